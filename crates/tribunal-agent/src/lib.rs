@@ -23,6 +23,6 @@ pub use brief::{Access, Asks, Brief, Mcp, Prepared};
 pub use error::AgentError;
 pub use parse::{
     Denial, Drift, DriftKind, JsonFields, Left, Outcome, Parser, Problem, ProblemKind, Reading, Reset,
-    SeenCall, TOOLS, ToolCall, Totals, Usage, open_plain, read, read_launch, read_streams,
+    SeenCall, TOOLS, ToolCall, Usage, open_plain, read, read_launch, read_streams,
 };
 pub use prepare::{PROMPT_FILE, REPORT_FILE, prepare, would_start};

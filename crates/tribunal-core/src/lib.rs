@@ -32,6 +32,8 @@ pub mod roster;
 pub mod run;
 pub mod search_path;
 pub mod tables;
+pub mod tool;
 pub mod trust;
+pub mod usage;
 pub mod who;
 pub mod words;

@@ -154,7 +154,7 @@ fn begun(docket: &Docket) -> impl Iterator<Item = &LaunchNote> {
 
 impl LaunchNote {
     /// A launch of which nothing is known but that it may have begun.
-    pub(crate) fn unknown(effect: &EffectId, reserved_micros: u64) -> LaunchNote {
+    pub fn unknown(effect: &EffectId, reserved_micros: u64) -> LaunchNote {
         LaunchNote {
             effect: effect.to_string(),
             reserved_micros,

@@ -9,8 +9,6 @@ use crate::tries::Tries;
 use crate::waiver::Waiver;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use tribunal_agent::Totals;
-use tribunal_agent::tool::Detected;
 use tribunal_core::cover::Shown;
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::finding::Claim;
@@ -22,6 +20,8 @@ use tribunal_core::machine::{Machine, OutOfOrder};
 use tribunal_core::policy::Use;
 use tribunal_core::review_loop::{Choice, Decision, FailureKind, Loop, LoopEvent, Outcome};
 use tribunal_core::run::{LaneChoice, LaneDecision, Run, RunEvent};
+use tribunal_core::tool::DetectedTool;
+use tribunal_core::usage::SessionTotals;
 use tribunal_docs::chain::Artifact;
 use tribunal_findings::Excerpt;
 use tribunal_journal::RowRef;
@@ -268,7 +268,7 @@ pub struct AskedNote {
     pub earlier: Vec<String>,
     /// Tools that judge the change, by the names of their checks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tools: Vec<Detected>,
+    pub tools: Vec<DetectedTool>,
     /// The branch was not there when the run began: it is made when the result lands.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub new_branch: bool,
@@ -371,6 +371,13 @@ pub struct ChainNote {
     pub warnings: Vec<String>,
 }
 
+impl ChainNote {
+    /// The file it is, from the project's root; none where it is several, or code.
+    pub fn path(&self) -> Option<String> {
+        Some(format!("{}/{}", self.folder, self.artifact.file()?))
+    }
+}
+
 /// What exists and is reviewed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReviewNote {
@@ -390,7 +397,7 @@ pub struct ReviewNote {
     pub include_filtered: bool,
     /// Tools that judge it, by the names of their checks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tools: Vec<Detected>,
+    pub tools: Vec<DetectedTool>,
     /// Tools that would have something to look at and are not installed, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<String>,
@@ -510,7 +517,7 @@ pub struct LaunchNote {
     pub session: Option<String>,
     /// The session's counters, where the agent tells only those.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub totals: Option<Totals>,
+    pub totals: Option<SessionTotals>,
     /// It went on in an earlier session.
     #[serde(default)]
     pub resumed: bool,
@@ -652,7 +659,7 @@ pub struct Docket {
     /// The same by the loop or lane they were for: reports ask for them once for every finding.
     pub(crate) by_loop: BTreeMap<String, Vec<usize>>,
     /// What agents may be told.
-    pub(crate) tokens: Tokens,
+    pub tokens: Tokens,
     /// Warnings, in order.
     pub warnings: Vec<String>,
     /// The command that takes a result which the user's branch does not have.
@@ -789,7 +796,7 @@ impl Docket {
     }
 
     /// The tools among the checks of the run.
-    pub fn tools(&self) -> &[Detected] {
+    pub fn tools(&self) -> &[DetectedTool] {
         match (&self.about.asked, self.review()) {
             (Some(asked), _) => &asked.tools,
             (None, Some(review)) => &review.tools,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tribunal_core::ids::FindingId;
 use tribunal_journal::Mail;
-use tribunal_view::{plain, words};
+use tribunal_view::plain;
 
 /// After so long a claim lapses: who made it may be gone.
 pub const CLAIM_MS: u64 = 3_600_000;
@@ -119,7 +119,7 @@ impl Remarks {
     pub fn lines(&self, id: FindingId) -> Vec<String> {
         self.of(id)
             .iter()
-            .map(|(at, remark)| format!("{} {}", words::timestamp(*at), remark.words()))
+            .map(|(at, remark)| format!("{} {}", tribunal_view::calendar::timestamp(*at), remark.words()))
             .collect()
     }
 

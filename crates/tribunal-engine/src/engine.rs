@@ -43,7 +43,7 @@ pub struct Options {
 }
 
 /// A delay of up to `most` that is the same for the same text, and different for others.
-pub(crate) fn jitter(text: &str, most: u64) -> u64 {
+pub fn jitter(text: &str, most: u64) -> u64 {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, step);
     if most == 0 { 0 } else { (hash >> 16) % most }

@@ -7,34 +7,34 @@ use tribunal_core::tables;
 
 /// The budgets of a run's plans.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Tokens {
+pub struct Tokens {
     scores: BTreeMap<PlanId, usize>,
     left: BTreeMap<PlanId, u64>,
 }
 
 /// An agent was told more than its budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Overage {
+pub struct Overage {
     /// What it might have been told.
-    pub(crate) budget: u64,
+    pub budget: u64,
     /// What the plan has left.
-    pub(crate) left: u64,
+    pub left: u64,
 }
 
 impl Tokens {
     /// For plans of these weights.
-    pub(crate) fn new(scores: &BTreeMap<PlanId, usize>) -> Tokens {
+    pub fn new(scores: &BTreeMap<PlanId, usize>) -> Tokens {
         Tokens { scores: scores.clone(), left: BTreeMap::new() }
     }
 
     /// What an agent of this role may be told for the plan; none where nobody weighed it.
-    pub(crate) fn budget(&self, role: &str, plan: &PlanId) -> Option<u64> {
+    pub fn budget(&self, role: &str, plan: &PlanId) -> Option<u64> {
         let scaled = tables::tokens_for(role, *self.scores.get(plan)?);
         Some(self.left.get(plan).map_or(scaled, |left| scaled.min(*left)))
     }
 
     /// An agent was told so much. More than its budget lowers what the plan has left.
-    pub(crate) fn told(&mut self, role: &str, plan: &PlanId, tokens: u64) -> Option<Overage> {
+    pub fn told(&mut self, role: &str, plan: &PlanId, tokens: u64) -> Option<Overage> {
         let budget = self.budget(role, plan).filter(|budget| tokens > *budget)?;
         let before = self.left.get(plan).copied().unwrap_or(budget);
         let left = tables::tokens_after_overage(before);

@@ -3,15 +3,13 @@
 //! everything was accepted. There is no clock here: the time comes in.
 
 use crate::mail::Body;
-use crate::real::date;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tribunal_core::finding::Fate;
 use tribunal_core::ids::{FindingId, Time};
 use tribunal_journal::Mail;
-use tribunal_view::plain;
+use tribunal_view::{calendar, plain};
 
-const DAY_MS: u64 = 86_400_000;
 /// Characters of a reason that are kept.
 const WHY_MAX: usize = 300;
 
@@ -44,7 +42,7 @@ impl Waiver {
 
     /// Who, why and until when, as a finding shows it. The same waiver has the same words.
     pub fn words(&self) -> String {
-        let last = self.until.map(|until| date(until.0.saturating_sub(1)));
+        let last = self.until.map(|until| calendar::date(until.0.saturating_sub(1)));
         let until = last.map(|day| format!(", until {day}")).unwrap_or_default();
         format!("{}: {}{until}", plain::clipped(&self.by, 100), plain::clipped(&self.why, WHY_MAX))
     }
@@ -87,26 +85,14 @@ pub fn stands(fate: &Fate) -> bool {
 
 /// The end of a day written as `2026-12-31`, by UTC; none where there is no such day.
 pub fn end_of_day(text: &str) -> Option<Time> {
-    let [year, month, day]: [&str; 3] = text.split('-').collect::<Vec<_>>().try_into().ok()?;
-    let number = |word: &str, len: usize| {
-        let digits = word.len() == len && word.bytes().all(|byte| byte.is_ascii_digit());
-        digits.then(|| word.parse::<u64>().ok()).flatten()
-    };
-    let (year, month, day) = (number(year, 4)?, number(month, 2)?, number(day, 2)?);
-    if year < 1970 || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-        return None;
-    }
-    // March is the first month, so that the leap day is the last one.
-    let (years, of_year) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days = years * 365 + years / 4 - years / 100 + years / 400 + (153 * of_year + 2) / 5 + day - 1;
-    let end = (days.checked_sub(719_468)? + 1) * DAY_MS;
-    // A day that its month does not have would be another one.
-    (date(end - 1) == text).then_some(Time(end))
+    calendar::end_of_day(text).map(Time)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const DAY_MS: u64 = 86_400_000;
 
     #[test]
     fn a_day_is_read_as_it_is_written() {

@@ -1,8 +1,9 @@
 //! The two files a chain keeps beside its artifacts: `.meta.json`, what each phase came to, and `.review-history.md`, every
 //! iteration. Both are added to: what stood there before, from people or other tools, stays as it was.
 
+use crate::calendar::timestamp;
 use crate::plain::{clipped, line};
-use crate::words::{count, timestamp};
+use crate::words::count;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 

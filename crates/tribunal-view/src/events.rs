@@ -274,7 +274,7 @@ pub fn note(topic: &str, text: &str) -> Kind {
 
 /// The event with its envelope.
 pub fn event(run: &str, seq: u64, at: u64, of: &str, what: Kind) -> Event {
-    Event { run: run.to_owned(), seq, at, time: words::timestamp(at), of: of.to_owned(), what }
+    Event { run: run.to_owned(), seq, at, time: crate::calendar::timestamp(at), of: of.to_owned(), what }
 }
 
 /// What a fact of a loop says to the public; none where it only moves the machine.

@@ -4,7 +4,7 @@
 use crate::bars::Bar;
 use crate::plain;
 use crate::review::{self, End, Part, Review, Story};
-use crate::words::{self, and, count};
+use crate::words::{and, count};
 use std::fmt::Write;
 use tribunal_core::defence::{Defence, stands};
 
@@ -77,7 +77,7 @@ fn head(out: &mut String, review: &Review) {
         out,
         "<p>Run {}, {}; rounds: {}; judged by {}.</p>",
         escaped(&review.run),
-        words::timestamp(review.at),
+        crate::calendar::timestamp(review.at),
         review::cycles(review),
         escaped(&who)
     );

@@ -5,6 +5,7 @@ pub mod account;
 pub mod annotations;
 pub mod bars;
 pub mod branch;
+pub mod calendar;
 pub mod chain;
 pub mod context;
 pub mod dedupe;

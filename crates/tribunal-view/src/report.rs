@@ -86,7 +86,7 @@ pub fn text_of(markdown: &str, style: Style) -> String {
 fn facts(run: &RunView) -> Vec<Vec<String>> {
     let row = |name: &str, value: String| vec![name.to_owned(), value];
     let mut rows = vec![
-        row("began", words::timestamp(run.began)),
+        row("began", crate::calendar::timestamp(run.began)),
         row("took", words::duration(run.ms())),
         row("branch", text(&run.branch)),
         row("base", text(&run.base)),

@@ -9,7 +9,7 @@ use crate::report::{table, text};
 use crate::spoken::{self, Identity, Spoken};
 use crate::style::Style;
 use crate::who::Who;
-use crate::words::{self, and, count};
+use crate::words::{and, count};
 use serde::{Serialize, Serializer};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -477,7 +477,7 @@ fn head(out: &mut String, review: &Review) {
         let _ = writeln!(out, "- **Remaining Warnings**: {}", open.len() - blockers);
     }
     let word = if review.end == End::Passed { "Completed" } else { "As Of" };
-    let _ = writeln!(out, "- **{word}**: {}", words::timestamp(review.at));
+    let _ = writeln!(out, "- **{word}**: {}", crate::calendar::timestamp(review.at));
     let _ = writeln!(out, "- **Run**: {}\n", text(&review.run));
 }
 

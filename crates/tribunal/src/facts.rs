@@ -15,7 +15,6 @@ use tribunal_engine::budget::dollars;
 use tribunal_engine::docket::ChainNote;
 use tribunal_engine::inbox::{self, OpenQuestion, Reaction};
 use tribunal_engine::mail::Body;
-use tribunal_engine::real::Artifact;
 use tribunal_engine::review::{
     Origins, command_verdict, commands, entry_number, escalated, last_word, refused, ruling_word, unreviewed,
 };
@@ -29,6 +28,7 @@ use tribunal_view::facts::{
     RoundView, RunView, WAITS,
 };
 use tribunal_view::{branch, plain, question, sandbox, summary, words};
+use tribunal_world::Artifact;
 
 /// What the fold does not keep but people want to know: when, how often, and what was said at the end.
 #[derive(Clone, Debug, Default)]

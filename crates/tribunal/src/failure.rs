@@ -118,8 +118,8 @@ impl From<tribunal_engine::EngineError> for Failure {
     }
 }
 
-impl From<tribunal_engine::real::SetupError> for Failure {
-    fn from(error: tribunal_engine::real::SetupError) -> Failure {
+impl From<tribunal_world::SetupError> for Failure {
+    fn from(error: tribunal_world::SetupError) -> Failure {
         match error.exit_code() {
             2 => Failure::usage(error),
             70 => Failure::bug(error),

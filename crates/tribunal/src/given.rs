@@ -4,7 +4,7 @@
 use crate::failure::Failure;
 use std::io::{Error, ErrorKind, Read, Write};
 use std::path::Path;
-use tribunal_engine::real::write_atomic;
+use tribunal_world::write_atomic;
 
 /// A file as it was given.
 #[derive(Clone, Copy)]

@@ -14,12 +14,12 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use tribunal_core::review_loop::LoopEvent;
 use tribunal_core::run::{Run, RunEvent};
-use tribunal_engine::gates::unique_id;
 use tribunal_engine::settings::RunSettings;
 use tribunal_engine::{Docket, Fact, Note, Stamped};
 use tribunal_process::{Cause, Containment, ExitHow, Launch, Network, Stdin, run_to_end};
 use tribunal_view::facts::QuestionView;
 use tribunal_view::plain;
+use tribunal_world::gates::unique_id;
 
 /// Bytes of output a command may write.
 const OUTPUT_MAX: u64 = 1 << 20;

@@ -5,8 +5,8 @@ use crate::failure::{Failure, Kind};
 use std::path::{Path, PathBuf};
 use tribunal_core::defence::{Defence, stands};
 use tribunal_engine::Docket;
-use tribunal_engine::real::{FOLDER, Project, state};
 use tribunal_journal::Reader;
+use tribunal_world::{FOLDER, Project, state};
 
 /// A project as seen from outside.
 #[derive(Clone, Debug)]

@@ -9,8 +9,8 @@ use crate::place::Place;
 use std::io::{BufRead, IsTerminal};
 use std::path::Path;
 use toml_edit::{Array, DocumentMut, Item, Table, value};
-use tribunal_engine::real::{self, Project};
 use tribunal_engine::settings::Settings;
+use tribunal_world::Project;
 
 /// What somebody answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub fn asked_once(
 /// Whether somebody has said how the project is tested, or its files do.
 pub fn is_known(project: &Project, settings: &Settings) -> bool {
     let checks = &settings.checks;
-    !checks.test.is_empty() || checks.no_tests || real::detected_commands(project).test.is_some()
+    !checks.test.is_empty() || checks.no_tests || tribunal_world::detected_commands(project).test.is_some()
 }
 
 /// Asks; nothing where nobody answers.
@@ -79,7 +79,7 @@ pub fn remember(path: &Path, answer: &Answer) -> Result<(), Failure> {
         Err(error) => return Err(cannot("read", &error)),
     };
     let with = with_answer(&text, answer).map_err(|error| cannot("read", &error))?;
-    real::write_atomic(path, with.as_bytes()).map_err(|error| cannot("write", &error))
+    tribunal_world::write_atomic(path, with.as_bytes()).map_err(|error| cannot("write", &error))
 }
 
 fn with_answer(text: &str, answer: &Answer) -> Result<String, toml_edit::TomlError> {

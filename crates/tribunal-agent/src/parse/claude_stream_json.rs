@@ -2,11 +2,12 @@
 //! its `subtype` says `success` even when the model's server failed, so `is_error` decides.
 
 use super::lines::Line;
-use super::outcome::{DriftKind, Outcome, Totals, Usage};
+use super::outcome::{DriftKind, Outcome, Usage};
 use super::problem::{Problem, ProblemKind, Reset};
 use super::reading::{Reads, count, event, malformed, micros, status, unknown, words};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use tribunal_core::usage::SessionTotals;
 
 // Kept only for launches that never come to their result.
 const MESSAGES_MAX: usize = 10_000;
@@ -190,7 +191,7 @@ impl Claude {
         out.turns = out.turns.max(self.turns_told);
         // Unlike the tokens, the cost is the whole session's.
         if let Some(cost_micros) = micros(&event["total_cost_usd"]) {
-            out.totals = Some(Totals { cost_micros, ..Totals::default() });
+            out.totals = Some(SessionTotals { cost_micros, ..SessionTotals::default() });
         }
     }
 

@@ -2,11 +2,12 @@
 //! included. An `error` that says it reconnects is a retry, not a failure.
 
 use super::lines::Line;
-use super::outcome::{DriftKind, Outcome, Totals};
+use super::outcome::{DriftKind, Outcome};
 use super::problem::{Problem, ProblemKind};
 use super::reading::{Reads, Turns, count, event, malformed, status, unknown, words};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use tribunal_core::usage::SessionTotals;
 
 const ITEMS_MAX: usize = 20_000;
 const RETRY: &str = "Reconnecting... ";
@@ -97,7 +98,7 @@ impl Codex {
         if !usage["input_tokens"].is_u64() {
             return malformed(line, "turn.completed without its usage", out);
         }
-        out.totals = Some(Totals {
+        out.totals = Some(SessionTotals {
             input: count(&usage["input_tokens"]),
             output: count(&usage["output_tokens"]),
             cached: count(&usage["cached_input_tokens"]),

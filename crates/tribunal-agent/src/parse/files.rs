@@ -1,13 +1,14 @@
 //! The files a launch left. No link is followed and no pipe is waited for: an agent could have put anything there.
 
 use super::problem::{Problem, ProblemKind};
-use super::{Outcome, Reading, Totals, read_with};
+use super::{Outcome, Reading, read_with};
 use crate::adapter::Adapter;
 use crate::error::AgentError;
 use rustix::fs::{FileType, Mode, OFlags};
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
+use tribunal_core::usage::SessionTotals;
 
 // A launch that reports more than this is not read at all, rather than in part.
 const REPORT_BYTES_MAX: u64 = 64 * 1024 * 1024;
@@ -26,7 +27,7 @@ pub struct Left<'a> {
     /// Its exit code, when it is known and no signal ended it.
     pub exit: Option<i32>,
     /// The session's counters before this launch, when it resumed one.
-    pub before: Totals,
+    pub before: SessionTotals,
     /// Whether an answer by schema was asked for.
     pub structured: bool,
 }

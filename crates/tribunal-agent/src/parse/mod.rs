@@ -22,7 +22,7 @@ use std::io::{self, BufRead};
 pub use files::{Left, open_plain, read_launch};
 pub use json_document::JsonFields;
 pub(crate) use outcome::is_session;
-pub use outcome::{Denial, Drift, DriftKind, Outcome, SeenCall, ToolCall, Totals, Usage};
+pub use outcome::{Denial, Drift, DriftKind, Outcome, SeenCall, ToolCall, Usage};
 pub use problem::{Problem, ProblemKind, Reset};
 pub use reading::Reading;
 pub use report::TOOLS;

@@ -5,6 +5,7 @@ use super::lines::quote;
 use super::problem::{Problem, ProblemKind, printable};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tribunal_core::usage::SessionTotals;
 
 pub(super) const DRIFT_MAX: usize = 20;
 const CALLS_MAX: usize = 10_000;
@@ -31,8 +32,8 @@ pub struct Outcome {
     pub problem: Option<Problem>,
     /// Tokens and cost of this launch by its own account.
     pub usage: Option<Usage>,
-    /// The session's counters where the program only tells those; a resumed launch needs them as [`Totals`].
-    pub totals: Option<Totals>,
+    /// The session's counters where the program only tells those; a resumed launch needs them as [`SessionTotals`].
+    pub totals: Option<SessionTotals>,
     /// Its session, for resuming.
     pub session: Option<String>,
     /// The model that answered, where the program names it.
@@ -107,20 +108,6 @@ pub struct Usage {
     /// Whether these are rounded or partial figures.
     #[serde(default, skip_serializing_if = "is_false")]
     pub estimated: bool,
-}
-
-/// A session's counters, which grow over resumed launches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Totals {
-    /// Tokens read.
-    pub input: u64,
-    /// Tokens written.
-    pub output: u64,
-    /// Of the tokens read, those from a cache.
-    pub cached: u64,
-    /// Millionths of a dollar.
-    pub cost_micros: u64,
 }
 
 /// What kind of surprise a drift note tells of.

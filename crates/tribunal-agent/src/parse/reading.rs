@@ -2,7 +2,7 @@
 //! parser is one [`Reads`].
 
 use super::lines::{Line, Splitter, quote};
-use super::outcome::{DriftKind, Outcome, Totals, Usage};
+use super::outcome::{DriftKind, Outcome, Usage};
 use super::problem::{Problem, ProblemKind};
 use super::{
     Parser, aider_text, claude_stream_json, codex_jsonl, events, gemini_json, gemini_stream, json_document,
@@ -10,6 +10,7 @@ use super::{
 };
 use crate::adapter::Adapter;
 use serde_json::Value;
+use tribunal_core::usage::SessionTotals;
 
 pub(super) const LINE_MAX: usize = 8 * 1024 * 1024;
 const STDERR_LINE_MAX: usize = 64 * 1024;
@@ -34,7 +35,7 @@ pub struct Reading {
     out: Outcome,
     parser: Parser,
     adapter: Option<Adapter>,
-    before: Totals,
+    before: SessionTotals,
     wants_structured: bool,
 }
 
@@ -57,13 +58,13 @@ impl Reading {
             out: Outcome::default(),
             parser,
             adapter: adapter.cloned(),
-            before: Totals::default(),
+            before: SessionTotals::default(),
             wants_structured: false,
         }
     }
 
     /// The session goes on: counters that grow over it began at these totals.
-    pub fn resuming(mut self, before: Totals) -> Self {
+    pub fn resuming(mut self, before: SessionTotals) -> Self {
         self.before = before;
         self
     }
@@ -114,7 +115,7 @@ impl Reading {
                 now
             })
         };
-        let left = Totals {
+        let left = SessionTotals {
             input: minus(now.input, before.input),
             output: minus(now.output, before.output),
             cached: minus(now.cached, before.cached),

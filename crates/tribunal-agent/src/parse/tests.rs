@@ -2,6 +2,7 @@
 
 use super::*;
 use proptest::prelude::*;
+use tribunal_core::usage::SessionTotals;
 
 const FINAL: &str = r#"{"type":"final","text":"done","usage":{"input":12,"output":3,"cost_usd":0.5}}"#;
 
@@ -137,8 +138,14 @@ fn files_that_are_not_plain_are_the_agents_fault() {
     let adapters = crate::Adapters::built_in().unwrap();
     let files = |out: &str, report: &str| {
         let (stdout, stderr, report) = (&*at(out), &*at("stderr"), &*at(report));
-        let left =
-            Left { stdout, stderr, report, exit: Some(0), before: Totals::default(), structured: false };
+        let left = Left {
+            stdout,
+            stderr,
+            report,
+            exit: Some(0),
+            before: SessionTotals::default(),
+            structured: false,
+        };
         read_launch(adapters.get("scripted").unwrap(), &left).unwrap()
     };
     let read = |name: &str| files("out", name);

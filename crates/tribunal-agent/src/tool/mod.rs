@@ -7,6 +7,7 @@ use crate::error::AgentError;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::finding::{Claim, Severity};
+use tribunal_core::tool::DetectedTool;
 use tribunal_findings::{Manner, ToolForm};
 
 pub use settings::PutBack;
@@ -156,21 +157,6 @@ pub struct Ground<'a> {
     pub changed: &'a [String],
 }
 
-/// A tool that has something to look at.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Detected {
-    /// Its name.
-    pub name: String,
-    /// The folders it runs in, each with the changed files below it, from that folder.
-    pub places: BTreeMap<String, Vec<String>>,
-    /// The file by which the project says that it uses the tool.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub configured: Option<String>,
-    /// Programs that are not installed.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub missing: Vec<String>,
-}
-
 /// All tools, by name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tools {
@@ -228,7 +214,7 @@ impl Tools {
     }
 
     /// Those that have something to look at here, in the order of the table.
-    pub fn detect(&self, ground: &Ground<'_>) -> Vec<Detected> {
+    pub fn detect(&self, ground: &Ground<'_>) -> Vec<DetectedTool> {
         self.rows.iter().filter_map(|row| row.detect(ground)).collect()
     }
 }
@@ -342,7 +328,7 @@ impl Tool {
     }
 
     /// Where it has something to look at; `None` where it has nothing.
-    pub fn detect(&self, ground: &Ground<'_>) -> Option<Detected> {
+    pub fn detect(&self, ground: &Ground<'_>) -> Option<DetectedTool> {
         let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let mut folders = BTreeSet::from([String::new()]);
         for path in ground.changed.iter().filter(|path| self.is_for_file(path, ground)) {
@@ -367,7 +353,7 @@ impl Tool {
             return None;
         }
         let missing = self.programs.iter().filter(|program| !(ground.installed)(program)).cloned();
-        Some(Detected { name: self.name.clone(), places, configured, missing: missing.collect() })
+        Some(DetectedTool { name: self.name.clone(), places, configured, missing: missing.collect() })
     }
 
     /// Whether it is told which files to look at, and not the whole project.
@@ -467,7 +453,7 @@ mod tests {
         Tools::load(&BTreeMap::new()).unwrap()
     }
 
-    fn detect(files: &[(&str, &str)], installed: &[&str], changed: &[&str]) -> Vec<Detected> {
+    fn detect(files: &[(&str, &str)], installed: &[&str], changed: &[&str]) -> Vec<DetectedTool> {
         let exists = |path: &str| files.iter().any(|(name, _)| *name == path);
         let text = |path: &str| files.iter().find(|(name, _)| *name == path).map(|(_, t)| (*t).to_owned());
         let there = |program: &str| installed.contains(&program);
@@ -475,7 +461,7 @@ mod tests {
         tools().detect(&Ground { exists: &exists, text: &text, installed: &there, changed: &changed })
     }
 
-    fn names(found: &[Detected]) -> Vec<&str> {
+    fn names(found: &[DetectedTool]) -> Vec<&str> {
         found.iter().map(|one| one.name.as_str()).collect()
     }
 

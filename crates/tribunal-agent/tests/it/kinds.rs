@@ -2,7 +2,8 @@
 
 use crate::samples::{GOOD, read, read_cut};
 use tribunal_agent::ProblemKind::{self, *};
-use tribunal_agent::{Adapters, Outcome, Parser, Reading, Reset, Totals, Usage};
+use tribunal_agent::{Adapters, Outcome, Parser, Reading, Reset, Usage};
+use tribunal_core::usage::SessionTotals;
 
 fn good(parser: Parser) -> Outcome {
     let good = GOOD.iter().find(|good| good.parser == parser).unwrap();
@@ -51,17 +52,17 @@ fn counters_of_a_session_become_those_of_a_launch() {
         reading.stdout(text(parser));
         reading.finish(Some(0))
     };
-    let before = Totals { input: 6, output: 1, cached: 4, cost_micros: 0 };
+    let before = SessionTotals { input: 6, output: 1, cached: 4, cost_micros: 0 };
     let codex = resumed(Parser::CodexJsonl, before);
     assert_eq!(codex.usage, Some(Usage { input: 4, output: 1, cached: 0, ..Usage::default() }));
-    assert_eq!(codex.totals, Some(Totals { input: 10, output: 2, cached: 4, cost_micros: 0 }));
-    let before = Totals { cost_micros: 400_000, ..Totals::default() };
+    assert_eq!(codex.totals, Some(SessionTotals { input: 10, output: 2, cached: 4, cost_micros: 0 }));
+    let before = SessionTotals { cost_micros: 400_000, ..SessionTotals::default() };
     let claude = resumed(Parser::ClaudeStreamJson, before);
     let usage = claude.usage.unwrap();
     assert_eq!((usage.input, usage.cost_micros), (10, Some(100_000)));
     assert_eq!(claude.totals.unwrap().cost_micros, 500_000);
     // A counter that went down is another session's: it is told, and counted in full.
-    let odd = resumed(Parser::CodexJsonl, Totals { input: 11, ..Totals::default() });
+    let odd = resumed(Parser::CodexJsonl, SessionTotals { input: 11, ..SessionTotals::default() });
     assert_eq!((odd.usage.unwrap().input, odd.drift.len()), (10, 1));
 }
 

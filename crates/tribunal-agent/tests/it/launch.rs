@@ -339,7 +339,7 @@ fn what_a_launch_left_is_read_with_its_row() {
     let read = |name: &str, out: &str, err: &str, exit: i32| {
         std::fs::write(&stdout, out).unwrap();
         std::fs::write(&stderr, err).unwrap();
-        let before = tribunal_agent::Totals { input: 3, ..Default::default() };
+        let before = tribunal_core::usage::SessionTotals { input: 3, ..Default::default() };
         let left = Left {
             stdout: &stdout,
             stderr: &stderr,

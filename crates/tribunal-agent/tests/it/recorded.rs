@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use tribunal_agent::ProblemKind::{self, *};
-use tribunal_agent::{Outcome, Parser, Totals};
+use tribunal_agent::{Outcome, Parser};
+use tribunal_core::usage::SessionTotals;
 
 const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/samples");
 
@@ -174,7 +175,7 @@ fn codex_0_166_0() {
 #[test]
 fn codex_sessions_are_not_counted_twice() {
     let Some(runs) = runs("codex") else { return };
-    let mut before = Totals::default();
+    let mut before = SessionTotals::default();
     let mut inputs = Vec::new();
     for name in ["a-plain-json", "c-resume", "c-resume-exec-flags"] {
         let mut reading = tribunal_agent::Reading::new(Parser::CodexJsonl).resuming(before);
@@ -189,7 +190,7 @@ fn codex_sessions_are_not_counted_twice() {
 #[test]
 fn claude_costs_are_not_counted_twice() {
     let Some(runs) = runs("claude") else { return };
-    let mut before = Totals::default();
+    let mut before = SessionTotals::default();
     let mut costs = Vec::new();
     for name in ["a-plain-json", "c-resume", "c-continue", "c-resume-otherdir"] {
         let mut reading = tribunal_agent::Reading::new(Parser::ClaudeStreamJson).resuming(before);

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use tribunal_agent::{Adapters, Left, Outcome, Totals};
+use tribunal_agent::{Adapters, Left, Outcome};
+use tribunal_core::usage::SessionTotals;
 
 /// Where a scripted agent plays.
 pub struct Stage {
@@ -92,7 +93,8 @@ impl Stage {
 pub fn left(stdout: &Path, report: &Path, exit: Option<i32>) -> Outcome {
     let adapters = Adapters::built_in().unwrap();
     let stderr = stdout.with_file_name("stderr");
-    let left = Left { stdout, stderr: &stderr, report, exit, before: Totals::default(), structured: false };
+    let left =
+        Left { stdout, stderr: &stderr, report, exit, before: SessionTotals::default(), structured: false };
     tribunal_agent::read_launch(adapters.get("scripted").unwrap(), &left).unwrap()
 }
 

@@ -1,7 +1,6 @@
 //! The journal itself: rows as they are recorded.
 
 use super::{Root, Shell, cell, table, table_end};
-use crate::words;
 
 /// A row of the journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +38,7 @@ pub fn journal(run: &str, rows: &[JournalRow], last: u64, step: u64, waiting: us
         table(html, "Rows of the journal", &["row", "when", "of", "kind", "fact"]);
         for row in rows {
             html.raw("<tr><th scope=\"row\">#").text(row.seq).raw("</th>");
-            cell(html, words::timestamp(row.at));
+            cell(html, crate::calendar::timestamp(row.at));
             cell(html, &row.of);
             cell(html, &row.kind);
             html.raw("<td><code>").text(&row.body).raw("</code></td></tr>\n");

@@ -53,7 +53,7 @@ pub fn runs(lines: &[RunLine], older: usize, waiting: usize) -> String {
             cell(html, format!("{} of {}", line.findings.0, line.findings.1));
             cell(html, line.questions);
             cell(html, &line.cost);
-            cell(html, if line.began == 0 { String::new() } else { words::timestamp(line.began) });
+            cell(html, if line.began == 0 { String::new() } else { crate::calendar::timestamp(line.began) });
             html.raw("</tr>\n");
         }
         table_end(html);

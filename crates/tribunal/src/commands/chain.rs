@@ -9,8 +9,8 @@ use crate::facts::Chronicle;
 use crate::failure::Failure;
 use crate::place::Place;
 use crate::{config, out};
-use tribunal_engine::real::{self, Artifact, Ask, ChainAsk};
 use tribunal_view::plain;
+use tribunal_world::{Artifact, Ask, ChainAsk};
 
 /// Makes one artifact of a feature.
 pub fn run(globals: &Globals, artifact: Artifact, args: &ChainArgs, wanted: &str) -> Result<Done, Failure> {
@@ -37,11 +37,11 @@ pub fn run(globals: &Globals, artifact: Artifact, args: &ChainArgs, wanted: &str
     };
     let begun = match artifact {
         Artifact::Implementation => {
-            let phase = real::plans_of(&project, &args.feature);
+            let phase = tribunal_world::plans_of(&project, &args.feature);
             let run = Ask { phase, attached: args.waiting.attach, ..Ask::default() };
-            real::begin_implementation(&project, settings, &ask, &run)
+            tribunal_world::begin_implementation(&project, settings, &ask, &run)
         }
-        _ => real::begin_chain(&project, settings, &ask),
+        _ => tribunal_world::begin_chain(&project, settings, &ask),
     };
     let (id, engine) = begun.map_err(|error| config.located(error))?;
     if !globals.quiet {

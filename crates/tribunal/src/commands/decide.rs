@@ -14,8 +14,8 @@ use tribunal_core::ids::{LoopId, Of, Time};
 use tribunal_engine::Docket;
 use tribunal_engine::inbox::{self, Answer, OpenQuestion, Reaction};
 use tribunal_engine::mail::Body;
-use tribunal_engine::real::{self, SetupError};
 use tribunal_journal::Posted;
+use tribunal_world::SetupError;
 
 /// Answers a question.
 pub fn run(globals: &Globals, args: &Decide) -> Result<Done, Failure> {
@@ -165,7 +165,7 @@ fn letter(
     let revision = if args.option == Reaction::Fixed && question.offers.contains(&Reaction::Fixed) {
         let project = place.project()?;
         let settings = resume::kept(place, &seen.id, &docket.about)?;
-        let fixed = real::fixed(&project, &settings, &seen.id, docket, &question.effect);
+        let fixed = tribunal_world::fixed(&project, &settings, &seen.id, docket, &question.effect);
         Some(fixed.map_err(|error| not_fixed(error, question))?)
     } else {
         None

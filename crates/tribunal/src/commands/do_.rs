@@ -20,10 +20,10 @@ use tribunal_engine::Docket;
 use tribunal_engine::docket::AskedNote;
 use tribunal_engine::inbox::{self, Answer, OpenQuestion, Reaction};
 use tribunal_engine::mail::Body;
-use tribunal_engine::real::{self, DoAsk, SetupError, doctor};
 use tribunal_engine::settings::{RoleSettings, Settings};
 use tribunal_view::facts::RunView;
 use tribunal_view::{diff, plain, summary};
+use tribunal_world::{DoAsk, SetupError, doctor};
 
 /// Lines of a diff that are shown at the end.
 const DIFF_LINES: usize = 400;
@@ -95,7 +95,7 @@ fn begin(globals: &Globals, args: &Do, place: &Place, ask: DoAsk) -> Result<Done
         attached: args.waiting.attach,
         ..ask
     };
-    let begun = real::begin_do(&project, &settings, &ask);
+    let begun = tribunal_world::begin_do(&project, &settings, &ask);
     let (id, engine) = begun.map_err(|error| by_flag(args, error, |error| config.located(error)))?;
     if !globals.quiet {
         out::say(&format!("run {id}"));
@@ -328,7 +328,7 @@ fn line() -> Result<Option<String>, Failure> {
 
 /// Shows what came of it: the change, what is open, what it cost.
 pub fn tell(stay: &Stay<'_>, docket: &Docket, view: &RunView) -> Result<(), Failure> {
-    let change = real::change_of(stay.project, stay.id, docket).unwrap_or_default();
+    let change = tribunal_world::change_of(stay.project, stay.id, docket).unwrap_or_default();
     if stay.globals.json {
         let mut value = serde_json::to_value(view).map_err(Failure::bug)?;
         if let Some(fields) = value.as_object_mut() {

@@ -10,12 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use tribunal_agent::{Adapters, Login, Tested};
 use tribunal_docs::project_commands::FoundCommand;
-use tribunal_engine::real::doctor::{self, Environment, Installed, Probe};
-use tribunal_engine::real::{self, FOLDER, Sandbox, WITHOUT_AGENTS, trial};
 use tribunal_engine::settings::Settings;
 use tribunal_process::Containment;
 use tribunal_view::doctor::{AgentView, CommandView, CommandsView, DoctorView, KEPT};
 use tribunal_view::{plain, sandbox};
+use tribunal_world::doctor::{self, Environment, Installed, Probe};
+use tribunal_world::{FOLDER, Sandbox, WITHOUT_AGENTS, trial};
 
 /// Less room than this is worth a word.
 const ROOM_MIN: u64 = 1 << 30;
@@ -129,7 +129,7 @@ fn commands(root: &Path, settings: &Settings, environment: &Environment) -> Opti
 fn machine(place: Option<&Place>, settings: &Settings) -> DoctorView {
     let containment = Containment::detect();
     let sandbox = Sandbox::of(&settings.agents.sandbox, || containment.can_wall());
-    let facts = real::sandbox_facts(sandbox, &containment, settings);
+    let facts = tribunal_world::sandbox_facts(sandbox, &containment, settings);
     let root = place.map_or(Path::new("."), |place| place.root.as_path());
     let room = rustix::fs::statvfs(root).ok();
     DoctorView {
@@ -200,14 +200,14 @@ fn word(kind: tribunal_core::review_loop::FailureKind) -> String {
 /// Whether every role of a run could be started; looked at only where nothing else is wrong with the agents.
 fn launchable(view: &mut DoctorView, place: Option<&Place>, settings: &Settings) {
     let project = place.filter(|_| view.problems.is_empty()).and_then(|place| place.project().ok());
-    let wrong = project.and_then(|project| real::check_agents(&project, settings).err());
+    let wrong = project.and_then(|project| tribunal_world::check_agents(&project, settings).err());
     view.problems.extend(wrong.map(|error| error.to_string()));
 }
 
 /// The user's rules for commits that cannot be kept while nobody is there.
 fn unkept(place: Option<&Place>, settings: &Settings) -> Option<String> {
     let project = place.and_then(|place| place.project().ok())?;
-    real::check_rules(&project, settings, None).err().map(|error| error.to_string())
+    tribunal_world::check_rules(&project, settings, None).err().map(|error| error.to_string())
 }
 
 /// What a run needs before it has agents: git, and room to write in.

@@ -6,7 +6,6 @@ use crate::exit::Done;
 use crate::failure::Failure;
 use crate::out;
 use crate::place::Place;
-use tribunal_engine::real;
 use tribunal_view::words;
 
 /// Removes old runs.
@@ -14,8 +13,8 @@ pub fn run(globals: &Globals, args: &Gc) -> Result<Done, Failure> {
     let place = Place::to_work_on()?;
     let settings = config::here(Some(&place), &args.set)?.settings;
     let days = args.older_than.unwrap_or(settings.run.keep_days);
-    let asked = real::GcAsk { older_than_days: days, dry: args.dry_run, force: args.force };
-    let report = real::gc(&place.project()?, &settings, asked)?;
+    let asked = tribunal_world::GcAsk { older_than_days: days, dry: args.dry_run, force: args.force };
+    let report = tribunal_world::gc(&place.project()?, &settings, asked)?;
     if globals.json {
         let kept: Vec<_> =
             report.kept.iter().map(|(run, why)| serde_json::json!({"run": run, "why": why})).collect();

@@ -10,7 +10,7 @@ use crate::{out, plugin, test_command};
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use tribunal_agent::Adapters;
-use tribunal_engine::real::{Project, WITHOUT_AGENTS, detected_commands, doctor};
+use tribunal_world::{Project, WITHOUT_AGENTS, detected_commands, doctor};
 
 /// Prepares the project.
 pub fn run(globals: &Globals, args: &Init) -> Result<Done, Failure> {

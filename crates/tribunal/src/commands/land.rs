@@ -13,8 +13,8 @@ use tribunal_core::held::Arrival;
 use tribunal_core::run::{Ending, Run};
 use tribunal_engine::Docket;
 use tribunal_engine::inbox::{self, Answer, OpenQuestion, Reaction, Reason};
-use tribunal_engine::real::{self, Project};
 use tribunal_view::plain;
+use tribunal_world::Project;
 
 /// Lands the result of a run.
 pub fn run(globals: &Globals, args: &Land) -> Result<Done, Failure> {
@@ -52,7 +52,7 @@ pub fn if_there(place: &Place, project: &Project, id: &str) -> Result<(), Failur
     let docket = seen.docket()?;
     let Some(question) = held_question(&docket) else { return Ok(()) };
     let Reason::Held(held) = &question.reason else { return Ok(()) };
-    let arrival = if seen.is_live() { None } else { real::arrived(project, id, &docket)? };
+    let arrival = if seen.is_live() { None } else { tribunal_world::arrived(project, id, &docket)? };
     if arrival.is_some_and(|arrival| held.looks_again(&arrival)) {
         answer(&seen, &question, &decide::user(None), "the branch contains it")?;
     }
@@ -127,7 +127,7 @@ pub fn taken_away(project: &Project, id: &str, docket: &Docket) -> Result<Option
     let is_good =
         matches!(docket.run.as_ref().and_then(Run::ending), Some(Ending::Passed | Ending::Concerns));
     let had_it = is_good && docket.left.is_none();
-    let why = match real::arrived(project, id, docket)? {
+    let why = match tribunal_world::arrived(project, id, docket)? {
         Some(Arrival::Undone(paths)) if !had_it && held_question(docket).is_some() => {
             let paths = plain::line(&paths.join(", "));
             let why = "it contains the result, and commits after it took it away again";

@@ -5,13 +5,12 @@ use crate::exit::Done;
 use crate::failure::Failure;
 use crate::out;
 use crate::place::Place;
-use tribunal_engine::real;
 use tribunal_view::map::MADE;
 
 /// Makes the map.
 pub fn run(globals: &Globals, args: &Map) -> Result<Done, Failure> {
     let project = Place::to_work_on()?.project()?;
-    let text = real::codebase(&project)?;
+    let text = tribunal_world::codebase(&project)?;
     if args.print {
         out::data(&text)?;
         return Ok(Done::Passed);
@@ -28,7 +27,7 @@ pub fn run(globals: &Globals, args: &Map) -> Result<Done, Failure> {
         }
     }
     std::fs::create_dir_all(&folder)?;
-    real::write_atomic(&path, text.as_bytes())?;
+    tribunal_world::write_atomic(&path, text.as_bytes())?;
     if globals.json {
         out::json(&serde_json::json!({ "written": shown }))?;
     } else if !globals.quiet {

@@ -41,7 +41,7 @@ use crate::protocol::args::{Lean, Protocol};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
-use tribunal_engine::real::Artifact;
+use tribunal_world::Artifact;
 
 /// Runs the command line.
 pub fn main(args: Vec<OsString>) -> Result<Done, Failure> {

@@ -12,8 +12,8 @@ use tribunal_core::run::Run;
 use tribunal_engine::Docket;
 use tribunal_engine::budget::Caps;
 use tribunal_engine::docket::RunNote;
-use tribunal_engine::real::{self, Artifact, Project};
 use tribunal_engine::settings::Settings;
+use tribunal_world::{Artifact, Project};
 
 /// Goes on with a run.
 pub fn run(globals: &Globals, args: &Resume) -> Result<Done, Failure> {
@@ -32,8 +32,8 @@ pub fn run(globals: &Globals, args: &Resume) -> Result<Done, Failure> {
 /// The settings that a run began with. Without them it does not go on: those of now may be a stranger's.
 pub fn kept(place: &Place, id: &str, about: &RunNote) -> Result<Settings, Failure> {
     let dir = place.run_dir(id);
-    real::kept_settings(&dir, about).map_err(|why| {
-        let file = config::shown(&dir.join(real::SETTINGS));
+    tribunal_world::kept_settings(&dir, about).map_err(|why| {
+        let file = config::shown(&dir.join(tribunal_world::SETTINGS));
         Failure::work(format!("{file}: run {id} cannot go on without the settings it began with: {why}")).hint(
             format!(
                 "put the file back as it was, or call the run off with `tribunal cancel {id}`; {} begins another",
@@ -53,8 +53,8 @@ pub fn check_agents(place: &Place, project: &Project, id: &str) -> Result<(), Fa
     if docket.run.as_ref().is_none_or(built) || !builds {
         return Ok(());
     }
-    real::check_agents(project, &kept(place, id, about)?).map_err(|error| {
-        let file = config::shown(&place.run_dir(id).join(real::SETTINGS));
+    tribunal_world::check_agents(project, &kept(place, id, about)?).map_err(|error| {
+        let file = config::shown(&place.run_dir(id).join(tribunal_world::SETTINGS));
         Failure::usage(format!("{file}: {error}")).hint(format!(
             "run {id} keeps the settings it began with; {} begins another with those of now, `tribunal cancel {id}` calls it off",
             about.afresh()
@@ -144,7 +144,7 @@ pub fn go_on_and_ask(globals: &Globals, place: &Place, id: &str, waiting: WaitAr
 /// calling off is the way out of that.
 pub fn close(globals: &Globals, place: &Place, now: &Settings, id: &str) -> Result<Done, Failure> {
     let docket = place.read(id)?.docket()?;
-    let kept = real::kept_settings(&place.run_dir(id), &docket.about);
+    let kept = tribunal_world::kept_settings(&place.run_dir(id), &docket.about);
     go_on_with(globals, place, kept.as_ref().unwrap_or(now), id, (WaitArgs::default(), false), None)
 }
 
@@ -162,7 +162,7 @@ fn go_on_with(
     }
     let project = place.project()?;
     super::land::if_there(place, &project, id)?;
-    let mut engine = real::resume(&project, settings, id, waiting.attach)?;
+    let mut engine = tribunal_world::resume(&project, settings, id, waiting.attach)?;
     caps.into_iter().for_each(|caps| engine.raise(caps));
     if !globals.quiet {
         out::say(&format!("run {id} goes on"));

@@ -18,7 +18,6 @@ use tribunal_core::ledger::Entry;
 use tribunal_core::review_loop::{Loop, Outcome};
 use tribunal_engine::Docket;
 use tribunal_engine::docket::ReviewNote;
-use tribunal_engine::real::{self, ReviewAsk, ReviewPlan, Target};
 use tribunal_engine::review::{Record, commands, last_word};
 use tribunal_engine::spoken::identities;
 use tribunal_view::examined::{self, Aside, Examined, Judge, Row, Since};
@@ -26,6 +25,7 @@ use tribunal_view::facts::RunView;
 use tribunal_view::sarif::{self, Item};
 use tribunal_view::style::Style;
 use tribunal_view::{annotations, plain, review as reviewed};
+use tribunal_world::{ReviewAsk, ReviewPlan, Target};
 
 /// Larger patches are refused.
 const PATCH_BYTES_MAX: u64 = 256 << 20;
@@ -56,8 +56,8 @@ pub fn run(globals: &Globals, args: &Review) -> Result<Done, Failure> {
         include_filtered: args.include_filtered,
         attached: args.waiting.attach,
     };
-    let mut plan =
-        real::plan_review(&project, &config.settings, &ask).map_err(|error| config.located(error))?;
+    let mut plan = tribunal_world::plan_review(&project, &config.settings, &ask)
+        .map_err(|error| config.located(error))?;
     if plan.is_empty() {
         return nothing(globals, args, &plan.note);
     }
@@ -70,7 +70,7 @@ pub fn run(globals: &Globals, args: &Review) -> Result<Done, Failure> {
         );
     }
     let settings = plan.settings.clone();
-    let (id, engine) = real::begin_review(&project, plan).map_err(|error| config.located(error))?;
+    let (id, engine) = tribunal_world::begin_review(&project, plan).map_err(|error| config.located(error))?;
     if !globals.quiet {
         out::say(&format!("run {id}"));
         super::run::tell_noticed(engine.docket());
@@ -145,7 +145,11 @@ fn panel(note: &ReviewNote) -> String {
 }
 
 /// Reviewers cost something: where a person sits at a terminal, they say whether the panel is right, or name another.
-fn confirmed(args: &Review, project: &real::Project, plan: &mut ReviewPlan) -> Result<bool, Failure> {
+fn confirmed(
+    args: &Review,
+    project: &tribunal_world::Project,
+    plan: &mut ReviewPlan,
+) -> Result<bool, Failure> {
     let asks = !args.yes && args.panel.is_empty() && !plan.note.seats.is_empty();
     if !asks || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Ok(true);
@@ -160,7 +164,8 @@ fn confirmed(args: &Review, project: &real::Project, plan: &mut ReviewPlan) -> R
             "" | "y" | "yes" => return Ok(true),
             "n" | "no" => return Ok(false),
             answer => match answer.split_once('=') {
-                Some((old, new)) => match real::replace_seat(project, plan, old.trim(), new.trim()) {
+                Some((old, new)) => match tribunal_world::replace_seat(project, plan, old.trim(), new.trim())
+                {
                     Ok(()) => out::say(panel(&plan.note).trim_end()),
                     Err(error) => out::say(&error.to_string()),
                 },

@@ -12,14 +12,15 @@ use crate::{config, out, signals, test_command};
 use std::io::IsTerminal;
 use std::path::Path;
 use tribunal_engine::docket::RunNote;
-use tribunal_engine::real::{self, Ask, Project, RealWorld};
 use tribunal_engine::review::Record;
 use tribunal_engine::settings::Settings;
-use tribunal_engine::{Docket, DocketError, End, Engine, Projection, Stamped, Watch};
+use tribunal_engine::{Docket, DocketError, End, Engine, Stamped, Watch};
 use tribunal_journal::Reader;
 use tribunal_view::facts::RunView;
 use tribunal_view::review::Review;
 use tribunal_view::{plain, report, status, summary, words};
+use tribunal_world::Projection;
+use tribunal_world::{Ask, Project, RealWorld};
 
 /// Runs a phase.
 pub fn run(globals: &Globals, args: &Run) -> Result<Done, Failure> {
@@ -53,7 +54,8 @@ pub fn run(globals: &Globals, args: &Run) -> Result<Done, Failure> {
         panel: asked(args.panel, args.no_panel),
         attached: args.waiting.attach,
     };
-    let (id, engine) = real::begin(&project, settings, &ask).map_err(|error| config.located(error))?;
+    let (id, engine) =
+        tribunal_world::begin(&project, settings, &ask).map_err(|error| config.located(error))?;
     if !globals.quiet {
         out::say(&format!("run {id}"));
         tell_noticed(engine.docket());
@@ -71,8 +73,8 @@ fn offer_do(failure: Failure, words: &str) -> Failure {
     failure.hint(format!("`tribunal do \"{words}\"` has it built, judged and landed"))
 }
 
-fn unknown_phase(args: &Run, error: real::SetupError) -> Failure {
-    use real::SetupError as E;
+fn unknown_phase(args: &Run, error: tribunal_world::SetupError) -> Failure {
+    use tribunal_world::SetupError as E;
     let unknown = matches!(error, E::NoPhase { .. } | E::NoPlanning { .. });
     match args.phase.as_ref().filter(|_| unknown) {
         Some(word) => offer_do(Failure::from(error), word),
@@ -218,7 +220,7 @@ impl Stay<'_> {
         };
         let mut view = facts::run_view(docket, chronicle, &around);
         add_places(&mut view, &dir, docket);
-        if let Err(error) = real::write_atomic(&path, report::markdown(&view).as_bytes()) {
+        if let Err(error) = tribunal_world::write_atomic(&path, report::markdown(&view).as_bytes()) {
             out::say(&format!("warning: the report could not be written: {error}"));
             view.report = None;
         }
@@ -348,7 +350,7 @@ pub fn add_places(view: &mut RunView, run_dir: &Path, docket: &Docket) {
     let open = tribunal_engine::inbox::questions(docket);
     for question in &mut view.questions {
         let effect = open.iter().find(|open| open.id == question.id).map(|open| &open.effect);
-        let place = effect.and_then(|effect| real::place_to_fix(run_dir, docket, effect));
+        let place = effect.and_then(|effect| tribunal_world::place_to_fix(run_dir, docket, effect));
         question.place = place.filter(|place| place.exists()).map(|place| place.display().to_string());
     }
 }
@@ -357,5 +359,5 @@ pub fn add_places(view: &mut RunView, run_dir: &Path, docket: &Docket) {
 fn write_review(told: &Result<(Review, Record), DocketError>, path: &Path) -> Result<(), String> {
     let (review, _) = told.as_ref().map_err(ToString::to_string)?;
     let text = tribunal_view::review::markdown(review);
-    real::write_atomic(path, text.as_bytes()).map_err(|error| error.to_string())
+    tribunal_world::write_atomic(path, text.as_bytes()).map_err(|error| error.to_string())
 }

@@ -9,11 +9,11 @@ use crate::out;
 use crate::place::{Place, Seen};
 use std::path::Path;
 use tribunal_engine::Docket;
-use tribunal_engine::real::{review_path, settings_of};
 use tribunal_engine::review::{gate_notes, rule_notes};
 use tribunal_journal::Reader;
 use tribunal_view::facts::{EMPTY, RunView};
 use tribunal_view::status;
+use tribunal_world::{review_path, settings_of};
 
 /// Runs listed besides the one that is shown.
 const OTHERS: usize = 9;

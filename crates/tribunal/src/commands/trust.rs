@@ -9,8 +9,8 @@ use crate::out;
 use crate::place::Place;
 use std::collections::BTreeSet;
 use std::io::{BufRead, IsTerminal};
-use tribunal_engine::real::trusted;
 use tribunal_view::plain;
+use tribunal_world::trusted;
 
 /// Shows, trusts or forgets.
 pub fn run(globals: &Globals, args: &Trust) -> Result<Done, Failure> {

@@ -9,12 +9,12 @@ use crate::{config, out};
 use std::io::BufRead;
 use std::path::PathBuf;
 use tribunal_docs::{Uat, UatAnswer, uat_answer, write_uat};
-use tribunal_engine::gates::{self, Folder};
-use tribunal_engine::real::{PhaseFiles, Project, standing, write_atomic};
 use tribunal_engine::settings::Settings;
 use tribunal_git::{GitPath, Sign, Signature};
 use tribunal_view::facts::QuestionView;
 use tribunal_view::{plain, question};
+use tribunal_world::gates::{self, Folder};
+use tribunal_world::{PhaseFiles, Project, standing, write_atomic};
 
 /// Walks the scenarios of a phase.
 pub fn run(globals: &Globals, args: &UatArgs) -> Result<Done, Failure> {
@@ -78,7 +78,7 @@ fn prepared(files: &PhaseFiles, path: &std::path::Path) -> Result<Uat, Failure> 
 }
 
 fn today() -> String {
-    gates::iso(gates::moment().wall_ms)[..10].to_owned()
+    tribunal_view::calendar::date(gates::moment().wall_ms)
 }
 
 fn ask(uat: &Uat, at: usize) {

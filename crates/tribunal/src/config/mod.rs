@@ -12,8 +12,8 @@ use crate::place::Place;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use tribunal_engine::real::{self, Project, SettingsBase, SetupError, Target, trusted};
 use tribunal_engine::settings::Settings;
+use tribunal_world::{Project, SettingsBase, SetupError, Target, trusted};
 
 pub use keys::Key;
 use source::Files;
@@ -205,7 +205,7 @@ fn base_of(place: &Place, project: &Project, target: &Target) -> Result<Settings
     let paths = planned.chain([place.root.join(PROJECT_FILE)]);
     let inside = |path: PathBuf| Some(path.strip_prefix(&place.root).ok()?.to_str()?.to_owned());
     let paths: Vec<String> = paths.filter_map(inside).collect();
-    Ok(real::settings_base(project, target, &paths)?)
+    Ok(tribunal_world::settings_base(project, target, &paths)?)
 }
 
 /// Which settings are not those of the worktree.

@@ -8,7 +8,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 use toml::{Spanned, Value};
-use tribunal_engine::real::SettingsBase;
+use tribunal_world::SettingsBase;
 
 /// Files beyond this are no configuration.
 const FILE_MAX: u64 = 1024 * 1024;

@@ -6,7 +6,7 @@ use super::{Config, Entry, Key, Layer, Sources};
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::trust::{Reach, counts, is_widening, loosens, reach};
-use tribunal_engine::real::trusted;
+use tribunal_world::trusted;
 
 /// Trusts the settings with this digest, all at once: for machines that are new every time.
 const VARIABLE: &str = "TRIBUNAL_TRUST";

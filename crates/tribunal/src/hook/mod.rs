@@ -18,9 +18,9 @@ use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 use tribunal_docs::qa::subject_issue;
 use tribunal_docs::{CheckStatus, Diagnostic, Plan, PlanId, read_plan, read_summary};
-use tribunal_engine::gates::{self, Delivery, Ground, read_plain};
 use tribunal_git::Archive;
 use tribunal_view::plain;
+use tribunal_world::gates::{self, Delivery, Ground, read_plain};
 
 /// Bytes of a call at most.
 const CALL_MAX: u64 = 16 << 20;

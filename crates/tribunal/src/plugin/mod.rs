@@ -4,7 +4,7 @@
 use crate::failure::Failure;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use tribunal_engine::gates::read_plain;
+use tribunal_world::gates::read_plain;
 
 /// Where the plugin is, from the project's root.
 pub const FOLDER: &str = ".claude/plugins/tribunal";

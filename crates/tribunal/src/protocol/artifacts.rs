@@ -4,8 +4,8 @@ use super::args::ArtifactAction;
 use super::{Answer, ground, plan_id};
 use crate::failure::Failure;
 use std::path::Path;
-use tribunal_engine::gates;
 use tribunal_view::protocol as view;
+use tribunal_world::gates;
 
 /// Runs the registry: 0, 1 when there is no such file or entry.
 pub fn run(action: ArtifactAction, args: &[String]) -> Result<Answer, Failure> {

@@ -8,9 +8,9 @@ use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use tribunal_core::tables;
 use tribunal_docs::{Plan, PlanId, phase_goal, roadmap_section};
-use tribunal_engine::gates::{self, Folder, Ground, read_plain};
 use tribunal_view::context::{Material, Part, compile, family, held_to};
 use tribunal_view::protocol as view;
+use tribunal_world::gates::{self, Folder, Ground, read_plain};
 
 const LOCK: &str = ".locks/tokens.lock";
 

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use tribunal_docs::task_id;
-use tribunal_engine::gates::Ground;
+use tribunal_world::gates::Ground;
 
 /// The steps so far.
 #[derive(Default)]

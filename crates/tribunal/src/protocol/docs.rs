@@ -9,8 +9,8 @@ use crate::out;
 use std::path::{Path, PathBuf};
 use tribunal_docs::import::{Format, TaskDocument, detect, read_tasks};
 use tribunal_docs::{Diagnostic, Overview, overview};
-use tribunal_engine::gates::read_plain;
 use tribunal_view::protocol;
+use tribunal_world::gates::read_plain;
 
 /// Folders below each other that are searched.
 const DEPTH_MAX: usize = 32;

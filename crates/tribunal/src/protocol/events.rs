@@ -7,8 +7,8 @@ use crate::out;
 use serde_json::{Map, Value, json};
 use std::io::{BufRead, BufReader};
 use tribunal_docs::PlanId;
-use tribunal_engine::gates;
 use tribunal_view::metrics::Metrics;
+use tribunal_world::gates;
 
 /// `log-event`: the first word without `=` is the plan, the rest is data.
 pub fn log(event: &str, phase: &str, rest: &[String]) -> Result<Answer, Failure> {

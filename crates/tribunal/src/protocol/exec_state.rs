@@ -5,7 +5,7 @@ use super::{Answer, ground};
 use crate::failure::Failure;
 use serde_json::{Map, Value, json};
 use tribunal_docs::PlanId;
-use tribunal_engine::gates::{self, Folder, Ground};
+use tribunal_world::gates::{self, Folder, Ground};
 
 const LOCK: &str = ".locks/state.lock";
 /// Lists that `+=` adds to.

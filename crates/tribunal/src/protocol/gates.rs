@@ -5,8 +5,8 @@ use super::{Answer, ground, listed, plan_id, settings};
 use crate::failure::Failure;
 use serde_json::{Map, Value, json};
 use tribunal_core::gate::{Gate, GateResult, GateRuling};
-use tribunal_engine::gates::{self, Asked, Bounds, Ground, Repair};
 use tribunal_view::protocol as view;
+use tribunal_world::gates::{self, Asked, Bounds, Ground, Repair};
 
 /// What gates need of the settings.
 struct Settings {

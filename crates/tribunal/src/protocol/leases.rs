@@ -8,8 +8,8 @@ use serde_json::{Map, json};
 use tribunal_core::contract::clean;
 use tribunal_core::lease::{Conflict, Leases, Moment};
 use tribunal_docs::PlanId;
-use tribunal_engine::gates::{self, Ground, iso, with_leases};
 use tribunal_view::protocol as view;
+use tribunal_world::gates::{self, Ground, with_leases};
 
 /// What was asked, with everything it needs.
 struct Wanted<'a> {
@@ -46,8 +46,10 @@ pub fn run(args: &Lease, timed: bool) -> Result<Answer, Failure> {
         let plan = plan.map(|id| id.to_string()).unwrap_or_default();
         gates::append(&ground.state(), "lease_conflict", &phase, &plan, data)?;
     }
-    let shown: Vec<(&Conflict, Option<String>)> =
-        conflicts.iter().map(|conflict| (conflict, conflict.expires_ms.map(iso))).collect();
+    let shown: Vec<(&Conflict, Option<String>)> = conflicts
+        .iter()
+        .map(|conflict| (conflict, conflict.expires_ms.map(tribunal_view::calendar::timestamp_with_ms)))
+        .collect();
     Ok(Answer::new(view::lease(&word, result, wanted.task, &wanted.files, &shown, count), code))
 }
 

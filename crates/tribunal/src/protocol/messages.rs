@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use serde_json::{Map, Value, json};
 use std::io::Read;
 use tribunal_core::message::{ENVELOPE, Kind, TIERS, VERSION, kind};
-use tribunal_engine::gates;
+use tribunal_world::gates;
 
 /// A longer message is refused.
 const BYTES_MAX: u64 = 16 << 20;

@@ -26,7 +26,7 @@ use args::Protocol;
 use serde_json::{Map, Value};
 use std::path::Path;
 use tribunal_docs::PlanId;
-use tribunal_engine::gates::{GatesError, Ground};
+use tribunal_world::gates::{GatesError, Ground};
 
 pub use docs::run as docs;
 

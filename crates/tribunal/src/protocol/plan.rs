@@ -9,8 +9,8 @@ use tribunal_docs::{
     Completions, Phase, Plan, PlanFacts, PlanId, PlanVerdict, Read, StructuralReport, missing_plan,
     phase_dir, read_plan, structural_check, unreadable_plan, validate_plan,
 };
-use tribunal_engine::gates::{self, Ground, read_plain};
 use tribunal_view::protocol as view;
+use tribunal_world::gates::{self, Ground, read_plain};
 
 /// Reads a plan; an error says why the file could not be.
 pub fn read(path: &Path) -> std::io::Result<Read<Plan>> {

@@ -5,8 +5,8 @@ use super::{Answer, ground};
 use crate::failure::Failure;
 use serde_json::{Value, json};
 use std::path::Path;
-use tribunal_engine::gates::{Ground, moment, read_plain};
 use tribunal_git::{GitError, GitPath, Pushed, Repo, Sign, Signature};
+use tribunal_world::gates::{Ground, moment, read_plain};
 
 /// State of the moment, which is nobody's history.
 const TRANSIENT: [&str; 24] = [
@@ -178,8 +178,8 @@ fn tracks(ground: &Ground) -> Result<bool, GitError> {
 
 /// Takes a line out of a file; everything else in it stays.
 fn drop_line(ground: &Ground, file: &str, line: &str) -> Result<Vec<String>, GitError> {
-    let io = |error: tribunal_engine::gates::GatesError| GitError::Odd { what: error.to_string() };
-    let folder = tribunal_engine::gates::Folder::new(ground.root());
+    let io = |error: tribunal_world::gates::GatesError| GitError::Odd { what: error.to_string() };
+    let folder = tribunal_world::gates::Folder::new(ground.root());
     let Some(before) = folder.read(file).map_err(io)? else { return Ok(Vec::new()) };
     let is_it = |there: &&[u8]| there.trim_ascii() == line.as_bytes();
     if !before.split_inclusive(|byte| *byte == b'\n').any(|there| is_it(&there)) {
@@ -192,10 +192,10 @@ fn drop_line(ground: &Ground, file: &str, line: &str) -> Result<Vec<String>, Git
 
 /// Adds the lines a file does not have; everything else in it stays.
 fn add_lines(ground: &Ground, file: &str, lines: &[&str]) -> Result<Vec<String>, GitError> {
-    let io = |error: tribunal_engine::gates::GatesError| GitError::Odd { what: error.to_string() };
+    let io = |error: tribunal_world::gates::GatesError| GitError::Odd { what: error.to_string() };
     let (folder, name) = match file.strip_prefix(&format!("{}/", ground.planning())) {
         Some(name) => (ground.state(), name),
-        None => (tribunal_engine::gates::Folder::new(ground.root()), file),
+        None => (tribunal_world::gates::Folder::new(ground.root()), file),
     };
     let before = folder.read(name).map_err(io)?.unwrap_or_default();
     let text = String::from_utf8_lossy(&before);

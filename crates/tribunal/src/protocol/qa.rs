@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 use std::path::Path;
 use tribunal_docs::qa::CHECKS;
 use tribunal_docs::{CheckStatus, Plan, Summary, SummaryCheck, SummaryFacts, check_summary, read_summary};
-use tribunal_engine::gates::{self, Bounds, Delivery, Ground, Judged, read_plain};
 use tribunal_git::{Archive, GitError};
 use tribunal_view::protocol as view;
+use tribunal_world::gates::{self, Bounds, Delivery, Ground, Judged, read_plain};
 
 fn summary(path: &Path) -> Option<Summary> {
     let bytes = read_plain(path).ok()?;

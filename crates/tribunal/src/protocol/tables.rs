@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use std::path::Path;
 use tribunal_core::policy::Effort;
 use tribunal_core::tables::{self, Autonomy, ModelClass, Risk, TurnsSet};
-use tribunal_engine::gates::read_plain;
 use tribunal_view::protocol as view;
+use tribunal_world::gates::read_plain;
 
 /// The roles that have a model and turns.
 const ROLES: [&str; 9] =

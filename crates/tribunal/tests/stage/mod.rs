@@ -15,8 +15,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tribunal_engine::Docket;
-use tribunal_engine::real::state::Owner;
 use tribunal_journal::Reader;
+use tribunal_world::state::Owner;
 
 /// What goes wrong on a stage is told in words; tests and the matrix only show it.
 pub type Res<T> = Result<T, String>;

@@ -10,9 +10,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use tribunal_engine::real::state::Owner;
 use tribunal_engine::{Fact, Note};
 use tribunal_journal::{Journal, NewRow, Options, Reader, Synchronous, Turn};
+use tribunal_world::state::Owner;
 
 const RUN: &str = "20260101-000000-01";
 const CLIENTS: usize = 50;

@@ -5,10 +5,11 @@ use super::server::{Counted, Server};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tribunal_agent::reporting::Part;
-use tribunal_agent::{Access, Adapter, Adapters, Asks, Feature, Totals};
+use tribunal_agent::{Access, Adapter, Adapters, Asks, Feature};
 use tribunal_core::review_loop::FailureKind;
-use tribunal_engine::real::Sandbox;
-use tribunal_engine::real::trial::{self, Trial, Tried};
+use tribunal_core::usage::SessionTotals;
+use tribunal_world::Sandbox;
+use tribunal_world::trial::{self, Trial, Tried};
 
 /// What came of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,7 +89,7 @@ impl Bench<'_> {
             model: Some(self.agent.model.to_owned()),
             args: Vec::new(),
             asks: Asks::default(),
-            before: Totals::default(),
+            before: SessionTotals::default(),
             environment: self.agent.environment.clone(),
             // One of them gives up only after more than a minute; others never do.
             deadline: Duration::from_secs(if self.agent.name.starts_with("opencode") { 110 } else { 60 }),

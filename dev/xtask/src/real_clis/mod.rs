@@ -17,8 +17,8 @@ use server::Server;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use tribunal_agent::Adapters;
-use tribunal_engine::real::Sandbox;
 use tribunal_process::Containment;
+use tribunal_world::Sandbox;
 
 /// What goes wrong is told in words.
 pub type Res<T> = Result<T, String>;

@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Output, Stdio};
 use std::time::{Duration, Instant};
 use tribunal_engine::Docket;
-use tribunal_engine::real::marker;
 use tribunal_journal::Reader;
 use tribunal_process::survivors;
+use tribunal_world::marker;
 
 const PLANS: [(&str, &str); 2] = [("01", "one"), ("02", "two")];
 

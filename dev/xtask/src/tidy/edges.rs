@@ -9,7 +9,7 @@ const PURE: &[(&str, &[&str])] = &[
     ("tribunal-core", &["serde"]),
     ("tribunal-findings", &["serde", "serde_json"]),
     ("tribunal-docs", &["serde", "serde-saphyr", "serde_json"]),
-    ("tribunal-view", &["serde", "serde_json", "schemars", "unicode-width"]),
+    ("tribunal-view", &["serde", "serde_json", "schemars", "unicode-width", "jiff"]),
 ];
 
 /// Which crates of the house each crate may depend on. A name with nothing behind it sees nobody.
@@ -22,9 +22,10 @@ const MAY: &[(&str, &[&str])] = &[
     ("tribunal-agent", &["PURE", "tribunal-process"]),
     ("tribunal-git", &["PURE", "tribunal-process"]),
     ("tribunal-journal", &["PURE", "tribunal-process"]),
-    ("tribunal-engine", &["PURE", "DRIVERS"]),
-    ("tribunal-server", &["PURE", "DRIVERS", "tribunal-engine"]),
-    ("tribunal", &["PURE", "DRIVERS", "tribunal-engine", "tribunal-server"]),
+    ("tribunal-engine", &["PURE", "tribunal-journal"]),
+    ("tribunal-world", &["PURE", "DRIVERS", "tribunal-engine"]),
+    ("tribunal-server", &["PURE", "DRIVERS", "tribunal-engine", "tribunal-world"]),
+    ("tribunal", &["PURE", "DRIVERS", "tribunal-engine", "tribunal-world", "tribunal-server"]),
     ("testkit", &["ANY"]),
     ("xtask", &["ANY", "testkit"]),
 ];

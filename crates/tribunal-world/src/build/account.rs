@@ -1,0 +1,320 @@
+//! A plan's SUMMARY: the dev's words, and beside them what Tribunal knows from git. It renders and reads; whether it is
+//! good is judged by the delivery's checks, and nothing a dev writes about commits, counts or dates is believed.
+
+use super::takeover;
+use crate::check::guard::{CONTRACT, INTEGRITY};
+use crate::project::inside;
+use crate::site::base::fork;
+use crate::site::subject;
+use crate::site::{Site, lock, now};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use tribunal_core::finding::{Fate, Source};
+use tribunal_core::ids::{FindingId, PlanId};
+use tribunal_core::ledger::Entry;
+use tribunal_docs::qa::{ChangedFile, CommitFact};
+use tribunal_docs::{CheckStatus, Plan, Summary, SummaryCheck, SummaryFacts, check_summary};
+use tribunal_engine::crash;
+use tribunal_engine::docket::Docket;
+use tribunal_engine::review::entry_number;
+use tribunal_git::{ChangeKind, GitError, GitPath, Oid, RefChange};
+use tribunal_view::plain;
+
+/// Bytes of a dev's own SUMMARY at most.
+const WORDS_MAX: usize = 256 << 10;
+/// Characters of one deviation in a SUMMARY.
+const DEVIATION_MAX: usize = 300;
+/// Commits of one plan looked at.
+const COMMITS_MAX: usize = 10_000;
+
+/// What git says of a plan's work.
+#[derive(Debug, Default)]
+pub(crate) struct Work {
+    /// The plan's commits, oldest first.
+    pub(crate) commits: Vec<CommitFact>,
+    /// Commits of its tasks that were there before the run, oldest first. Nobody can change them any more.
+    pub(crate) taken: Vec<Oid>,
+    /// The files that differ from where the plan began.
+    pub(crate) changes: Vec<ChangedFile>,
+}
+
+/// What a SUMMARY is written from.
+pub(crate) struct Account {
+    /// The plan's name.
+    pub(crate) plan: PlanId,
+    /// Where the SUMMARY goes.
+    pub(crate) path: String,
+    title: String,
+    document: Summary,
+    said: Vec<String>,
+    /// What gates found that is in the work all the same, in words.
+    seen: Vec<String>,
+}
+
+impl Account {
+    /// Gathers what the docket knows.
+    pub(crate) fn gather(site: &Site, plan: &PlanId, docket: &Docket) -> Option<Account> {
+        let path = docket.about.paths.get(plan)?;
+        let text = site.plan_text(path, &subject::plan_revision(docket, plan)?).ok()?;
+        let prefix = format!("{plan}/");
+        let by_dev = docket.launches.iter().filter(|l| l.role == "dev" && l.effect.starts_with(&prefix));
+        let said = by_dev.filter(|launch| !launch.summary.is_empty()).map(|l| l.summary.clone());
+        Some(Account {
+            plan: plan.clone(),
+            path: summary_path(path),
+            title: docket.about.titles.get(plan).cloned().unwrap_or_default(),
+            document: frame(&text.plan),
+            said: said.collect(),
+            seen: deviations(docket, plan),
+        })
+    }
+
+    /// Whether the dev said nothing of what was built.
+    pub(crate) fn is_silent(&self, site: &Site) -> Result<bool, GitError> {
+        Ok(self.said.is_empty() && words_of(site, &self.plan)?.is_none())
+    }
+
+    /// More of the dev's words.
+    pub(crate) fn add(&mut self, words: String) {
+        self.said.push(words);
+    }
+
+    /// What the dev wrote itself.
+    fn own(&self, site: &Site) -> Result<Summary, GitError> {
+        let own = match words_of(site, &self.plan)? {
+            Some(blob) => String::from_utf8_lossy(&site.repo.read_blob(&blob)?).into_owned(),
+            None => String::new(),
+        };
+        Ok(tribunal_docs::read_summary(&self.path, &own).value.unwrap_or_default())
+    }
+
+    /// The files the dev says it changed, if it says.
+    pub(crate) fn declared(&self, site: &Site) -> Result<Option<Summary>, GitError> {
+        Ok(Some(self.own(site)?).filter(|own| !own.files.is_empty()))
+    }
+
+    /// The SUMMARY of the work as it stands in a commit.
+    pub(crate) fn text(&self, site: &Site, commit: &Oid) -> Result<String, GitError> {
+        let work = site.work(commit)?;
+        let own = self.own(site)?;
+        let mut summary = self.document.clone();
+        let hashes = work.taken.iter().map(Oid::as_str).chain(work.commits.iter().map(|c| c.hash.as_str()));
+        summary.commit_hashes = hashes.map(|hash| hash.chars().take(12).collect()).collect();
+        summary.completed = Some(tribunal_view::calendar::date(now().0));
+        summary.deviations = own.deviations.iter().chain(&self.seen).cloned().collect();
+        summary.body = self.body(&own, &work);
+        // It goes to a branch, and half of it is an agent's words.
+        Ok(tribunal_docs::secret::without_secrets(&tribunal_docs::write_summary(&summary)))
+    }
+
+    /// Writes it where the end of the run finds it.
+    pub(crate) fn keep(&self, site: &Site, commit: &Oid) -> Result<(), GitError> {
+        let blob = site.repo.write_blob(self.text(site, commit)?.as_bytes())?;
+        let name = site.name(&format!("summary/{}", self.plan));
+        crash::point("summary:before");
+        site.repo.refs_update(&[RefChange::set(name, &blob)], "tribunal: summary")?;
+        crash::point("summary:after");
+        Ok(())
+    }
+
+    /// The same, read back: what a check judges is what people will read.
+    pub(crate) fn summary(&self, site: &Site, commit: &Oid) -> Result<Summary, GitError> {
+        let text = self.text(site, commit)?;
+        Ok(tribunal_docs::read_summary(&self.path, &text).value.unwrap_or_default())
+    }
+
+    /// Which rules of a SUMMARY it does not keep.
+    pub(crate) fn failures(
+        &self,
+        site: &Site,
+        commit: &Oid,
+        plan: &Plan,
+    ) -> Result<Vec<SummaryCheck>, GitError> {
+        let work = site.work(commit)?;
+        let commit_exists = |hash: &str| {
+            work.commits.iter().any(|commit| commit.hash.starts_with(hash))
+                || work.taken.iter().any(|oid| oid.as_str().starts_with(hash))
+        };
+        let facts = SummaryFacts { commit_exists: &commit_exists };
+        let checks = check_summary(&self.summary(site, commit)?, plan, &facts);
+        Ok(checks.into_iter().filter(|check| check.status == CheckStatus::Fail).collect())
+    }
+
+    fn body(&self, own: &Summary, work: &Work) -> String {
+        let said: Vec<String> = self.said.iter().map(|words| format!("- {words}")).collect();
+        let files: Vec<String> = work
+            .changes
+            .iter()
+            .map(|file| format!("- `{}` -- {}: {}", file.path, action(file), self.plan))
+            .collect();
+        let section = |title: &str, ours: String| {
+            let theirs = own.section(title).map(|section| section.text.trim().to_owned());
+            let text = theirs.filter(|text| !text.is_empty()).unwrap_or(ours);
+            format!("## {title}\n\n{text}\n\n")
+        };
+        let mut body = format!("# Plan {}: {}\n\n", self.plan, self.title);
+        body.push_str(&section("What Was Built", said.join("\n")));
+        body.push_str(&section("Files Modified", files.join("\n")));
+        body.push_str("## Deviations\n\n");
+        body.push_str(&self.deviations(own));
+        body.push('\n');
+        body
+    }
+}
+
+impl Account {
+    /// The dev's words, and what the gates saw. "None" is written only where neither says anything.
+    fn deviations(&self, own: &Summary) -> String {
+        let theirs = own.section("Deviations").map(|section| section.text.trim().to_owned());
+        let is_none = |text: &String| {
+            let bare = text.trim_start_matches(['-', '*', ' ']).trim_end_matches('.');
+            bare.is_empty() || bare.eq_ignore_ascii_case("none")
+        };
+        let mut lines: Vec<String> = theirs.filter(|text| !is_none(text)).into_iter().collect();
+        lines.extend(self.seen.iter().map(|seen| format!("- {seen}")));
+        if lines.is_empty() { "None".to_owned() } else { lines.join("\n") }
+    }
+}
+
+/// What a gate found in a plan's tasks that was neither fixed nor shown to be wrong: the work has it. A loop that goes on
+/// where another ended has its findings under their ids, so the last word on each counts.
+fn deviations(docket: &Docket, plan: &PlanId) -> Vec<String> {
+    let prefix = format!("{plan}/");
+    let mut loops: Vec<_> = docket.loops.iter().filter(|(id, _)| id.as_str().starts_with(&prefix)).collect();
+    loops.sort_by_key(|(id, _)| entry_number(id));
+    let is_gates = |source: &Source| matches!(source, Source::Check(check) if is_gate(check.as_str()));
+    let mut last: BTreeMap<FindingId, &Entry> = BTreeMap::new();
+    for (_, lp) in loops {
+        last.extend(lp.ledger().iter().filter(|(_, entry)| entry.by.iter().any(is_gates)));
+    }
+    let mut lines: Vec<String> = Vec::new();
+    for entry in last.into_values() {
+        let how = match &entry.fate {
+            Fate::Waived(who) => format!("accepted by {}", plain::line(who)),
+            Fate::Advisory | Fate::Carried | Fate::Deferred => "told to the reviewer".to_owned(),
+            Fate::Open | Fate::Unresolved => "left open".to_owned(),
+            _ => continue,
+        };
+        let line = format!("{} ({how})", plain::clipped(&entry.claim.claim, DEVIATION_MAX));
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+/// Whether a check holds work against what the plan allows.
+fn is_gate(check: &str) -> bool {
+    matches!(check, CONTRACT | INTEGRITY)
+}
+
+/// Everything of a SUMMARY that follows from the plan.
+fn frame(plan: &Plan) -> Summary {
+    let tasks = plan.tasks.len().to_string();
+    Summary {
+        id: plan.id.clone(),
+        has_frontmatter: true,
+        phase: Some(plan.id.phase.clone()),
+        plan: Some(plan.id.plan.clone()),
+        title: Some(plan.title.clone().unwrap_or_else(|| format!("Plan {}", plan.id))),
+        // Said even where there is nothing to say.
+        lines: ["title", "deviations"].into_iter().map(|key| (key.to_owned(), 0)).collect(),
+        status: Some("complete".to_owned()),
+        tasks_completed: Some(tasks.clone()),
+        tasks_total: Some(tasks),
+        ..Summary::default()
+    }
+}
+
+fn action(file: &ChangedFile) -> &'static str {
+    match (file.added, file.deleted, file.old_path.is_some()) {
+        (_, _, true) => "renamed",
+        (true, _, _) => "created",
+        (_, true, _) => "deleted",
+        _ => "modified",
+    }
+}
+
+/// Where a plan's SUMMARY goes.
+pub(crate) fn summary_path(plan_path: &str) -> String {
+    plan_path
+        .strip_suffix("PLAN.md")
+        .map_or_else(|| format!("{plan_path}.SUMMARY.md"), |stem| format!("{stem}SUMMARY.md"))
+}
+
+/// What the dev wrote of its SUMMARY, if it did.
+pub(crate) fn words_of(site: &Site, plan: &PlanId) -> Result<Option<Oid>, GitError> {
+    if let Some(known) = lock(&site.words).get(plan) {
+        return Ok(known.clone());
+    }
+    let found = site.repo.ref_at(&site.name(&format!("words/{plan}")))?;
+    lock(&site.words).insert(plan.clone(), found.clone());
+    Ok(found)
+}
+
+/// Takes the SUMMARY a dev left in its tree, unless it is the one that was there before.
+pub(crate) fn take_words(
+    site: &Site,
+    plan: &PlanId,
+    tree: &Path,
+    parent: &Oid,
+    path: &str,
+) -> Result<Option<Oid>, GitError> {
+    let known = words_of(site, plan)?;
+    let Some(bytes) = inside::read(tree, path).filter(|bytes| bytes.len() <= WORDS_MAX) else {
+        return Ok(known);
+    };
+    if site.repo.file_at(parent, &GitPath::from(path))?.as_deref() == Some(&bytes) {
+        return Ok(known);
+    }
+    let blob = site.repo.write_blob(&bytes)?;
+    if known.as_ref() != Some(&blob) {
+        let name = site.name(&format!("words/{plan}"));
+        // What it wrote before stays reachable, as everything an agent left does.
+        let each = site.name(&format!("said/{plan}/{}", blob.short()));
+        let changes = [RefChange::set(name, &blob), RefChange::set(each, &blob)];
+        site.repo.refs_update(&changes, "tribunal: a dev's summary")?;
+        lock(&site.words).insert(plan.clone(), Some(blob.clone()));
+    }
+    Ok(Some(blob))
+}
+
+impl Site {
+    /// What git says of the work up to a commit, read once.
+    pub(crate) fn work(&self, commit: &Oid) -> Result<Arc<Work>, GitError> {
+        if let Some(known) = lock(&self.works).get(commit) {
+            return Ok(Arc::clone(known));
+        }
+        let base = fork(self, commit)?;
+        let subjects = self.repo.subjects(&base, commit, COMMITS_MAX)?;
+        let mut changes = self.repo.changes(&base, commit)?;
+        let taken = takeover::taken(self, commit)?;
+        for oid in &taken {
+            let Some(parent) = self.repo.parents_of(oid)?.into_iter().next() else { continue };
+            let earlier = self.repo.changes(&parent, oid)?;
+            changes.extend(earlier.into_iter().filter(|change| {
+                change.kind != ChangeKind::Deleted
+                    && self.repo.file_at(commit, &change.path).is_ok_and(|f| f.is_some())
+            }));
+        }
+        changes.sort_by(|a, b| a.path.cmp(&b.path));
+        changes.dedup_by(|later, first| later.path == first.path);
+        let commits = subjects.into_iter().map(|(oid, subject)| CommitFact {
+            hash: oid.to_string(),
+            subject,
+            parents: 1,
+            files: Vec::new(),
+        });
+        let changes = changes.into_iter().map(|change| ChangedFile {
+            path: change.path.to_string(),
+            old_path: change.old_path.map(|path| path.to_string()),
+            added: change.kind == ChangeKind::Added,
+            deleted: change.kind == ChangeKind::Deleted,
+        });
+        let (commits, changes) = (commits.collect(), changes.collect());
+        let work = Arc::new(Work { commits, taken, changes });
+        lock(&self.works).insert(commit.clone(), Arc::clone(&work));
+        Ok(work)
+    }
+}

@@ -1,0 +1,475 @@
+//! Making and checking an artifact of a chain. The executor works in a tree of its own and only its artifact is taken from
+//! it; what else it changed is put back and told. Whether an artifact is good is not judged here, only whether it is there.
+
+use super::make::{Ground, digest, is_gone, keep_work, lane_tree, note_place, place_of, said, unprepared};
+use crate::agent_names;
+use crate::backup_of;
+use crate::check::secrets;
+use crate::check::{failing, plan_claim};
+use crate::launch::clerk::Mandate;
+use crate::launch::{Begin, Ended, Session, Speech, session_of};
+use crate::project::inside;
+use crate::project::kept;
+use crate::site::Site;
+use std::path::Path;
+use std::sync::Arc;
+use tribunal_agent::Access;
+use tribunal_agent::reporting::Part;
+use tribunal_core::effect::{EffectId, Step};
+use tribunal_core::finding::{Claim, Severity};
+use tribunal_core::ids::{FindingId, LoopId, PlanId, Revision};
+use tribunal_core::review_loop::{Failure, FailureKind, Loop, LoopReport};
+use tribunal_core::run::Subject;
+use tribunal_docs::chain::{self, Artifact};
+use tribunal_docs::{Completions, Phase, Plan, PlanFacts, ProblemKind, document_name};
+use tribunal_engine::crash;
+use tribunal_engine::docket::{ChainNote, Docket, LaunchNote, Note, StrayNote};
+use tribunal_engine::world::Report;
+use tribunal_git::{GitError, GitPath, Oid, Tree};
+use tribunal_view::plain;
+use tribunal_view::prompt::{self, ArtifactBrief, Document, FindingLine, MakerBrief, MakerJob};
+
+pub(crate) use tribunal_core::checks::ARTIFACT;
+/// The name of the tree an artifact is made in; no plan has it.
+pub(crate) const LANE: &str = "chain";
+/// Plans of one feature at most.
+const PLANS_MAX: usize = 50;
+
+/// What an artifact is on disk and in a prompt.
+pub(crate) trait ArtifactFiles {
+    /// Whether a path is of the artifact.
+    fn owns(&self, path: &str) -> bool;
+    /// Its files at a commit, from the project's root.
+    fn files_at(&self, site: &Site, commit: &Oid) -> Result<Vec<(String, Vec<u8>)>, GitError>;
+    /// The paths of its files at a commit.
+    fn paths_at(&self, site: &Site, commit: &Oid) -> Result<Vec<String>, GitError>;
+    /// What its builder and its reviewers are told of it.
+    fn brief(&self) -> ArtifactBrief;
+}
+
+impl ArtifactFiles for ChainNote {
+    fn owns(&self, path: &str) -> bool {
+        match self.artifact {
+            Artifact::Plan => is_plan(&self.plans, path),
+            Artifact::Implementation => true,
+            _ => self.path().as_deref() == Some(path),
+        }
+    }
+
+    fn files_at(&self, site: &Site, commit: &Oid) -> Result<Vec<(String, Vec<u8>)>, GitError> {
+        let mut files = Vec::new();
+        for path in self.paths_at(site, commit)? {
+            if let Some(bytes) = site.repo.file_at(commit, &GitPath::from(path.as_str()))? {
+                files.push((path, bytes));
+            }
+        }
+        Ok(files)
+    }
+
+    fn paths_at(&self, site: &Site, commit: &Oid) -> Result<Vec<String>, GitError> {
+        match self.artifact {
+            Artifact::Plan => plans_at(site, commit, &self.plans),
+            _ => Ok(self.path().into_iter().collect()),
+        }
+    }
+
+    fn brief(&self) -> ArtifactBrief {
+        ArtifactBrief {
+            feature: self.feature.clone(),
+            word: self.artifact.word().to_owned(),
+            path: match self.artifact {
+                Artifact::Plan => format!("{}/NN-MM-PLAN.md", self.plans),
+                _ => self.path().unwrap_or_default(),
+            },
+            sections: self.artifact.sections().iter().map(|section| (*section).to_owned()).collect(),
+            wanted: self.wanted.clone(),
+            readers: self.artifact.readers().to_owned(),
+            earlier: self.earlier.clone(),
+            concerns: self.concerns.clone(),
+            form: match self.artifact {
+                Artifact::Plan => prompt::PLAN_FORM.to_owned(),
+                Artifact::Tasks => prompt::TASKS_FORM.to_owned(),
+                _ => String::new(),
+            },
+        }
+    }
+}
+
+/// `folder/NN-MM-PLAN.md`, and nothing deeper.
+fn is_plan(folder: &str, path: &str) -> bool {
+    let name = path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
+    name.is_some_and(|name| !name.contains('/') && name.ends_with("PLAN.md"))
+}
+
+fn plans_at(site: &Site, commit: &Oid, folder: &str) -> Result<Vec<String>, GitError> {
+    let paths = site.repo.list_tree(commit)?.into_iter().map(|entry| entry.path.to_string());
+    Ok(paths.filter(|path| is_plan(folder, path)).collect())
+}
+
+/// Whether what is judged is what was built.
+pub(crate) fn is_code(docket: &Docket) -> bool {
+    docket.about.chain.as_ref().is_some_and(|note| note.artifact == Artifact::Implementation)
+}
+
+/// What an artifact was made on; none for code, which has what the run began with.
+pub(crate) fn ground(docket: &Docket) -> Option<Revision> {
+    let note = docket.about.chain.as_ref().filter(|note| note.artifact != Artifact::Implementation)?;
+    Some(note.ground.clone())
+}
+
+/// What whoever judges an artifact is told of it.
+pub(crate) fn judged(subject: &Subject, docket: &Docket) -> Option<ArtifactBrief> {
+    let note = docket.about.chain.as_ref().filter(|_| *subject == Subject::Chain)?;
+    // How to write it is for its maker.
+    Some(ArtifactBrief { form: String::new(), ..note.brief() })
+}
+
+/// The document that is judged, or for code the spec it is held against.
+pub(crate) fn document(site: &Site, revision: &Revision, docket: &Docket) -> Option<Document> {
+    let note = docket.about.chain.as_ref()?;
+    let (path, at) = match note.artifact {
+        Artifact::Implementation => (format!("{}/spec.md", note.folder), &note.ground),
+        _ => (note.path()?, revision),
+    };
+    let bytes = site.repo.file_at(&site.commit_of(at).ok()?, &GitPath::from(path.as_str())).ok()??;
+    Some(Document { path, text: String::from_utf8_lossy(&bytes).into_owned() })
+}
+
+/// What an artifact lacks before anybody need look at it, and secrets that it holds.
+pub(crate) fn gaps(site: &Site, note: &ChainNote, revision: &Revision) -> Result<Vec<Claim>, GitError> {
+    let commit = site.commit_of(revision)?;
+    let mut claims = form_gaps(site, note, &commit)?;
+    if note.artifact != Artifact::Implementation {
+        let (ground, paths) = (site.commit_of(&note.ground)?, note.paths_at(site, &commit)?);
+        let ends = (&ground, &commit);
+        claims.extend(secrets::in_files(&site.repo, &site.environment, ends, &paths, ARTIFACT)?);
+    }
+    Ok(claims)
+}
+
+fn form_gaps(site: &Site, note: &ChainNote, commit: &Oid) -> Result<Vec<Claim>, GitError> {
+    match (note.artifact, note.path()) {
+        (Artifact::Plan, _) => plan_gaps(site, note, commit),
+        (Artifact::Implementation, _) | (_, None) => Ok(Vec::new()),
+        (artifact, Some(path)) => {
+            let bytes = site.repo.file_at(commit, &GitPath::from(path.as_str()))?;
+            let mut claims: Vec<Claim> = chain::gaps(artifact, bytes.as_deref())
+                .into_iter()
+                .map(|gap| claim(&path, gap.line, gap.text, gap.suggestion))
+                .collect();
+            if artifact == Artifact::Tasks && claims.is_empty() {
+                let list = String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned();
+                let plans = read_plans(site, note, commit)?;
+                claims.extend(chain::unnamed_tasks(&list, &plans).into_iter().map(|task| {
+                    let suggestion = "name it with its plan's id and its title".to_owned();
+                    claim(&path, None, format!("the task {task} of the plans is not in it"), suggestion)
+                }));
+            }
+            Ok(claims)
+        }
+    }
+}
+
+fn claim(path: &str, line: Option<u32>, text: String, suggestion: String) -> Claim {
+    let mut claim = failing(Severity::Blocker, plain::line(&text)).at(path, line);
+    claim.suggestion = suggestion;
+    claim.rule = Some(ARTIFACT.to_owned());
+    claim
+}
+
+fn read_plans(site: &Site, note: &ChainNote, commit: &Oid) -> Result<Vec<Plan>, GitError> {
+    let mut plans = Vec::new();
+    for path in plans_at(site, commit, &note.plans)? {
+        let bytes = site.repo.file_at(commit, &GitPath::from(path.as_str()))?.unwrap_or_default();
+        plans.extend(tribunal_docs::read_plan(&path, &String::from_utf8_lossy(&bytes)).value);
+    }
+    Ok(plans)
+}
+
+/// The plan gate's own structural check, over every plan: what passes here can be run.
+fn plan_gaps(site: &Site, note: &ChainNote, commit: &Oid) -> Result<Vec<Claim>, GitError> {
+    let paths = plans_at(site, commit, &note.plans)?;
+    if paths.is_empty() {
+        let text = format!("there is no plan in {}", note.plans);
+        return Ok(vec![claim(&note.plans, None, text, "write NN-MM-PLAN.md there".to_owned())]);
+    }
+    let mut claims = Vec::new();
+    let mut plans = Vec::new();
+    for path in paths {
+        let bytes = site.repo.file_at(commit, &GitPath::from(path.as_str()))?.unwrap_or_default();
+        if std::str::from_utf8(&bytes).is_err() || bytes.len() > chain::BYTES_MAX {
+            let text = format!("{path} is too large or not UTF-8");
+            claims.push(claim(&path, None, text, "write it anew".to_owned()));
+            continue;
+        }
+        let named = document_name(&path).and_then(|name| name.id());
+        let read = tribunal_docs::read_plan(&path, &String::from_utf8_lossy(&bytes));
+        match read.value {
+            None => {
+                let report = tribunal_docs::unreadable_plan(&path, &read.diagnostics);
+                claims.extend(report.findings.iter().map(plan_claim));
+            }
+            Some(plan) if named.as_ref() != Some(&plan.id) => {
+                let text = format!("{path} says that it is plan {}", plan.id);
+                claims.push(claim(&path, Some(1), text, "give file and frontmatter one number".to_owned()));
+            }
+            Some(plan) => plans.push(plan),
+        }
+    }
+    claims.extend(structure(site, note, &plans)?);
+    Ok(claims)
+}
+
+fn structure(site: &Site, note: &ChainNote, plans: &[Plan]) -> Result<Vec<Claim>, GitError> {
+    let head = site.run_head()?;
+    let exists = |path: &str| site.repo.file_at(&head, &GitPath::from(path)).is_ok_and(|file| file.is_some());
+    let tasks_max = site.settings.plan.tasks_max as usize;
+    let mut claims = Vec::new();
+    for plan in plans {
+        let others: Vec<&Plan> = plans.iter().filter(|other| other.id != plan.id).collect();
+        let facts = PlanFacts { exists: &exists, tasks_max, others: &others, known_skills: None };
+        claims.extend(tribunal_docs::structural_check(plan, &facts).findings.iter().map(plan_claim));
+        if plan.tasks.is_empty() {
+            let text = format!("plan {} has no task", plan.id);
+            claims.push(claim(&plan.path, None, text, "write tasks as `### Task 1: title`".to_owned()));
+        }
+    }
+    let name = note.plans.rsplit('/').next().unwrap_or_default().to_owned();
+    let number = tribunal_docs::phase_dir(&name).map(|dir| dir.number).unwrap_or_default();
+    let phase = Phase { number, name, plans: plans.to_vec() };
+    // The rest the structural check says already.
+    let unsaid = [ProblemKind::MissingDependency, ProblemKind::CrossPhase];
+    let problems = tribunal_docs::validate(&phase, &Completions::default()).into_iter();
+    claims.extend(problems.filter(|problem| unsaid.contains(&problem.kind)).map(|problem| {
+        let path = plans.iter().find(|plan| plan.id == problem.plan).map_or("", |plan| plan.path.as_str());
+        claim(path, Some(problem.line), problem.message, problem.fix)
+    }));
+    Ok(claims)
+}
+
+/// One make of an artifact, gathered from the docket before it goes to a worker.
+pub(crate) struct Crafting {
+    effect: EffectId,
+    loop_id: LoopId,
+    note: ChainNote,
+    current: Option<Revision>,
+    findings: Vec<FindingId>,
+    brief: MakerBrief,
+    session: Option<Session>,
+}
+
+impl Crafting {
+    /// Gathers what the docket knows.
+    pub(crate) fn gather(
+        site: &Site,
+        effect: &EffectId,
+        lp: &Loop,
+        findings: &[FindingId],
+        docket: &Docket,
+    ) -> Option<Crafting> {
+        let note = docket.about.chain.as_deref()?.clone();
+        let code = note.artifact == Artifact::Implementation;
+        let line = |id: &FindingId| lp.ledger().get(*id).map(|entry| FindingLine::of(*id, entry));
+        let at = lp.revision().unwrap_or(&note.ground);
+        let brief = MakerBrief {
+            job: if code { MakerJob::Implementation } else { MakerJob::Artifact },
+            document: document(site, at, docket),
+            artifact: Some(note.brief()),
+            round: lp.round() + 1,
+            rounds_max: lp.rounds_max(),
+            iteration: effect.n.fails + 1,
+            findings: findings.iter().filter_map(line).collect(),
+            feedback: docket.said.get(lp.id()).cloned().unwrap_or_default(),
+            ..MakerBrief::default()
+        };
+        let Step::Make(maker) = &effect.step else { return None };
+        let agent = site.adapter_for(&agent_names(effect));
+        Some(Crafting {
+            effect: effect.clone(),
+            loop_id: lp.id().clone(),
+            current: lp.revision().cloned(),
+            findings: findings.to_vec(),
+            session: agent.and_then(|agent| session_of(docket, lp.id(), maker.as_str(), &agent)),
+            note,
+            brief,
+        })
+    }
+
+    /// Runs on a worker.
+    pub(crate) fn run(self, site: &Arc<Site>) {
+        let effect = self.effect.clone();
+        if let Err(error) = self.launch(site) {
+            site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
+        }
+    }
+
+    /// What its tree begins with.
+    fn wanted(&self, site: &Site) -> Result<Oid, GitError> {
+        match (&self.current, self.note.artifact) {
+            (Some(revision), _) => site.commit_of(revision),
+            (None, Artifact::Implementation) => site.run_head(),
+            (None, _) => site.commit_of(&self.note.ground),
+        }
+    }
+
+    fn launch(mut self, site: &Arc<Site>) -> Result<(), GitError> {
+        let lane = PlanId::new(LANE);
+        let tree = lane_tree(site, &lane, &self.wanted(site)?)?;
+        self.brief.unprepared = unprepared(site, &lane);
+        let names = agent_names(&self.effect);
+        let role = names.first().copied().unwrap_or_default().to_owned();
+        let mut brief = site.brief(&self.effect, &role, &names);
+        brief.loop_use = "chain".to_owned();
+        brief.plan = Some(self.note.artifact.word().to_owned());
+        brief.round = self.brief.round;
+        self.brief.word = brief.word.clone().unwrap_or_default();
+        brief.prompt = prompt::maker(&self.brief);
+        brief.dir = tree.path().to_path_buf();
+        brief.access = Access::Write;
+        brief.seat = self.effect.n.backup.then(|| backup_of(&role).to_owned());
+        let mandate = Mandate {
+            part: Part::Maker,
+            of: self.loop_id.to_string(),
+            task: None,
+            seat: None,
+            round: self.brief.round,
+            revision: None,
+            findings: self.findings.clone(),
+            judged: None,
+        };
+        let speech = Speech { mandate, checks: None };
+        let (effect, session) = (self.effect.clone(), self.session.take());
+        site.launch(
+            &effect,
+            &agent_names(&effect),
+            brief,
+            Begin::Session(session),
+            Some(speech),
+            move |site, ended| {
+                let effect = self.effect.clone();
+                if let Err(error) = self.made(site, &tree, ended) {
+                    site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
+                }
+            },
+        );
+        Ok(())
+    }
+
+    fn made(self, site: &Arc<Site>, tree: &Tree, ended: Ended) -> Result<(), GitError> {
+        if is_gone(tree.path()) {
+            let text = "its working folder was taken away, and its git with it";
+            let failure = ended.failure.unwrap_or_else(|| Failure::new(FailureKind::Crashed, text));
+            let note = LaunchNote { failed: Some(failure.kind), ..ended.note };
+            site.fail(&self.effect, failure, vec![Note::Launch(Box::new(note))]);
+            return Ok(());
+        }
+        if let Some(failure) = ended.failure {
+            site.fail(&self.effect, failure, vec![Note::Launch(Box::new(ended.note))]);
+            return Ok(());
+        }
+        let effect = self.effect.clone();
+        let (report, notes) = self.taken(site, tree, ended)?;
+        site.report(&effect, Report::Loop(report), notes);
+        Ok(())
+    }
+
+    /// What it left, as a report.
+    fn taken(self, site: &Site, tree: &Tree, ended: Ended) -> Result<(LoopReport, Vec<Note>), GitError> {
+        let (revision, strayed) = keep(site, &self.note, tree)?;
+        let (report, mut notes) = said(&self.findings, revision, ended, false);
+        if !strayed.is_empty() {
+            let Step::Make(maker) = &self.effect.step else { return Ok((report, notes)) };
+            notes.push(Note::Strayed(Box::new(StrayNote {
+                of: self.loop_id,
+                maker: maker.to_string(),
+                round: self.brief.round.saturating_sub(1),
+                files: strayed,
+            })));
+        }
+        Ok((report, notes))
+    }
+
+    /// What a maker left that ended while nobody watched: its files are taken now.
+    pub(crate) fn recovered(self, site: &Site, ended: Ended) -> Option<(LoopReport, Vec<Note>)> {
+        let lane = PlanId::new(LANE);
+        let dir = site.lane_dir(&lane);
+        let at = place_of(site, &lane).filter(|_| !is_gone(&dir.join("tree")))?;
+        let tree = site.repo.tree(&dir.join("tree"), &dir.join("index"), &at);
+        self.taken(site, &tree, ended).ok()
+    }
+}
+
+/// Takes the artifact out of a tree as a revision, and names what was changed there and not taken.
+fn keep(site: &Site, note: &ChainNote, tree: &Tree) -> Result<(Revision, Vec<String>), GitError> {
+    let lane = PlanId::new(LANE);
+    let captured = tree.capture()?;
+    kept::tell(site, note.artifact.word(), &captured);
+    let message = site.own_message(message(note));
+    if note.artifact == Artifact::Implementation {
+        let head = site.run_head()?;
+        let ground = Ground { parent: head.clone(), start: head, may_be_empty: false };
+        let (revision, commit) = keep_work(site, &lane, &ground, &captured.tree, &message)?;
+        note_place(site, &lane, &commit)?;
+        return Ok((revision, Vec::new()));
+    }
+    let ground = site.commit_of(&note.ground)?;
+    let mut blobs = Vec::new();
+    for path in written(note, tree.path()) {
+        if let Some(bytes) = inside::read(tree.path(), &path) {
+            blobs.push((GitPath::from(path.as_str()), site.repo.write_blob(&bytes)?));
+        }
+    }
+    let made = site.repo.tree_placing(&ground, &blobs)?;
+    let revision = digest(&[b"artifact", made.as_str().as_bytes(), ground.as_str().as_bytes()]);
+    let commit = match site.commit_of(&revision) {
+        Ok(commit) => commit,
+        Err(_) => {
+            let who = site.signature();
+            let commit = site.repo.commit(&made, std::slice::from_ref(&ground), &message, &who, &who)?;
+            site.keep(&revision, &commit, Vec::new())?;
+            commit
+        }
+    };
+    crash::point("artifact:kept");
+    // Of the artifact itself too: one plan too many, one of before taken away, a link in its place.
+    let left = site.repo.changed_paths(&made, &captured.tree)?;
+    // What git would store otherwise, or not at all, was taken as it lay there.
+    let strayed = left.iter().filter(|path| !blobs.iter().any(|(taken, _)| taken == *path));
+    let strayed: Vec<String> = strayed.map(|path| plain::line(&path.to_string())).collect();
+    if strayed.is_empty() {
+        // Otherwise the next version begins in a new tree, and what strayed is saved with this one.
+        note_place(site, &lane, &commit)?;
+    }
+    Ok((revision, strayed))
+}
+
+/// The artifact's paths as they lie in a tree.
+fn written(note: &ChainNote, tree: &Path) -> Vec<String> {
+    if let Some(path) = note.path() {
+        return vec![path];
+    }
+    let entries = std::fs::read_dir(tree.join(&note.plans)).into_iter().flatten().filter_map(Result::ok);
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut paths: Vec<String> = names.map(|name| format!("{}/{name}", note.plans)).collect();
+    paths.retain(|path| note.owns(path));
+    paths.sort();
+    paths.truncate(PLANS_MAX);
+    paths
+}
+
+fn message(note: &ChainNote) -> String {
+    match note.artifact {
+        Artifact::Implementation => format!("fix({}): bring in line with the spec\n", note.feature),
+        artifact => format!("docs({}): {}\n", note.feature, artifact.word()),
+    }
+}
+
+/// Takes what a person left in the artifact's tree as a revision.
+pub(crate) fn fixed(site: &Site, docket: &Docket) -> Option<Result<Revision, GitError>> {
+    let note = docket.about.chain.as_deref()?;
+    let lane = PlanId::new(LANE);
+    let at = place_of(site, &lane)?;
+    let dir = site.lane_dir(&lane);
+    let tree = site.repo.tree(&dir.join("tree"), &dir.join("index"), &at);
+    Some(keep(site, note, &tree).map(|(revision, _)| revision))
+}

@@ -1,0 +1,959 @@
+//! Making: the dev in its lane, the architect at its plan. A lane's tree follows from a revision; what an
+//! agent left half done stays for the next try; nothing is thrown away that is not in git.
+
+use super::account::{Account, summary_path, take_words, words_of};
+use super::carried::carried;
+use crate::agent_names;
+use crate::backup_of;
+use crate::check::around::Entry;
+use crate::check::message;
+use crate::check::secrets;
+use crate::launch::ask_again;
+use crate::launch::clerk::Mandate;
+use crate::launch::{Begin, Ended, Session, Speech, not_done, session_of, words};
+use crate::project::inside;
+use crate::project::kept;
+use crate::setup::words as asked_words;
+use crate::site::base::fork;
+use crate::site::subject;
+use crate::site::{PlanText, Site, slug};
+use crate::tests_run::prepare::{Judged, prepare};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tribunal_agent::Access;
+use tribunal_agent::reporting::Part;
+use tribunal_core::defence::{Defence, stands};
+use tribunal_core::effect::EffectId;
+use tribunal_core::finding::Reply;
+use tribunal_core::ids::{FindingId, LoopId, PlanId, Revision};
+use tribunal_core::review_loop::{Failure, FailureKind, Loop, LoopReport};
+use tribunal_core::run::{Job, Subject};
+use tribunal_engine::crash;
+use tribunal_engine::docket::{Docket, LaunchNote, Note};
+use tribunal_engine::world::Report;
+use tribunal_findings::MakerWords;
+use tribunal_git::{GitError, GitPath, Oid, RefChange, RefsMoved, Replayed, Tree};
+use tribunal_view::plain;
+use tribunal_view::prompt::{self, Document, FindingLine, MakerBrief, MakerJob, PlanBrief, TaskBrief};
+
+/// What the message of a person's own fix says.
+pub(crate) const BY_HAND: &str = "mended by hand";
+/// The check that holds subjects to their form.
+const COMMIT_LINT: &str = "commit-lint";
+/// How much of an agent's plain words stands for the summary it did not give.
+const PROSE_LINES: usize = 8;
+const PROSE_MAX: usize = 800;
+/// How much is kept of what a failed installation said.
+const UNPREPARED_MAX: usize = 2_000;
+
+/// Everything one make needs, gathered from the docket before it goes to a worker.
+pub(crate) struct Make {
+    effect: EffectId,
+    loop_id: LoopId,
+    subject: Subject,
+    plan: PlanId,
+    path: String,
+    text: Arc<PlanText>,
+    current: Option<Revision>,
+    /// What was approved last of the lane.
+    head: Option<Revision>,
+    /// What the loop judged first.
+    opened: Option<Revision>,
+    starts_over: bool,
+    findings: Vec<FindingId>,
+    brief: MakerBrief,
+    /// Where its last try or version left off.
+    session: Option<Session>,
+    /// What a delivery's SUMMARY says.
+    account: Option<Account>,
+    /// Who ends before the task is done goes on with it.
+    iterates: bool,
+    /// The gates before a task.
+    entry: Option<Entry>,
+    /// The message of the commit, where somebody asked for the work in plain words.
+    asked: Option<String>,
+}
+
+/// Where a making loop stands in git.
+pub(crate) struct Ground {
+    /// The parent of the loop's commit.
+    pub(crate) parent: Oid,
+    /// What its tree is made from at first.
+    pub(crate) start: Oid,
+    /// A task that changed nothing is a commit all the same; a remark on what is there is none.
+    pub(crate) may_be_empty: bool,
+}
+
+impl Make {
+    /// Gathers what the docket knows. `None` when the loop's subject is not one that is made in this way.
+    pub(crate) fn gather(
+        site: &Site,
+        effect: &EffectId,
+        lp: &Loop,
+        findings: &[FindingId],
+        docket: &Docket,
+    ) -> Option<Make> {
+        let subject = subject::of(lp.id())?;
+        let plan = subject::plan_of(&subject)?.clone();
+        let path = docket.about.paths.get(&plan)?.clone();
+        let text = site.plan_text(&path, &subject::plan_revision(docket, &plan)?).ok()?;
+        let run = docket.run.as_ref()?;
+        let mut brief = maker_brief(&subject, &text, lp, findings, effect, docket, &plan);
+        brief.asked = asked_words::brief(site, docket);
+        let judged_first = matches!(subject, Subject::Lane(_, Job::Repair)) && lp.round() == 0;
+        let role = role(&subject);
+        let agent = site.adapter_for(&agent_names(effect));
+        let session = agent.and_then(|agent| session_of(docket, lp.id(), role, &agent));
+        Some(Make {
+            effect: effect.clone(),
+            loop_id: lp.id().clone(),
+            plan: plan.clone(),
+            path,
+            current: lp.revision().cloned(),
+            head: run.lane_head(&plan).cloned(),
+            opened: lp.judged().first().cloned(),
+            starts_over: judged_first,
+            findings: findings.to_vec(),
+            iterates: lp.policy().iterations_max.is_some(),
+            entry: Entry::gather(site, &subject, lp.id(), &text, docket),
+            asked: docket.about.asked.as_ref().map(|asked| asked.message.clone()),
+            account: match subject {
+                Subject::Lane(_, Job::Qa) => Account::gather(site, &plan, docket),
+                _ => None,
+            },
+            text,
+            subject,
+            brief,
+            session,
+        })
+    }
+
+    /// Runs on a worker.
+    pub(crate) fn run(self, site: &Arc<Site>) {
+        let effect = self.effect.clone();
+        let done = match self.subject {
+            Subject::Plan(_) => self.plan(site),
+            Subject::Lane(..) | Subject::Phase | Subject::Polish | Subject::Chain => self.lane(site),
+        };
+        if let Err(error) = done {
+            site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
+        }
+    }
+}
+
+fn maker_brief(
+    subject: &Subject,
+    text: &PlanText,
+    lp: &Loop,
+    findings: &[FindingId],
+    effect: &EffectId,
+    docket: &Docket,
+    plan: &PlanId,
+) -> MakerBrief {
+    let line = |id: &FindingId| lp.ledger().get(*id).map(|entry| FindingLine::of(*id, entry));
+    let (job, task) = match subject {
+        Subject::Plan(_) => (MakerJob::Plan, None),
+        Subject::Lane(_, Job::Task(n)) => (MakerJob::Task, task_brief(text, *n)),
+        Subject::Lane(_, Job::Repair) => (MakerJob::Repair, None),
+        Subject::Lane(_, Job::Qa) => (MakerJob::Delivery, None),
+        Subject::Phase | Subject::Polish | Subject::Chain => (MakerJob::Phase, None),
+    };
+    let checkpoint = docket.run.as_ref().and_then(|run| run.feedback(plan));
+    // What a person adds to their own words stands with these.
+    let person = docket.said.get(lp.id()).map(String::as_str).filter(|_| docket.about.asked.is_none());
+    let feedback: Vec<&str> = person.into_iter().chain(checkpoint).collect();
+    MakerBrief {
+        job,
+        plan: plan_brief(text),
+        task,
+        asked: None,
+        document: None,
+        artifact: None,
+        round: lp.round() + 1,
+        rounds_max: lp.rounds_max(),
+        iteration: effect.n.fails + 1,
+        findings: findings.iter().filter_map(line).collect(),
+        carried: match subject {
+            Subject::Lane(..) => carried(docket, plan, lp.id()),
+            Subject::Plan(_) | Subject::Phase | Subject::Polish | Subject::Chain => Vec::new(),
+        },
+        before: ask_again::last_run(docket, lp, effect),
+        feedback: feedback.join("\n"),
+        unprepared: String::new(),
+        lanes: subject::other_lanes(docket, plan),
+        budget: docket.tokens.budget(role(subject), plan),
+        word: String::new(),
+    }
+}
+
+impl Make {
+    /// Starts the maker in its folder; `take` has what it left.
+    fn send(
+        mut self,
+        site: &Arc<Site>,
+        dir: PathBuf,
+        take: impl FnOnce(Make, &Arc<Site>, Ended) -> Result<(), GitError> + Send + 'static,
+    ) {
+        let (effect, role) = (self.effect.clone(), role(&self.subject));
+        let mut brief = site.brief(&effect, role, &agent_names(&effect));
+        brief.loop_use = use_word(&self.subject).to_owned();
+        brief.plan = Some(self.plan.to_string());
+        brief.task = task_number(&self.subject).map(|n| n.to_string());
+        brief.round = self.brief.round;
+        self.brief.word = brief.word.clone().unwrap_or_default();
+        brief.prompt = prompt::maker(&self.brief);
+        brief.dir = dir;
+        brief.access = Access::Write;
+        brief.seat = effect.n.backup.then(|| backup_of(role).to_owned());
+        let (session, speech) = (self.session.take(), self.speech());
+        site.launch(
+            &effect,
+            &agent_names(&effect),
+            brief,
+            Begin::Session(session),
+            Some(speech),
+            move |site, ended| {
+                let effect = self.effect.clone();
+                if let Err(error) = take(self, site, ended) {
+                    site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
+                }
+            },
+        );
+    }
+
+    /// What the maker may say by tools. It runs checks itself, in its own folder.
+    fn speech(&self) -> Speech {
+        let mandate = Mandate {
+            part: Part::Maker,
+            of: self.loop_id.to_string(),
+            task: task_number(&self.subject).map(|n| n.to_string()),
+            seat: None,
+            round: self.brief.round,
+            revision: None,
+            findings: self.findings.clone(),
+            judged: None,
+        };
+        Speech { mandate, checks: None }
+    }
+}
+
+/// The role that makes a subject.
+fn role(subject: &Subject) -> &'static str {
+    match subject {
+        Subject::Plan(_) => "architect",
+        Subject::Lane(..) | Subject::Phase | Subject::Polish | Subject::Chain => "dev",
+    }
+}
+
+/// What a plan says of itself, for prompts.
+pub(crate) fn plan_brief(text: &PlanText) -> PlanBrief {
+    let plan = &text.plan;
+    PlanBrief {
+        id: plan.id.to_string(),
+        title: plan.title.clone().unwrap_or_default(),
+        goal: String::new(),
+        must_haves: plan.must_haves.entries(),
+        files: plan.claimed_files(),
+        forbidden: plan.files_forbidden.clone(),
+    }
+}
+
+/// One task of a plan, for prompts.
+pub(crate) fn task_brief(text: &PlanText, number: u32) -> Option<TaskBrief> {
+    let tasks = &text.plan.tasks;
+    let task = tasks.get(usize::try_from(number).ok()?.checked_sub(1)?)?;
+    let of = u32::try_from(tasks.len()).unwrap_or(u32::MAX);
+    Some(TaskBrief { number, of, title: task.title.clone(), body: task.body.clone() })
+}
+
+// After a crash.
+impl Make {
+    /// What a maker left that ended while nobody watched: its files are taken now.
+    pub(crate) fn recovered(self, site: &Site, ended: Ended) -> Option<(LoopReport, Vec<Note>)> {
+        let revision = match self.subject {
+            Subject::Plan(_) => {
+                let tree = site.dir.join("plans").join(slug(self.plan.as_str())).join("tree");
+                keep_document(site, &inside::read(&tree, &self.path)?).ok()?
+            }
+            Subject::Lane(..) | Subject::Phase | Subject::Polish | Subject::Chain => {
+                self.left_in_lane(site, &spoken(&ended))?
+            }
+        };
+        Some(self.said(revision, ended))
+    }
+
+    fn left_in_lane(&self, site: &Site, said: &MakerWords) -> Option<Revision> {
+        let ground = self.ground(site).ok()?;
+        let dir = site.lane_dir(&self.plan);
+        if is_gone(&dir.join("tree")) {
+            return None;
+        }
+        let at = place_of(site, &self.plan)?;
+        let tree = site.repo.tree(&dir.join("tree"), &dir.join("index"), &at);
+        self.keep_lane(site, &ground, &tree, said).ok()
+    }
+}
+
+// The architect.
+impl Make {
+    fn plan(mut self, site: &Arc<Site>) -> Result<(), GitError> {
+        let dir = site.dir.join("plans").join(slug(self.plan.as_str()));
+        let (tree, index) = (dir.join("tree"), dir.join("index"));
+        // What an architect before left is gone on from, unless its document is a document no more.
+        if inside::read(&tree, &self.path).is_none() {
+            if tree.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+                let left = site.repo.tree(&tree, &index, &site.run_head()?);
+                kept::take_away(site, &format!("plan-{}", self.plan), &left)?;
+            }
+            site.shelf.discard(&tree)?;
+            site.shelf.discard(&index)?;
+            fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
+            site.shelf.checkout(&tree, &index, &site.run_head()?, "plan")?;
+        }
+        inside::write(&tree, &self.path, self.text.text.as_bytes())?;
+        self.brief.document = Some(Document { path: self.path.clone(), text: self.text.text.clone() });
+        self.send(site, tree.clone(), move |make, site, ended| make.plan_made(site, &tree, ended));
+        Ok(())
+    }
+
+    fn plan_made(self, site: &Arc<Site>, tree: &Path, ended: Ended) -> Result<(), GitError> {
+        if let Some(failure) = ended.failure {
+            site.fail(&self.effect, failure, vec![Note::Launch(Box::new(ended.note))]);
+            return Ok(());
+        }
+        let Some(bytes) = inside::read(tree, &self.path) else {
+            let failure =
+                Failure::new(FailureKind::Garbled, format!("{} is gone or no plain file", self.path));
+            site.fail(&self.effect, failure, vec![Note::Launch(Box::new(ended.note))]);
+            return Ok(());
+        };
+        let revision = keep_document(site, &bytes)?;
+        self.report(site, revision, ended);
+        Ok(())
+    }
+}
+
+/// The folder with a plan's document in it: the architect's tree, or before there is one a copy of the document.
+pub(crate) fn document_tree(run_dir: &Path, plan: &PlanId) -> PathBuf {
+    let dir = run_dir.join("plans").join(slug(plan.as_str()));
+    let made = dir.join("tree");
+    if made.exists() { made } else { dir.join("copy") }
+}
+
+/// Lays a plan out where a person may mend it, unless an architect or a person has had it.
+pub(crate) fn lay_out(site: &Site, plan: &PlanId, path: &str, revision: &Revision) -> Result<(), GitError> {
+    let tree = document_tree(&site.dir, plan);
+    if inside::is_taken(&tree.join(path)) {
+        return Ok(());
+    }
+    inside::write(&tree, path, &site.repo.read_blob(&site.commit_of(revision)?)?)
+}
+
+/// Stores a document and names its revision.
+pub(crate) fn keep_document(site: &Site, bytes: &[u8]) -> Result<Revision, GitError> {
+    let revision = digest(&[b"document", bytes]);
+    keep_documents(site, &[bytes])?;
+    Ok(revision)
+}
+
+/// Stores documents and names their revisions, in their order.
+pub(crate) fn keep_documents(site: &Site, documents: &[&[u8]]) -> Result<Vec<Revision>, GitError> {
+    let mut new = BTreeMap::new();
+    let mut revisions = Vec::new();
+    for bytes in documents {
+        let revision = digest(&[b"document", bytes]);
+        if !site.has(&revision) && !new.contains_key(&revision) {
+            new.insert(revision.clone(), site.repo.write_blob(bytes)?);
+        }
+        revisions.push(revision);
+    }
+    if !new.is_empty() {
+        site.keep_all(new, Vec::new())?;
+    }
+    Ok(revisions)
+}
+
+/// The digest of everything that is judged.
+pub(crate) fn digest(parts: &[&[u8]]) -> Revision {
+    let mut hasher = blake3::Hasher::new();
+    for part in parts {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    Revision::new(&hasher.finalize().to_hex()[..24])
+}
+
+// The dev in its lane.
+impl Make {
+    fn lane(mut self, site: &Arc<Site>) -> Result<(), GitError> {
+        let ground = self.ground(site)?;
+        let wanted = match &self.current {
+            Some(revision) => site.commit_of(revision)?,
+            None => ground.start.clone(),
+        };
+        if let Some(Err(failure)) = self.entry.as_ref().map(|entry| entry.ask(site, &ground.parent)) {
+            site.fail(&self.effect, failure, Vec::new());
+            return Ok(());
+        }
+        let tree = lane_tree(site, &self.plan, &wanted)?;
+        self.brief.unprepared = unprepared(site, &self.plan);
+        if let Some(account) = &self.account {
+            let text = account.text(site, &wanted)?;
+            self.brief.document = Some(Document { path: account.path.clone(), text });
+        }
+        let dir = tree.path().to_path_buf();
+        self.send(site, dir, move |make, site, ended| make.lane_made(site, &ground, &tree, ended));
+        Ok(())
+    }
+
+    /// Where this loop's commit stands: settled once, with the loop's first make, and kept in refs.
+    fn ground(&self, site: &Site) -> Result<Ground, GitError> {
+        let slug = slug(self.loop_id.as_str());
+        let (base, start) = (site.name(&format!("base/{slug}")), site.name(&format!("start/{slug}")));
+        if let (Some(parent), Some(start)) = (site.repo.ref_at(&base)?, site.repo.ref_at(&start)?) {
+            return Ok(Ground { parent, start, may_be_empty: self.may_be_empty() });
+        }
+        let ground = self.new_ground(site)?;
+        let changes = [RefChange::set(base, &ground.parent), RefChange::set(start, &ground.start)];
+        crash::point("ground:before");
+        site.repo.refs_update(&changes, "tribunal: a loop begins")?;
+        crash::point("ground:after");
+        Ok(ground)
+    }
+
+    fn new_ground(&self, site: &Site) -> Result<Ground, GitError> {
+        if let (Subject::Lane(_, Job::Repair), Some(revision)) = (&self.subject, self.begins_at())
+            && self.starts_over
+        {
+            return rebased(site, revision);
+        }
+        let head = self.begins_at().map(|revision| site.commit_of(revision)).transpose()?;
+        match (&self.subject, head) {
+            (Subject::Lane(_, Job::Task(_)), head) => {
+                let left = site.repo.ref_at(&site.name(&format!("lane/{}", self.plan)))?;
+                let parent = match (head, &left) {
+                    (Some(head), _) => head,
+                    // What was left stands where the lane began, whatever landed since.
+                    (None, Some(left)) => fork(site, left)?,
+                    (None, None) => site.run_head()?,
+                };
+                let may_be_empty = self.may_be_empty();
+                Ok(Ground { start: left.unwrap_or_else(|| parent.clone()), parent, may_be_empty })
+            }
+            (_, Some(head)) => {
+                Ok(Ground { parent: head.clone(), start: head, may_be_empty: self.may_be_empty() })
+            }
+            (_, None) => {
+                let parent = site.run_head()?;
+                Ok(Ground { start: parent.clone(), parent, may_be_empty: true })
+            }
+        }
+    }
+
+    /// What the loop's commit stands on: a task's on what was approved before it, any other on what the loop was
+    /// opened to judge.
+    fn begins_at(&self) -> Option<&Revision> {
+        match self.subject {
+            Subject::Lane(_, Job::Task(_)) => self.head.as_ref(),
+            _ => self.opened.as_ref().or(self.head.as_ref()),
+        }
+    }
+
+    fn may_be_empty(&self) -> bool {
+        !matches!(self.subject, Subject::Lane(_, Job::Qa)) && self.asked.is_none()
+    }
+
+    /// Whether what was asked for is said to be done, and nothing differs from where the work began.
+    fn is_nothing(&self, site: &Site, ground: &Ground, revision: &Revision, said: &MakerWords) -> bool {
+        let commit = site.commit_of(revision).ok();
+        let task = matches!(self.subject, Subject::Lane(_, Job::Task(_)));
+        self.asked.is_some() && task && said.done && commit.as_ref() == Some(&ground.parent)
+    }
+
+    fn lane_made(self, site: &Arc<Site>, ground: &Ground, tree: &Tree, ended: Ended) -> Result<(), GitError> {
+        if is_gone(tree.path()) {
+            let text = "its working folder was taken away, and its git with it";
+            let failure = ended.failure.unwrap_or_else(|| Failure::new(FailureKind::Crashed, text));
+            let note = LaunchNote { failed: Some(failure.kind), ..ended.note };
+            site.fail(&self.effect, failure, vec![Note::Launch(Box::new(note))]);
+            return Ok(());
+        }
+        // To take its files would fill what is left: they stay where they are.
+        if let Some(short) = site.watch.is_short_of_disk() {
+            let failure = ended.failure.unwrap_or(short);
+            let note = LaunchNote { failed: Some(failure.kind), ..ended.note };
+            site.fail(&self.effect, failure, vec![Note::Launch(Box::new(note))]);
+            return Ok(());
+        }
+        let kept = self.keep_lane(site, ground, tree, &spoken(&ended));
+        match ended.failure {
+            // Why it failed counts for more than why its files could not be taken: they stay where they are.
+            Some(failure) => {
+                site.fail(&self.effect, failure, vec![Note::Launch(Box::new(ended.note))]);
+                Ok(())
+            }
+            None => {
+                let revision = kept?;
+                let said = spoken(&ended);
+                if self.is_nothing(site, ground, &revision, &said) {
+                    let why =
+                        if said.summary.is_empty() { prose(&ended.outcome, None) } else { said.summary };
+                    let text = format!("the builder says that it is done, and changed nothing: {why}");
+                    let notes = vec![Note::Warning(text.clone()), Note::Launch(Box::new(ended.note))];
+                    site.fail(&self.effect, Failure::new(FailureKind::Unchanged, text), notes);
+                    return Ok(());
+                }
+                self.report(site, revision, ended);
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes a lane's files as its revision.
+    fn keep_lane(
+        &self,
+        site: &Site,
+        ground: &Ground,
+        tree: &Tree,
+        said: &MakerWords,
+    ) -> Result<Revision, GitError> {
+        let captured = tree.capture()?;
+        kept::tell(site, self.plan.as_str(), &captured);
+        self.take_words(site, tree, ground)?;
+        let message = self.message(site, ground, said)?;
+        let (revision, commit) = keep_work(site, &self.plan, ground, &captured.tree, &message)?;
+        note_place(site, &self.plan, &commit)?;
+        Ok(revision)
+    }
+
+    fn take_words(&self, site: &Site, tree: &Tree, ground: &Ground) -> Result<(), GitError> {
+        if self.asked.is_some() {
+            return Ok(());
+        }
+        let path = summary_path(&self.path);
+        take_words(site, &self.plan, tree.path(), &ground.parent, &path).map(drop)
+    }
+
+    /// The message of the commit: what the builder gives, what it gave in an earlier round, or what the plan asks for.
+    fn message(&self, site: &Site, ground: &Ground, said: &MakerWords) -> Result<String, GitError> {
+        let plan = match self.asked {
+            Some(_) => format!("Tribunal-Run: {}", site.run),
+            None => format!("Tribunal-Plan: {}", self.plan),
+        };
+        if let Some(given) = message::proposed(&said.commit) {
+            let subject = given.lines().next().unwrap_or_default();
+            let rest = given.get(subject.len()..).unwrap_or_default();
+            let given = format!("{}{rest}", self.subject_line(site, subject));
+            let given = secrets::cleaned(&site.environment, None, given.into_bytes());
+            let given = String::from_utf8_lossy(&given).into_owned();
+            return Ok(message::with_trailer(&given, &plan));
+        }
+        if let Some(given) = self.given_before(site, ground)? {
+            return Ok(given);
+        }
+        if let (Some(asked), Subject::Lane(_, Job::Task(_))) = (&self.asked, &self.subject) {
+            let clean = secrets::cleaned(&site.environment, None, asked.clone().into_bytes());
+            return Ok(message::with_trailer(&String::from_utf8_lossy(&clean), &plan));
+        }
+        Ok(format!("{}\n\n{plan}\n", self.subject_line(site, &self.asked_subject(site))))
+    }
+
+    /// The message of this loop's commit as it was made before: a builder that gave one gives it once.
+    fn given_before(&self, site: &Site, ground: &Ground) -> Result<Option<String>, GitError> {
+        let Some(current) = &self.current else { return Ok(None) };
+        let commit = site.commit_of(current)?;
+        let ours = commit != ground.parent && site.repo.parents_of(&commit)?.first() == Some(&ground.parent);
+        let given = String::from_utf8_lossy(&site.repo.message_of(&commit)?).into_owned();
+        Ok(Some(given).filter(|given| ours && !given.contains(BY_HAND)))
+    }
+
+    /// What a plan or a builder asks for is made to keep the rules its delivery is judged by.
+    fn subject_line(&self, site: &Site, subject: &str) -> String {
+        let subject = one_line(subject);
+        let own = site.settings.gates.off.iter().any(|off| off == COMMIT_LINT) || self.asked.is_some();
+        match own {
+            true => subject,
+            false => tribunal_docs::qa::well_formed(&subject, self.plan.as_str()),
+        }
+    }
+
+    fn asked_subject(&self, site: &Site) -> String {
+        match &self.subject {
+            Subject::Lane(_, Job::Task(n)) => {
+                let at = usize::try_from(*n).unwrap_or(0).saturating_sub(1);
+                let task = self.text.plan.tasks.get(at);
+                let asked = task.and_then(|task| task.commit.clone());
+                let title = task.map(|task| task.title.clone()).unwrap_or_default();
+                asked.unwrap_or_else(|| site.own_message(format!("feat({}): {title}", self.plan)))
+            }
+            Subject::Lane(_, Job::Qa) => {
+                site.own_message(format!("fix({}): mend what the delivery gate found", self.plan))
+            }
+            _ => site.own_message(format!("fix({}): bring in line with what landed before", self.plan)),
+        }
+    }
+
+    fn report(self, site: &Site, revision: Revision, ended: Ended) {
+        let effect = self.effect.clone();
+        let (report, notes) = self.said(revision, ended);
+        site.report(&effect, Report::Loop(report), notes);
+    }
+
+    fn said(self, revision: Revision, ended: Ended) -> (LoopReport, Vec<Note>) {
+        said(&self.findings, revision, ended, self.iterates)
+    }
+}
+
+/// What a builder said at its end.
+fn spoken(ended: &Ended) -> MakerWords {
+    let word = ended.word.as_deref();
+    tribunal_findings::read_maker(&words(&ended.outcome, word), word)
+}
+
+/// What a builder says, as a report; replies to findings it was not given do not count. One that does not say that its
+/// task is done goes on with it where it `iterates`; elsewhere it has lost an attempt.
+pub(crate) fn said(
+    given: &[FindingId],
+    revision: Revision,
+    ended: Ended,
+    iterates: bool,
+) -> (LoopReport, Vec<Note>) {
+    let word = ended.word.as_deref();
+    let words: MakerWords = tribunal_findings::read_maker(&words(&ended.outcome, word), word);
+    let replies: BTreeMap<FindingId, Reply> =
+        words.replies.into_iter().filter(|(id, _)| given.contains(id)).collect();
+    let lacks = (!words.done).then(|| not_done(&ended));
+    let summary = if words.summary.is_empty() { prose(&ended.outcome, word) } else { words.summary };
+    let note = LaunchNote { summary, discovered: words.discovered, ..ended.note };
+    let (role, mut notes) = (note.role.clone(), vec![Note::Launch(Box::new(note))]);
+    let report = match lacks {
+        Some(lacks) if !iterates => LoopReport::Failed(Failure::new(FailureKind::NotDone, lacks)),
+        lacks => {
+            notes.extend(lacks.map(|lacks| Note::Warning(format!("{role}: {lacks}"))));
+            LoopReport::Made { revision, done: words.done, replies }
+        }
+    };
+    (report, notes)
+}
+
+/// What an agent said in plain sentences, where it named no summary.
+fn prose(outcome: &tribunal_agent::Outcome, word: Option<&str>) -> String {
+    let mut text = words(outcome, None);
+    if let Some(word) = word {
+        text = text.replace(&format!(" {word}:"), ":");
+    }
+    let is_word = |line: &&str| !line.is_empty() && !is_keyed(line);
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(is_word).take(PROSE_LINES).collect();
+    plain::clipped(&lines.join(" "), PROSE_MAX)
+}
+
+/// `TASK: done`, `FIXED: F-1`: lines for us, not for readers.
+fn is_keyed(line: &str) -> bool {
+    let key = line.split_once(':').map_or("", |(key, _)| key);
+    !key.is_empty()
+        && key.chars().all(|c| c.is_ascii_uppercase() || c == ' ' || c == '-' || c.is_ascii_digit())
+}
+
+/// A subject is shown by every git client: nothing in it may steer a terminal.
+fn one_line(text: &str) -> String {
+    plain::line(text)
+}
+
+/// The word agents know a loop's use by.
+pub(crate) fn use_word(subject: &Subject) -> &'static str {
+    match subject {
+        Subject::Plan(_) => "plan",
+        Subject::Lane(_, Job::Task(_)) => "task",
+        Subject::Lane(_, Job::Repair) => "repair",
+        Subject::Lane(_, Job::Qa) => "qa",
+        Subject::Phase => "phase",
+        Subject::Polish => "polish",
+        Subject::Chain => "chain",
+    }
+}
+
+/// The task of a lane's loop.
+pub(crate) fn task_number(subject: &Subject) -> Option<u32> {
+    match subject {
+        Subject::Lane(_, Job::Task(n)) => Some(*n),
+        _ => None,
+    }
+}
+
+/// A repair starts from what landed meanwhile: replayed where that works, with conflict markers where not.
+fn rebased(site: &Site, revision: &Revision) -> Result<Ground, GitError> {
+    let onto = site.run_head()?;
+    let (base, head) = crate::land::rebase::brought(site, revision, &onto)?;
+    let who = site.signature();
+    if let Replayed::Clean { head, .. } = site.repo.replay(&base, &head, &onto, &who)? {
+        return Ok(Ground { parent: head.clone(), start: head, may_be_empty: true });
+    }
+    let united = site.repo.unite(&base, &onto, &head)?;
+    let start =
+        site.repo.commit(&united.tree, std::slice::from_ref(&onto), "conflicts to solve\n", &who, &who)?;
+    Ok(Ground { parent: onto, start, may_be_empty: true })
+}
+
+/// The lane's tree at a commit: as it is when it came from there, else saved and made anew.
+pub(crate) fn lane_tree(site: &Site, plan: &PlanId, wanted: &Oid) -> Result<Tree, GitError> {
+    let dir = site.lane_dir(plan);
+    let (path, index) = (dir.join("tree"), dir.join("index"));
+    if let Some(at) = &place_of(site, plan)
+        && path.exists()
+    {
+        let tree = site.repo.tree(&path, &index, at);
+        if at == wanted && !is_gone(&path) {
+            return Ok(tree);
+        }
+        take_lane_away(site, plan, &tree)?;
+    }
+    crash::point("lane:before");
+    fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
+    site.shelf.discard(&path)?;
+    let tree = site.shelf.checkout_to_work(&path, &index, wanted, &format!("tribunal/{plan}"))?;
+    prepare_lane(site, plan, wanted, &path)?;
+    note_place(site, plan, wanted)?;
+    write_note(&dir.join("from"), wanted)?;
+    crash::point("lane:after");
+    Ok(tree)
+}
+
+/// Installs packages in a lane's new tree. A builder can install what it needs itself: one that is not prepared loses time
+/// and nothing else, but it is told, and so is the user. The note stays for as long as the tree does.
+fn prepare_lane(site: &Site, plan: &PlanId, wanted: &Oid, tree: &Path) -> Result<(), GitError> {
+    let note = unprepared_note(site, plan);
+    site.shelf.discard(&note)?;
+    let judged = Judged { commit: wanted, tree: &site.repo.tree_of(wanted)? };
+    let Err(why) = prepare(site, judged, tree) else { return Ok(()) };
+    let why = plain::clipped(&why, UNPREPARED_MAX);
+    site.warn(format!("{plan} is built without its packages, which could not be installed: {why}"));
+    fs::write(&note, why).map_err(|source| GitError::Io { path: note, source })
+}
+
+fn unprepared_note(site: &Site, plan: &PlanId) -> PathBuf {
+    site.lane_dir(plan).join("unprepared")
+}
+
+/// Why a lane's tree has no packages; empty where it has, or where nobody asked for any.
+pub(crate) fn unprepared(site: &Site, plan: &PlanId) -> String {
+    fs::read_to_string(unprepared_note(site, plan)).unwrap_or_default()
+}
+
+/// Whether an agent has done away with its working folder: what is missing then is not work.
+pub(crate) fn is_gone(tree: &Path) -> bool {
+    stands(Defence::TreeGone) && tree.join(".git").symlink_metadata().is_err()
+}
+
+/// Saves what is in a lane's tree and in no commit of ours, and takes it away. Returns the subjects of the agent's own
+/// commits.
+pub(crate) fn take_lane_away(site: &Site, plan: &PlanId, tree: &Tree) -> Result<Vec<String>, GitError> {
+    let own = kept::take_away(site, plan.as_str(), tree)?;
+    let from = read_note(&site.lane_dir(plan).join("from"));
+    let own = own.into_iter().filter(|(oid, _)| Some(oid) != from.as_ref());
+    Ok(own.map(|(_, subject)| subject).collect())
+}
+
+pub(crate) fn note_place(site: &Site, plan: &PlanId, commit: &Oid) -> Result<(), GitError> {
+    write_note(&site.lane_dir(plan).join("at"), commit)
+}
+
+fn write_note(file: &Path, commit: &Oid) -> Result<(), GitError> {
+    fs::write(file, commit.as_str()).map_err(|source| GitError::Io { path: file.to_path_buf(), source })
+}
+
+fn read_note(file: &Path) -> Option<Oid> {
+    fs::read_to_string(file).ok().and_then(|text| Oid::parse(text.trim()).ok())
+}
+
+/// The commit a lane's tree was last brought in line with.
+pub(crate) fn place_of(site: &Site, plan: &PlanId) -> Option<Oid> {
+    read_note(&site.lane_dir(plan).join("at"))
+}
+
+/// Commits a lane's files on its ground and names the revision. The same files give the same revision.
+pub(crate) fn keep_work(
+    site: &Site,
+    plan: &PlanId,
+    ground: &Ground,
+    tree: &Oid,
+    message: &str,
+) -> Result<(Revision, Oid), GitError> {
+    let planning = [site.project.planning_path()];
+    let message = &site.message(message.to_owned());
+    let tree = site.repo.tree_with(tree, &ground.parent, &planning)?;
+    let parent = ground.parent.as_str().as_bytes();
+    let mut parts: Vec<&[u8]> = vec![b"work", tree.as_str().as_bytes(), parent, message.as_bytes()];
+    // What the dev wrote of its SUMMARY is judged with the work.
+    let words = words_of(site, plan)?;
+    parts.extend(words.as_ref().map(|words| words.as_str().as_bytes()));
+    let revision = digest(&parts);
+    if let Ok(commit) = site.commit_of(&revision) {
+        return Ok((revision, commit));
+    }
+    let who = site.signature();
+    let commit = match ground.may_be_empty || tree != site.repo.tree_of(&ground.parent)? {
+        true => site.repo.commit(&tree, std::slice::from_ref(&ground.parent), message, &who, &who)?,
+        false => ground.parent.clone(),
+    };
+    let lane = RefChange::set(site.name(&format!("lane/{plan}")), &commit);
+    site.keep(&revision, &commit, vec![lane])?;
+    Ok((revision, commit))
+}
+
+/// What became of what a person left in a lane's tree.
+pub(crate) enum Mended {
+    /// It is a revision of its own.
+    Kept(Revision),
+    /// It is what was there before: no fix.
+    Nothing,
+    /// These files stand against what landed meanwhile, and the person did not touch them.
+    Conflicts(Vec<GitPath>),
+    /// Git cannot take all of it.
+    Untakable(Vec<String>),
+}
+
+/// What a person left in a lane's tree.
+enum ByHand {
+    /// What was there before.
+    Nothing,
+    /// These files.
+    Files(Oid),
+    /// More than git can take.
+    Untakable(Vec<String>),
+}
+
+/// Takes what a person left in a lane's tree as their own revision. A SUMMARY that they wrote counts too.
+pub(crate) fn keep_fix(
+    site: &Site,
+    plan: &PlanId,
+    parent: &Oid,
+    summary: &str,
+    message: &str,
+) -> Result<Mended, GitError> {
+    let left = match left_by_hand(site, plan, parent, summary)? {
+        ByHand::Files(left) => left,
+        ByHand::Nothing => return Ok(Mended::Nothing),
+        ByHand::Untakable(what) => return Ok(Mended::Untakable(what)),
+    };
+    let ground = Ground { parent: parent.clone(), start: parent.clone(), may_be_empty: false };
+    let (revision, commit) = keep_work(site, plan, &ground, &left, message)?;
+    if stands_apart(site, plan, &commit)?.is_none() {
+        note_place(site, plan, &commit)?;
+    }
+    Ok(Mended::Kept(revision))
+}
+
+/// What a person left in a lane's tree, as files on `parent`; nothing where they changed nothing, and the SUMMARY is the
+/// one that is known. A tree that stands on another ground than `parent` does not have what landed between: only what
+/// was changed in it counts, and where both changed the same lines the person's file stands.
+fn left_by_hand(site: &Site, plan: &PlanId, parent: &Oid, summary: &str) -> Result<ByHand, GitError> {
+    let dir = site.lane_dir(plan);
+    let apart = stands_apart(site, plan, parent)?;
+    let at = apart.clone().unwrap_or_else(|| parent.clone());
+    let tree = site.repo.tree(&dir.join("tree"), &dir.join("index"), &at);
+    let captured = tree.capture()?;
+    if !captured.left().is_empty() {
+        return Ok(ByHand::Untakable(captured.left()));
+    }
+    let left = captured.tree;
+    let known = words_of(site, plan)?;
+    let said = take_words(site, plan, tree.path(), &at, summary)?;
+    let same = site.repo.tree_with(&left, &at, &[site.project.planning_path()])?;
+    if said == known && same == site.repo.tree_of(&at)? {
+        return Ok(ByHand::Nothing);
+    }
+    if apart.is_none() {
+        return Ok(ByHand::Files(left));
+    }
+    let united = site.repo.unite(&at, parent, &commit_by_hand(site, &left, &at)?)?;
+    site.repo.tree_with(&united.tree, &left, &united.conflicts).map(ByHand::Files)
+}
+
+fn commit_by_hand(site: &Site, left: &Oid, at: &Oid) -> Result<Oid, GitError> {
+    let who = site.signature();
+    site.repo.commit(left, std::slice::from_ref(at), "left by hand\n", &who, &who)
+}
+
+/// Where a lane's tree stands, if that is another ground than this commit's.
+fn stands_apart(site: &Site, plan: &PlanId, commit: &Oid) -> Result<Option<Oid>, GitError> {
+    let Some(at) = place_of(site, plan) else { return Ok(None) };
+    Ok((fork(site, &at)? != fork(site, commit)?).then_some(at))
+}
+
+/// A tree on disk that stays as a person left it is known by a commit of its own.
+fn note_hand(site: &Site, plan: &PlanId, left: &Oid, at: &Oid) -> Result<Oid, GitError> {
+    let theirs = commit_by_hand(site, left, at)?;
+    let kept = [RefChange::set(site.name(&format!("hand/{plan}")), &theirs)];
+    site.repo.refs_update(&kept, "tribunal: left by hand")?;
+    note_place(site, plan, &theirs)?;
+    Ok(theirs)
+}
+
+/// Takes what a person left in the tree of a lane that could not land, together with what landed meanwhile. Where
+/// both changed the same lines, the person's file stands.
+pub(crate) fn keep_fix_on_head(
+    site: &Site,
+    plan: &PlanId,
+    lane: &Oid,
+    summary: &str,
+    message: &str,
+) -> Result<Mended, GitError> {
+    let onto = site.run_head()?;
+    let base = fork(site, lane)?;
+    if base == onto {
+        return keep_fix(site, plan, lane, summary, message);
+    }
+    let (left, mended) = match left_by_hand(site, plan, lane, summary)? {
+        ByHand::Files(left) => (left, true),
+        ByHand::Nothing => (site.repo.tree_of(lane)?, false),
+        ByHand::Untakable(what) => return Ok(Mended::Untakable(what)),
+    };
+    let who = site.signature();
+    let theirs = match stands_apart(site, plan, lane)? {
+        Some(_) => site.repo.commit(&left, std::slice::from_ref(lane), message, &who, &who)?,
+        None => note_hand(site, plan, &left, lane)?,
+    };
+    let united = site.repo.unite(&base, &onto, &theirs)?;
+    let mut untouched = Vec::new();
+    for path in &united.conflicts {
+        if site.repo.file_at(lane, path)? == site.repo.file_at(&theirs, path)? {
+            untouched.push(path.clone());
+        }
+    }
+    if !untouched.is_empty() {
+        return Ok(Mended::Conflicts(untouched));
+    }
+    if !mended {
+        return Ok(Mended::Nothing);
+    }
+    let tree = site.repo.tree_with(&united.tree, &left, &united.conflicts)?;
+    // The lane's tree on disk stays as the person left it: whoever works on from here gets a new one.
+    let ground = Ground { parent: onto.clone(), start: onto, may_be_empty: true };
+    keep_work(site, plan, &ground, &tree, message).map(|(revision, _)| Mended::Kept(revision))
+}
+
+/// The run branch begins at the user's commit.
+pub(crate) fn begin_branch(site: &Site, base: &Oid) -> Result<RefsMoved, GitError> {
+    crash::point("branch:before");
+    let begun =
+        site.repo.refs_update(&[RefChange::create(site.name("head"), base)], "tribunal: the run begins");
+    crash::point("branch:after");
+    begun
+}
+
+#[cfg(test)]
+mod tests {
+    use super::one_line;
+
+    #[test]
+    fn a_subject_steers_no_terminal() {
+        let check = |text: &str, expect: &str| assert_eq!(one_line(text), expect, "{text:?}");
+        check("feat: a\nb", "feat: a b");
+        check("feat: \u{1b}[31mred\u{1b}[0m", "feat: red");
+        check("feat: \u{1b}]0;title\u{7}x", "feat: x");
+        check("feat: \u{9b}31mred", "feat: red");
+        check("feat: \u{202e}txt\u{2066}y\u{7f}\u{8}", "feat: txty");
+    }
+}

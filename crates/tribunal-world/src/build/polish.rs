@@ -1,0 +1,170 @@
+//! Polishing what a review passed: which files the polisher may touch, and putting back what made something worse. A polish
+//! is judged like anything else and blocks nothing: what does not pass is dropped, and what passed before it stays.
+
+use crate::site::Site;
+use std::collections::BTreeSet;
+use tribunal_core::finding::Source;
+use tribunal_core::ids::{FindingId, Revision};
+use tribunal_core::ledger::Entry;
+use tribunal_core::review_loop::Loop;
+use tribunal_engine::docket::{Docket, Note};
+use tribunal_git::{GitError, GitPath, Oid};
+use tribunal_view::plain;
+
+/// Who polishes.
+pub(crate) const POLISHER: &str = "testing-code-polisher";
+/// Who puts back what was found in a polish: no agent.
+pub(crate) const PUT_BACK: &str = "put-back";
+/// Bytes of a file that is searched for the names of others.
+const SEARCHED_MAX: usize = 512 << 10;
+/// Files that are searched at most.
+const FILES_MAX: usize = 20_000;
+
+/// What is polished.
+#[derive(Clone, Debug)]
+pub(crate) struct Polish {
+    /// What passed.
+    pub(crate) from: Revision,
+    /// What the change began from.
+    base: String,
+    /// Who raised what: only what a check found in a file is put back alone.
+    raised: Vec<(FindingId, Option<String>, bool)>,
+}
+
+/// What was put back.
+pub(crate) enum PutBack {
+    /// Some files: this tree is left.
+    Some(Oid, Vec<Note>),
+    /// Everything, because of this.
+    All(String),
+}
+
+impl Polish {
+    /// Of a loop that polishes; none for the others.
+    pub(crate) fn of(lp: &Loop, findings: &[FindingId], base: &str, docket: &Docket) -> Option<Polish> {
+        let raised = |id: &FindingId| {
+            let entry: &Entry = lp.ledger().get(*id)?;
+            let by_checks = entry.by.iter().all(|source| matches!(source, Source::Check(_)));
+            Some((*id, entry.claim.file.clone(), by_checks))
+        };
+        Some(Polish {
+            from: docket.run.as_ref()?.tip()?.clone(),
+            base: base.to_owned(),
+            raised: findings.iter().filter_map(raised).collect(),
+        })
+    }
+
+    /// The files that may be touched: those that changed, what depends on them, or all that lie beside them.
+    pub(crate) fn files(&self, site: &Site) -> Result<BTreeSet<GitPath>, GitError> {
+        let (base, tip) = (Oid::parse(&self.base)?, site.commit_of(&self.from)?);
+        let changed: BTreeSet<GitPath> = site.repo.changed_paths(&base, &tip)?.into_iter().collect();
+        let all = || -> Result<Vec<GitPath>, GitError> {
+            Ok(site.repo.list_tree(&tip)?.into_iter().map(|entry| entry.path).collect())
+        };
+        Ok(match site.settings.phase.polish_scope.as_str() {
+            "changed" => changed,
+            "directory" => {
+                let folders: BTreeSet<String> = changed.iter().map(folder).collect();
+                changed
+                    .into_iter()
+                    .chain(all()?.into_iter().filter(|path| folders.contains(&folder(path))))
+                    .collect()
+            }
+            _ => {
+                let near = dependents(site, &tip, &changed)?;
+                changed.into_iter().chain(near).collect()
+            }
+        })
+    }
+
+    /// Puts back the files in which a check found something; everything, where it was found in no file, by somebody else,
+    /// or where nothing would be left.
+    pub(crate) fn put_back(&self, site: &Site, polished: &Revision) -> Result<PutBack, GitError> {
+        let (from, made) = (site.commit_of(&self.from)?, site.commit_of(polished)?);
+        let mut files = BTreeSet::new();
+        for (id, file, by_checks) in &self.raised {
+            match file.as_ref().filter(|_| *by_checks) {
+                Some(file) => files.insert(GitPath::from(file.as_str())),
+                None => return Ok(PutBack::All(format!("{id} is of no single file"))),
+            };
+        }
+        let changed = site.repo.changed_paths(&from, &made)?;
+        let paths: Vec<GitPath> = changed.iter().filter(|path| files.contains(path)).cloned().collect();
+        if paths.is_empty() || paths.len() == changed.len() {
+            return Ok(PutBack::All("nothing of it would be left".to_owned()));
+        }
+        let tree = site.repo.tree_with(&made, &from, &paths)?;
+        let note = |path: &GitPath| {
+            Note::Warning(format!(
+                "the polish of {} was put back: a check failed",
+                plain::line(&path.to_string())
+            ))
+        };
+        Ok(PutBack::Some(tree, paths.iter().map(note).collect()))
+    }
+}
+
+fn folder(path: &GitPath) -> String {
+    path.to_string().rsplit_once('/').map(|(folder, _)| folder.to_owned()).unwrap_or_default()
+}
+
+/// Files that name one of these: by the word their own name begins with. It takes a look at text, and knows no language.
+pub(crate) fn dependents(
+    site: &Site,
+    at: &Oid,
+    files: &BTreeSet<GitPath>,
+) -> Result<BTreeSet<GitPath>, GitError> {
+    let names: BTreeSet<String> = files.iter().filter_map(stem).collect();
+    let mut found = BTreeSet::new();
+    if names.is_empty() {
+        return Ok(found);
+    }
+    for entry in site.repo.list_tree(at)?.into_iter().take(FILES_MAX) {
+        if files.contains(&entry.path) || stem(&entry.path).is_none() {
+            continue;
+        }
+        let Some(bytes) = site.repo.file_at(at, &entry.path)?.filter(|bytes| bytes.len() <= SEARCHED_MAX)
+        else {
+            continue;
+        };
+        let Ok(text) = std::str::from_utf8(&bytes) else { continue };
+        if words(text).any(|word| names.contains(word)) {
+            found.insert(entry.path);
+        }
+    }
+    Ok(found)
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-').filter(|word| !word.is_empty())
+}
+
+/// The name by which others speak of a file of code; one that every folder has says nothing.
+fn stem(path: &GitPath) -> Option<String> {
+    const CODE: [&str; 16] =
+        ["rs", "py", "js", "jsx", "ts", "tsx", "mjs", "cjs", "go", "java", "kt", "rb", "c", "h", "cpp", "sh"];
+    const EVERYWHERE: [&str; 7] = ["mod", "lib", "main", "index", "__init__", "test", "tests"];
+    let path = path.to_string();
+    let (stem, ending) = path.rsplit('/').next()?.rsplit_once('.')?;
+    let says = CODE.contains(&ending) && stem.len() > 2 && !EVERYWHERE.contains(&stem);
+    says.then(|| stem.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_go_by_a_name_that_says_something() {
+        let check = |path: &str, expect: Option<&str>| {
+            assert_eq!(stem(&GitPath::from(path)).as_deref(), expect, "{path}");
+        };
+        check("src/parser.rs", Some("parser"));
+        check("web/ui/user-list.tsx", Some("user-list"));
+        check("src/mod.rs", None);
+        check("README.md", None);
+        check("a.py", None);
+        check("Makefile", None);
+        assert_eq!(words("use crate::parser::{A};").collect::<Vec<_>>(), ["use", "crate", "parser", "A"]);
+    }
+}

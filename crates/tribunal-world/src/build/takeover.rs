@@ -1,0 +1,143 @@
+//! What an earlier run, of Tribunal or of another tool, left half done: its correlation id, and tasks that are committed
+//! on the user's branch. Only what git proves counts; everything else begins anew.
+
+use super::make::digest;
+use crate::gates::{Folder, STATE};
+use crate::project::Project;
+use crate::site::Site;
+use serde_json::Value;
+use tribunal_core::run::TasksDone;
+use tribunal_docs::{Plan, Task};
+use tribunal_git::{Archive, Commit, GitError, GitPath, Oid, RefChange, Touched};
+
+/// Commits that are looked at, newest first: who stopped longer ago than this begins anew.
+const COMMITS_MAX: usize = 500;
+
+/// Recent history with what each commit changed, read once for all plans.
+pub(crate) struct History {
+    base: Oid,
+    /// Oldest first.
+    commits: Vec<(Commit, Vec<Touched>)>,
+}
+
+impl History {
+    /// Reads it, if any plan names commits to look for.
+    pub(crate) fn read(site: &Site, base: &Oid, plans: &[&Plan]) -> Result<History, GitError> {
+        let none = History { base: base.clone(), commits: Vec::new() };
+        // Who has one task begins with it anyway.
+        let wanted = |plan: &&&Plan| plan.tasks.len() > 1;
+        let subjects: Vec<String> = plans
+            .iter()
+            .filter(wanted)
+            .flat_map(|plan| plan.tasks.iter().map(|task| subject(plan, task)))
+            .collect();
+        if subjects.is_empty() {
+            return Ok(none);
+        }
+        let archive = Archive::open(site.project.root())?;
+        let mut commits = archive.latest(base, COMMITS_MAX)?;
+        commits.retain(|commit| subjects.contains(&commit.subject));
+        commits.reverse();
+        let oids: Vec<Oid> = commits.iter().map(|commit| commit.oid.clone()).collect();
+        let mut touched = archive.touched(&oids)?;
+        let with = commits.into_iter().map(|commit| {
+            let files = touched.remove(&commit.oid).unwrap_or_default();
+            (commit, files)
+        });
+        Ok(History { commits: with.collect(), ..none })
+    }
+
+    /// The first tasks of a plan that are committed, and where they left the branch. The last task is never taken for
+    /// done: without a SUMMARY nobody said that the plan is, so it is made once more and judged.
+    pub(crate) fn tasks_done(&self, site: &Site, plan: &Plan) -> Result<Option<TasksDone>, GitError> {
+        let mut rest = self.commits.iter();
+        let mut taken = Vec::new();
+        for task in plan.tasks.iter().take(plan.tasks.len().saturating_sub(1)) {
+            let wanted = subject(plan, task);
+            let found = rest.find(|(commit, touched)| commit.subject == wanted && serves(task, touched));
+            let Some((commit, _)) = found.filter(|_| !task.files.is_empty() || task.commit.is_some()) else {
+                break;
+            };
+            if !self.has_files(site, task)? {
+                break;
+            }
+            let name = site.name(&format!("taken/{}/{:04}", plan.id, taken.len() + 1));
+            taken.push(RefChange::set(name, &commit.oid));
+        }
+        let tasks = u32::try_from(taken.len()).unwrap_or(0);
+        if tasks == 0 {
+            return Ok(None);
+        }
+        // A plan's delivery is all of its tasks: the gates look at these commits too.
+        site.repo.refs_update(&taken, "tribunal: tasks taken over")?;
+        let head = digest(&[b"taken over", self.base.as_str().as_bytes()]);
+        site.keep(&head, &self.base, Vec::new())?;
+        Ok(Some(TasksDone { tasks, head }))
+    }
+
+    /// What the task made is still there: a commit that was taken back proves nothing.
+    fn has_files(&self, site: &Site, task: &Task) -> Result<bool, GitError> {
+        for file in &task.files {
+            if site.repo.file_at(&self.base, &GitPath::from(file.path.as_str()))?.is_none() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// The subject a task's commit has: as its plan asks, or as the protocol writes it.
+fn subject(plan: &Plan, task: &Task) -> String {
+    let asked = task.commit.clone();
+    let text = asked.unwrap_or_else(|| format!("feat({}): {}", plan.id, task.title));
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The commit changed a file of the task, where the task names any.
+fn serves(task: &Task, touched: &[Touched]) -> bool {
+    let names = |file: &Touched, path: &str| file.path == GitPath::from(path);
+    task.files.is_empty()
+        || touched.iter().any(|file| task.files.iter().any(|planned| names(file, &planned.path)))
+}
+
+/// The commits of tasks that were taken over, of the plan this commit was made for.
+pub(crate) fn taken(site: &Site, commit: &Oid) -> Result<Vec<Oid>, GitError> {
+    if known(site)?.is_empty() {
+        return Ok(Vec::new());
+    }
+    let message = site.repo.message_of(commit)?;
+    let message = String::from_utf8_lossy(&message);
+    let Some(plan) = message.lines().rev().find_map(|line| line.strip_prefix("Tribunal-Plan: ")) else {
+        return Ok(Vec::new());
+    };
+    of_plan(site, plan)
+}
+
+/// The commits of a plan's tasks that were taken over, oldest first.
+pub(crate) fn of_plan(site: &Site, plan: &str) -> Result<Vec<Oid>, GitError> {
+    let prefix = format!("{}/", site.name(&format!("taken/{plan}")));
+    let own = known(site)?.iter().filter(|(name, _)| name.starts_with(&prefix));
+    Ok(own.map(|(_, oid)| oid.clone()).collect())
+}
+
+/// The refs that keep what was taken over, read once.
+fn known(site: &Site) -> Result<&[(String, Oid)], GitError> {
+    if let Some(known) = site.taken.get() {
+        return Ok(known);
+    }
+    let found = site.repo.refs_under(&site.name("taken"))?;
+    Ok(site.taken.get_or_init(|| found))
+}
+
+/// The correlation id of a phase that another run left unfinished.
+pub(crate) fn correlation(project: &Project, phase: &str) -> Option<String> {
+    let folder = Folder::new(project.root().join(project.planning()));
+    let state: Value = serde_json::from_slice(&folder.read(STATE).ok()??).ok()?;
+    let said =
+        state.get("phase").map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))?;
+    let same = said.trim_start_matches('0') == phase.trim_start_matches('0');
+    let open = state.get("status").and_then(Value::as_str) != Some("complete");
+    let id = state.get("correlation_id")?.as_str()?.trim();
+    let plain = !id.is_empty() && id.len() <= 100 && id.chars().all(|c| c.is_ascii_graphic());
+    (same && open && plain).then(|| id.to_owned())
+}

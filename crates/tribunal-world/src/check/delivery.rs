@@ -1,0 +1,221 @@
+//! The five checks of a delivery: facts from git and from the project's tests, handed to the pure judgements of
+//! `tribunal_docs::qa`. What could not be looked at did not run; it never passed.
+
+use super::Found;
+use super::NotRun;
+use super::failing;
+use crate::build::account::Account;
+use crate::gates::{TestRun, compared};
+use crate::site::base::fork;
+use crate::site::meanwhile::Meanwhile;
+use crate::site::{PlanText, Site, lock};
+use crate::tests_run::green::{Ask, KnownCommand, Runner, is_on, lost_in_source, without_renamed};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use tribunal_core::finding::{Claim, FixableBy, Severity};
+use tribunal_core::green::ProjectCommand;
+use tribunal_core::ids::Revision;
+use tribunal_docs::qa::{self, DiffFacts, RequirementFacts, RequirementStatus, diff_against_plan};
+use tribunal_docs::{FileChange, Plan, Summary};
+use tribunal_git::{GitError, GitPath, Oid};
+
+/// Whether the SUMMARY keeps its rules.
+pub(crate) const COMPLETION: &str = "verify-plan-completion";
+pub(crate) use tribunal_core::checks::REGRESSION;
+
+/// A delivery to be judged, gathered from the docket.
+pub(crate) struct Delivery {
+    pub(crate) account: Account,
+    pub(crate) plan: Arc<PlanText>,
+    /// What runs the tests.
+    pub(crate) tests: Option<KnownCommand>,
+    /// What its tasks came to.
+    pub(crate) made: Revision,
+    /// It was mended, so its SUMMARY is written again.
+    pub(crate) mended: bool,
+    /// What the user did on the branch since the run began.
+    pub(crate) meanwhile: Meanwhile,
+}
+
+impl Delivery {
+    /// What one check finds; the inner error says why it did not run.
+    pub(crate) fn findings(&self, site: &Site, check: &str, commit: &Oid) -> Result<Found, GitError> {
+        match check {
+            COMPLETION => self.completion(site, commit).map(Ok),
+            "commit-lint" => Ok(Ok(lint(&site.work(commit)?.commits))),
+            "diff-against-plan" => self.diff(site, commit).map(Ok),
+            "validate-requirements" => self.requirements(site, commit).map(Ok),
+            REGRESSION => self.regression(site, commit),
+            other => Ok(Err(format!("there is no check named {other}").into())),
+        }
+    }
+
+    fn completion(&self, site: &Site, commit: &Oid) -> Result<Vec<Claim>, GitError> {
+        if self.mended {
+            self.account.keep(site, commit)?;
+        }
+        let failed = self.account.failures(site, commit, &self.plan.plan)?.into_iter();
+        let claims = failed.map(|check| {
+            let text = format!("the SUMMARY does not keep its rules ({}): {}", check.name, check.detail);
+            let fix = format!("write {} with what is missing", self.account.path);
+            found(COMPLETION, check.name, text, fix).at(&self.account.path, None)
+        });
+        Ok(claims.collect())
+    }
+
+    /// The files the dev says it changed against those that did. Where it does not say, the plan's claims stand for
+    /// its word: what is claimed and was left alone must be explained.
+    fn diff(&self, site: &Site, commit: &Oid) -> Result<Vec<Claim>, GitError> {
+        const NAME: &str = "diff-against-plan";
+        let work = site.work(commit)?;
+        let (commits, changes) = (work.commits.len(), work.changes.clone());
+        let facts = DiffFacts {
+            commits,
+            changes,
+            unknown_commits: Vec::new(),
+            brought: self.meanwhile.brought(site, &site.commit_of(&self.made)?, commit)?,
+            renamed: self.meanwhile.renamed(site)?,
+        };
+        let own = self.account.declared(site)?;
+        let (who, said) = match own {
+            Some(own) => ("the SUMMARY", own),
+            None => ("the plan", claimed(&self.plan.plan)),
+        };
+        let report = diff_against_plan(&said, &facts);
+        let path = &self.account.path;
+        let fix = format!("make the change, or say under Files Modified in {path} which files changed");
+        let missing = report
+            .missing
+            .iter()
+            .map(|file| found(NAME, file, format!("{who} names {file}, which did not change"), fix.clone()));
+        let fix = format!("name it under Files Modified in {path}, or take the change back");
+        // What a plan did not foresee is the contract's business.
+        let undeclared = report.undeclared.iter().filter(|_| who == "the SUMMARY").map(|file| {
+            found(NAME, file, format!("{file} changed, and {who} does not name it"), fix.clone())
+        });
+        let nothing = report
+            .reason
+            .iter()
+            .map(|why| found(NAME, "commits", why.clone(), "do the plan's work".to_owned()));
+        Ok(missing.chain(undeclared).chain(nothing).collect())
+    }
+
+    /// What nothing shows is put to whoever can look, each by its id, and then to the builder.
+    fn requirements(&self, site: &Site, commit: &Oid) -> Result<Vec<Claim>, GitError> {
+        const NAME: &str = "validate-requirements";
+        let work = site.work(commit)?;
+        let changed: BTreeSet<String> = work.changes.iter().map(|file| file.path.clone()).collect();
+        let file = |path: &str| {
+            let bytes = site.repo.file_at(commit, &GitPath::from(path)).ok()??;
+            Some(String::from_utf8_lossy(&bytes).into_owned())
+        };
+        let known = lock(&site.suites).get(commit).cloned();
+        let tests = match &known {
+            Some(TestRun::Ran(report)) => Some(report),
+            _ => None,
+        };
+        let facts = RequirementFacts { file: &file, changed: &changed, tests };
+        let report = qa::validate_requirements(&self.plan.plan, &facts);
+        let open = report.requirements.iter().filter(|one| one.status == RequirementStatus::Unverified);
+        let claims = open.map(|one| {
+            let text = format!("nothing shows that this holds: {}", one.requirement);
+            let fix = format!("Add evidence for requirement: {}", one.requirement);
+            let mut claim = found(NAME, &one.requirement, text, fix);
+            claim.details = format!("looked for and not found: {}", one.evidence);
+            claim.asks = true;
+            claim
+        });
+        Ok(claims.collect())
+    }
+
+    fn regression(&self, site: &Site, commit: &Oid) -> Result<Found, GitError> {
+        worse(site, self.tests.as_ref(), &fork(site, commit)?, commit)
+    }
+}
+
+/// What tests did before and do no more, by what their runner counted; the inner error says why nobody can count. Where
+/// nothing can be counted nobody is stopped for it: `project-tests` judges the same runs by their exit status, unless
+/// it was switched off.
+pub(crate) fn worse(
+    site: &Site,
+    tests: Option<&KnownCommand>,
+    base: &Oid,
+    commit: &Oid,
+) -> Result<Found, GitError> {
+    let Some(tests) = tests else {
+        return Ok(Err("no test command is configured, and none is known for this project"
+            .to_owned()
+            .into()));
+    };
+    let (before, now) =
+        (suite(site, base, tests, Ask::Remembered)?, suite(site, commit, tests, Ask::Remembered)?);
+    match compared(&before, &now) {
+        Ok(mut worse) => {
+            if let (TestRun::Ran(was), TestRun::Ran(is)) = (&before, &now) {
+                worse = without_renamed(site, (base, was), (commit, is), worse)?;
+            }
+            Ok(Ok(worse.iter().map(regressed).collect()))
+        }
+        // The exit status has its own check in the same loop: what cannot be counted adds nothing to that, but for tests
+        // that are no longer in the files.
+        Err(why) => match lost_in_source(site, tests, base, commit)? {
+            lost if lost.is_empty() => {
+                Ok(Err(NotRun { why, nothing_there: is_on(site, ProjectCommand::Test) }))
+            }
+            lost => Ok(Ok(lost.iter().map(regressed).collect())),
+        },
+    }
+}
+
+/// The plan's claims as if its dev had declared them.
+fn claimed(plan: &Plan) -> Summary {
+    let file = |path: String| FileChange { path, ..FileChange::default() };
+    Summary { files: plan.claimed_files().into_iter().map(file).collect(), ..Summary::default() }
+}
+
+fn regressed(one: &qa::Regression) -> Claim {
+    let name = one.test.clone().unwrap_or_else(|| "tests".to_owned());
+    let text = match &one.test {
+        Some(test) => format!("{test}: {}", one.detail),
+        None => one.detail.clone(),
+    };
+    found(REGRESSION, &name, text, "say whether the plan means to lose this test".to_owned())
+}
+
+fn lint(commits: &[qa::CommitFact]) -> Vec<Claim> {
+    lint_for("commit-lint", commits)
+}
+
+/// What is wrong with the subjects of commits, said by a check of this name.
+pub(crate) fn lint_for(check: &str, commits: &[qa::CommitFact]) -> Vec<Claim> {
+    let report = qa::commit_lint(commits);
+    let claims = report.violations.into_iter().map(|wrong| {
+        let short: String = wrong.hash.chars().take(12).collect();
+        let text = format!("the subject of {short}: {}", wrong.issue);
+        found(check, &short, text, format!("write `{}`", wrong.suggested_fix))
+    });
+    claims.collect()
+}
+
+/// A failure of one check, with who can mend it.
+pub(crate) fn found(check: &str, what: &str, text: String, suggestion: String) -> Claim {
+    let mut claim = failing(Severity::Blocker, text);
+    claim.rule = Some(format!("{check}:{what}"));
+    claim.suggestion = suggestion;
+    claim.fixable_by = match qa::fixable_by(check) {
+        "dev" => FixableBy::Dev,
+        "architect" => FixableBy::Architect,
+        _ => FixableBy::Manual,
+    };
+    claim
+}
+
+/// The tests at a commit, as the project's test command said of its tree.
+fn suite(site: &Site, commit: &Oid, tests: &KnownCommand, ask: Ask) -> Result<TestRun, GitError> {
+    let runner = Runner { site, command: ProjectCommand::Test, known: tests, effect: None, judge: None };
+    let ran = runner.on(commit, ask)?.as_test_run(&tests.shown());
+    if matches!(ran, TestRun::Ran(_) | TestRun::Nothing(..)) {
+        lock(&site.suites).insert(commit.clone(), ran.clone());
+    }
+    Ok(ran)
+}

@@ -1,0 +1,120 @@
+//! The user's rules for commits, apart from their hooks: signatures and sign-off. Tribunal makes its commits by plumbing and
+//! before anybody approved them, so what reaches the user's branch gets its signature when it lands, not before: a
+//! signature of the user's stands on nothing that nobody approved.
+
+use super::message;
+use super::unattended;
+use crate::project::Project;
+use crate::project::error::SetupError;
+use crate::setup::one_of;
+use crate::site::{Site, now};
+use tribunal_engine::settings::{GitSettings, Settings};
+use tribunal_git::{GitError, Oid, RefChange, RefsMoved, Repo, Signature, Signing};
+
+/// Who stands on Tribunal's commits: the settings' own, else the user's, else Tribunal.
+pub(crate) fn identity(git: &GitSettings, repo: &Repo) -> Signature {
+    let given = (!git.author_name.is_empty()).then(|| (git.author_name.clone(), git.author_email.clone()));
+    let own = || repo.identity().ok().flatten();
+    let (name, email) =
+        given.or_else(own).unwrap_or_else(|| ("Tribunal".to_owned(), "tribunal@localhost".to_owned()));
+    Signature::new(name, email, i64::try_from(now().0 / 1000).unwrap_or(0))
+}
+
+/// Whether the settings let commits be signed as the user's git is configured.
+fn may_sign(git: &GitSettings) -> Result<bool, SetupError> {
+    one_of("git.sign", &git.sign, "auto, never", &[("auto", true), ("never", false)])
+}
+
+/// Whether the user's rules for commits can be kept while nobody is there; refused, with the key that says otherwise, where
+/// they cannot. `branch` is the one that the work is for, where it is not the one that is checked out.
+pub fn check(project: &Project, settings: &Settings, branch: Option<&str>) -> Result<(), SetupError> {
+    check_signing(project, settings)?;
+    let head = project.repo().head()?.commit;
+    let planning = project.planning_path();
+    let tracked = project.repo().list_tree(&head)?.iter().any(|entry| entry.path.is_under(&planning));
+    // Where git tracks the planning documents, the run commits them under a message of its own.
+    let own = tracked.then(|| "docs(01): plans and summaries of the run\n\nTribunal-Run: 01\n".to_owned());
+    unattended::check_hooks(project, settings, branch, &own.into_iter().collect::<Vec<_>>())
+}
+
+/// The same for a review whose findings are fixed.
+pub(crate) fn check_of_fixes(project: &Project, settings: &Settings) -> Result<(), SetupError> {
+    check_signing(project, settings)?;
+    let own = "fix(review): review round 1, 1 of 1 findings\n\nF-1 a finding\n\nTribunal-Run: 01\n";
+    unattended::check_hooks(project, settings, None, &[own.to_owned()])
+}
+
+fn check_signing(project: &Project, settings: &Settings) -> Result<(), SetupError> {
+    if !may_sign(&settings.git)? {
+        return Ok(());
+    }
+    let repo = project.repo();
+    let Some(signing) = repo.signing()? else { return Ok(()) };
+    repo.try_signing(&identity(&settings.git, repo)).map_err(|error| {
+        let why = match &error {
+            GitError::Signing { detail } => detail.clone(),
+            other => other.to_string(),
+        };
+        SetupError::Signing { how: signing.to_string(), why }
+    })
+}
+
+impl Site {
+    /// How commits are signed here, as the user's git is configured; nothing where they are not.
+    pub(crate) fn signing(&self) -> Result<Option<Signing>, GitError> {
+        if self.settings.git.sign == "never" { Ok(None) } else { self.repo.signing() }
+    }
+
+    /// The line `base..head` as it may reach the user's branch: signed, where the user's git signs. Its commits have no
+    /// ref yet.
+    pub(crate) fn signed(&self, base: &Oid, head: &Oid) -> Result<Oid, GitError> {
+        match self.signing()? {
+            Some(how) => self.repo.sign_line(base, head).map_err(|error| match error {
+                // Whoever reads it long after the run began is told which key is meant, and where it is set.
+                GitError::Signing { detail } => {
+                    GitError::Signing { detail: format!("{how} (git's user.signingkey): {detail}") }
+                }
+                other => other,
+            }),
+            None => Ok(head.clone()),
+        }
+    }
+
+    /// The run branch, with every commit since `base` signed where the user's git signs: whatever was made or moved
+    /// without is signed now, and the branch follows.
+    pub(crate) fn signed_result(&self, base: &Oid) -> Result<Oid, GitError> {
+        let head = self.run_head()?;
+        let signed = self.signed(base, &head)?;
+        if signed == head {
+            return Ok(head);
+        }
+        let change = RefChange::forward(self.name("head"), &head, &signed);
+        match self.repo.refs_update(&[change], "tribunal: signed")? {
+            RefsMoved::Done | RefsMoved::Already => Ok(signed),
+            RefsMoved::Elsewhere { name, .. } => Err(GitError::Odd { what: format!("{name} has moved") }),
+        }
+    }
+
+    /// A message that Tribunal writes itself, in the form the user wants.
+    pub(crate) fn own_message(&self, text: String) -> String {
+        message::formed(&self.settings.git.message, &text)
+    }
+
+    /// A commit message with what the user's rules add to it.
+    pub(crate) fn message(&self, text: String) -> String {
+        if self.settings.git.signoff { message::signed_off(&text, &self.signature()) } else { text }
+    }
+
+    /// What a landed commit says of rules that were switched off.
+    pub(crate) fn rules_left_out(&self) -> Vec<String> {
+        let unsigned = self.settings.git.sign == "never" && !matches!(self.repo.signing(), Ok(None));
+        let unhooked = match self.settings.git.hooks.as_str() {
+            "skip" => self.repo.hooks().unwrap_or_default(),
+            _ => Vec::new(),
+        };
+        let names: Vec<&str> = unhooked.iter().map(|hook| hook.name).collect();
+        let unsigned = unsigned.then(|| "Tribunal-Not-Signed: git.sign is \"never\"".to_owned());
+        let unhooked = (!names.is_empty()).then(|| format!("Tribunal-Hooks-Skipped: {}", names.join(", ")));
+        unsigned.into_iter().chain(unhooked).collect()
+    }
+}

@@ -1,0 +1,169 @@
+//! Whether the user's commit hooks can be asked while nobody is there. They are run once on the commit the work would begin
+//! with, contained as in a run: one that hangs, asks at the terminal, or refuses what is there already would refuse
+//! every builder for what no builder did, so the run is refused instead, before anything is paid for.
+
+use super::hooks::{Answer, Change, Desk, HookRules, Ran, said};
+use crate::project::Project;
+use crate::project::error::SetupError;
+use crate::setup::{one_of, world};
+use crate::site::Site;
+use tribunal_engine::settings::Settings;
+use tribunal_git::{GitError, Hook};
+use tribunal_view::plain;
+
+/// How much of what a hook says is repeated.
+const SAID_MAX: usize = 600;
+const SKIP: &str =
+    "or set git.hooks = \"skip\" in your own settings and have every report and commit say that no hook ran";
+
+/// Why a hook cannot be asked, and the way out.
+struct Unfit {
+    hook: String,
+    why: String,
+    way_out: String,
+}
+
+impl Unfit {
+    fn new(hook: &str, why: impl Into<String>, way_out: &str) -> Unfit {
+        Unfit { hook: hook.to_owned(), why: why.into(), way_out: format!("{way_out}, {SKIP}") }
+    }
+}
+
+/// Refuses hooks that cannot be asked. `own` are messages that Tribunal will write itself: what refuses them would refuse
+/// every result. `branch` is the one that the work is for, where it is not the one that is checked out.
+pub(crate) fn check_hooks(
+    project: &Project,
+    settings: &Settings,
+    branch: Option<&str>,
+    own: &[String],
+) -> Result<(), SetupError> {
+    let asked = one_of("git.hooks", &settings.git.hooks, "run, skip", &[("run", true), ("skip", false)])?;
+    let hooks = if asked { project.repo().hooks()? } else { Vec::new() };
+    if hooks.is_empty() {
+        return Ok(());
+    }
+    project.prepare()?;
+    // A run that nobody sees: it has no journal, and is gone at once.
+    let run = format!("00000000-000000-hooks-{}", std::process::id());
+    let world = world(project, settings, &run, crate::setup::SHELF)?;
+    let found = rehearse(&world.site, &hooks, branch, own);
+    drop(world);
+    let dir = project.run_dir(&run);
+    std::fs::remove_dir_all(&dir).map_err(|error| SetupError::io("remove", &dir, &error))?;
+    match found? {
+        None => Ok(()),
+        Some(Unfit { hook, why, way_out }) => Err(SetupError::Hook { hook, why, way_out }),
+    }
+}
+
+fn rehearse(
+    site: &Site,
+    hooks: &[Hook],
+    branch: Option<&str>,
+    own: &[String],
+) -> Result<Option<Unfit>, GitError> {
+    let head = site.repo.head()?;
+    let base = head.commit;
+    let branch = branch.map(str::to_owned).or(head.branch).unwrap_or_default();
+    let rules = HookRules { base: base.clone(), branch };
+    let change = Change { parent: base.clone(), tree: base.clone(), rules: rules.clone() };
+    let desk = Desk::set_up(site, "unattended", &change, hooks)?;
+    let mut unfit = match hooks.iter().find(|hook| hook.name == "pre-commit") {
+        Some(hook) => before_commit(site, hooks, hook, &desk, &rules)?,
+        None => None,
+    };
+    let theirs = [String::from_utf8_lossy(&site.repo.message_of(&base)?).into_owned()];
+    let messages = if own.is_empty() { &theirs } else { own };
+    for message in messages {
+        if unfit.is_none() {
+            let message = site.message(site.own_message(message.clone()));
+            unfit = about_message(&desk, hooks, &message, !own.is_empty())?;
+        }
+    }
+    desk.clear()?;
+    Ok(unfit)
+}
+
+/// The hook that looks at the change: it has to let pass that nothing changes, or what the user committed last.
+fn before_commit(
+    site: &Site,
+    hooks: &[Hook],
+    hook: &Hook,
+    desk: &Desk<'_>,
+    rules: &HookRules,
+) -> Result<Option<Unfit>, GitError> {
+    let way_out = "mend the hook (`git hook run pre-commit` runs it as git does), or give it what it lacks by agents.writable and PATH";
+    let (how, out) = match desk.run(hook, 0, &[])? {
+        Ok(Ran::Passed(changed)) if changed.is_empty() => return Ok(None),
+        Ok(Ran::Passed(changed)) => {
+            let names: Vec<String> = changed.iter().take(5).map(ToString::to_string).collect();
+            let why = format!("it changes files of the commit you are at: {}", names.join(", "));
+            return Ok(Some(Unfit::new(hook.name, why, "commit them as the hook leaves them")));
+        }
+        Err(why) => return Ok(Some(Unfit::new(hook.name, why, way_out))),
+        Ok(Ran::Refused { how, out, .. }) => (how, out),
+    };
+    let text = said(&out);
+    if asks(&text) {
+        return Ok(Some(Unfit::new(hook.name, asking(&text), "let the hook go on without a terminal")));
+    }
+    // One that wants something to look at is shown what the user committed last.
+    if let [parent] = site.repo.parents_of(&rules.base)?.as_slice() {
+        let change = Change { parent: parent.clone(), tree: rules.base.clone(), rules: rules.clone() };
+        let desk = Desk::set_up(site, "unattended-last", &change, hooks)?;
+        let again = desk.run(hook, 1, &[])?;
+        desk.clear()?;
+        if matches!(again, Ok(Ran::Passed(changed)) if changed.is_empty()) {
+            return Ok(None);
+        }
+    }
+    let ended = super::ended(&how);
+    let why =
+        format!("it refuses the commit you are at, unchanged ({ended}): {}", plain::clipped(&text, SAID_MAX));
+    Ok(Some(Unfit::new(hook.name, why, way_out)))
+}
+
+fn about_message(
+    desk: &Desk<'_>,
+    hooks: &[Hook],
+    message: &str,
+    own: bool,
+) -> Result<Option<Unfit>, GitError> {
+    let name = "commit-msg or prepare-commit-msg";
+    let claims = match desk.about_message(hooks, 0, message)? {
+        Answer::Fine(_) => return Ok(None),
+        Answer::Broken(why) => {
+            return Ok(Some(Unfit::new(name, why, "mend the hook so that it ends without anybody there")));
+        }
+        Answer::Refused(claims) => claims,
+    };
+    let Some(claim) = claims.first() else { return Ok(None) };
+    let hook = claim.rule.as_deref().unwrap_or(name);
+    if asks(&claim.evidence) {
+        let way_out = "let the hook go on without a terminal";
+        return Ok(Some(Unfit::new(hook, asking(&claim.evidence), way_out)));
+    }
+    // A builder may give its own commits another message; nobody but the user can give Tribunal's another form.
+    Ok(own.then(|| {
+        let subject = message.lines().next().unwrap_or_default();
+        let text = plain::clipped(&claim.evidence, SAID_MAX);
+        let why = format!("it does not take a message that Tribunal writes itself, `{subject}`: {text}");
+        Unfit::new(
+            hook,
+            why,
+            "set git.message in tribunal.toml to a form that it takes, such as \"PROJ-1: {text}\"",
+        )
+    }))
+}
+
+/// Whether a hook speaks of a terminal that it does not have.
+fn asks(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    ["/dev/tty", "not a tty", "not a terminal", "no tty", "inappropriate ioctl"]
+        .iter()
+        .any(|words| text.contains(words))
+}
+
+fn asking(text: &str) -> String {
+    format!("it asks at the terminal: {}", plain::clipped(text, SAID_MAX))
+}

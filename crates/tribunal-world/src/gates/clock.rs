@@ -1,0 +1,89 @@
+//! The only clock and the only chance of the gates: now, in the forms the protocol's files want it, and ids nobody else
+//! has. Everything that decides gets these as facts.
+
+use super::{Folder, GatesError};
+use std::fs::Metadata;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::time::{Duration, Instant, SystemTime};
+use tribunal_core::lease::Moment;
+
+/// How long the next tick of a file system is waited for; none that is in use counts in longer steps.
+const TICK_MAX: Duration = Duration::from_secs(3);
+
+/// Now, by the wall clock and by time since boot.
+pub fn moment() -> Moment {
+    let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let text = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let boot = text("/proc/sys/kernel/random/boot_id").trim().to_owned();
+    let up = text("/proc/uptime");
+    let up: f64 = up.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(0.0);
+    let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    Moment { wall_ms: millis(wall), boot, up_ms: millis(Duration::try_from_secs_f64(up).unwrap_or_default()) }
+}
+
+/// When an inode was last changed, in milliseconds since 1970; nobody can set that time.
+pub(super) fn changed_ms(meta: &Metadata) -> u64 {
+    u64::try_from(meta.ctime() * 1000 + meta.ctime_nsec() / 1_000_000).unwrap_or(0)
+}
+
+/// A moment between what was written to a folder's file system and what will be: everything before is older, everything
+/// after is not. A file system stamps many files alike, so its next tick is waited for.
+pub(super) fn tick(folder: &Folder) -> Result<u64, GatesError> {
+    let name = format!(".contracts/.{}.tick", unique_id());
+    let path = folder.path(&name);
+    let stamp = |text: String| {
+        folder.write(&name, text.as_bytes())?;
+        path.symlink_metadata().map(|meta| changed_ms(&meta)).map_err(GatesError::io("look at", &path))
+    };
+    let wait = || {
+        let (begun, first) = (Instant::now(), stamp(String::new())?);
+        let mut now = first;
+        while now <= first && begun.elapsed() < TICK_MAX {
+            now = stamp(format!("{:?}", begun.elapsed()))?;
+        }
+        Ok(now)
+    };
+    let now = wait();
+    folder.remove(&name)?;
+    now
+}
+
+/// An id nobody else has, in the form of a random UUID.
+pub fn unique_id() -> String {
+    let mut bytes = [0u8; 16];
+    let random = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
+    if random.is_err() {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
+        bytes = (now ^ (u128::from(std::process::id()) << 96)).to_be_bytes();
+    }
+    bytes[6] = (bytes[6] & 0x0f) | 0x40;
+    bytes[8] = (bytes[8] & 0x3f) | 0x80;
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tick_lies_between_before_and_after() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let written = |name: &str| {
+            let path = dir.path().join(name);
+            std::fs::write(&path, "").expect("written");
+            changed_ms(&path.symlink_metadata().expect("there"))
+        };
+        let before = written("before");
+        let tick = tick(&Folder::new(dir.path())).expect("a moment");
+        assert!(before < tick && tick <= written("after"));
+        assert_eq!(std::fs::read_dir(dir.path().join(".contracts")).expect("made").count(), 0);
+    }
+
+    #[test]
+    fn ids_differ() {
+        assert_ne!(unique_id(), unique_id());
+        assert_eq!(unique_id().len(), 36);
+    }
+}

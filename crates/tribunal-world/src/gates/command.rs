@@ -1,0 +1,240 @@
+//! One command, contained, to its end or its deadline: passed, failed, or did not run. It stands behind the walls of a
+//! run: it writes to its tree and sees no journal and no secrets. Its output goes to a folder of its own that nobody
+//! shares, is capped, and is taken away afterwards.
+
+use super::Ground;
+use super::clock::unique_id;
+use crate::adapters;
+use crate::sandbox::enforced;
+use crate::sandbox::{self, ProjectPlaces, SCRATCH, Sandbox, SandboxHost, SandboxSpec};
+use crate::setup::doctor;
+use std::ffi::{OsStr, OsString};
+use std::io::Read;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tribunal_core::gate::{CommandEnd, CommandRun};
+use tribunal_core::network::Started;
+use tribunal_docs::qa::ran_no_test;
+use tribunal_engine::settings::Settings;
+use tribunal_git::Repo;
+use tribunal_process::{Cause, Containment, Exit, ExitHow, Launch, Network, Stdin, Walls, run_to_end};
+
+/// Bytes of output a command may write.
+const OUTPUT_MAX: u64 = 64 << 20;
+/// Bytes of output kept as evidence.
+const TAIL_MAX: usize = 2_000;
+const GRACE: Duration = Duration::from_secs(2);
+/// What a command sees of our environment; secrets are not among it.
+const KEPT: [&str; 14] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LANG",
+    "LC_ALL",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "GOPATH",
+    "GOMODCACHE",
+    "JAVA_HOME",
+    "VIRTUAL_ENV",
+    "PYTHONPATH",
+    "NODE_PATH",
+    "TZ",
+];
+
+/// What every command is kept to.
+#[derive(Clone, Debug)]
+pub struct Bounds {
+    settings: Settings,
+    timeout: Duration,
+}
+
+impl Bounds {
+    /// What the settings say.
+    pub fn of(settings: &Settings) -> Bounds {
+        Bounds { timeout: Duration::from_secs(settings.checks.timeout_s), settings: settings.clone() }
+    }
+}
+
+/// A command that has ended.
+pub struct Finished {
+    /// How.
+    pub run: CommandRun,
+    /// What it wrote, standard output first; capped.
+    pub output: String,
+    /// What it wrote to the file named by `TRIBUNAL_JUNIT`, if it did.
+    pub junit: Option<String>,
+}
+
+/// Runs a line its author wrote for a shell.
+pub fn run_line(ground: &Ground, tree: &Path, line: &str, bounds: &Bounds) -> Finished {
+    run_argv(ground, tree, &["sh".to_owned(), "-c".to_owned(), line.to_owned()], bounds)
+}
+
+/// Runs a program in a tree of the project: its own, or a checkout.
+pub fn run_argv(ground: &Ground, tree: &Path, argv: &[String], bounds: &Bounds) -> Finished {
+    let room = match Room::new() {
+        Ok(room) => room,
+        Err(error) => return lost(format!("no room for its output: {error}")),
+    };
+    let own = room.0.join(SCRATCH);
+    let kept = KEPT.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)));
+    let mut env: Vec<(OsString, OsString)> = kept.collect();
+    env.push(("TMPDIR".into(), own.clone().into()));
+    env.push(("TRIBUNAL_JUNIT".into(), own.join("junit.xml").into()));
+    // What compilers keep lies beside the user's own, which nobody but the user writes to.
+    env.push(("GOCACHE".into(), own.join("go").into()));
+    let (walls, network) = match walled(ground, tree, argv, bounds, &room, &env) {
+        Ok(held) => held,
+        Err(why) => return lost(why),
+    };
+    let launch = Launch {
+        id: "check".to_owned(),
+        run_marker: format!("protocol-{}", unique_id()),
+        argv: argv.iter().map(OsString::from).collect(),
+        env,
+        dir: tree.to_path_buf(),
+        stdin: Stdin::Null,
+        out_dir: room.0.join("out"),
+        output_max: OUTPUT_MAX,
+        walls,
+        network,
+    };
+    let timeout = bounds.timeout;
+    let exit = match run_to_end(Containment::detect(), launch, timeout, GRACE) {
+        Ok(exit) => exit,
+        Err(error) => return lost(error.to_string()),
+    };
+    let output = format!("{}{}", text(&room.0.join("out/stdout")), text(&room.0.join("out/stderr")));
+    let junit = Some(text(&own.join("junit.xml"))).filter(|text| !text.is_empty());
+    Finished { run: judged(&exit, &output, timeout, network), output, junit }
+}
+
+/// The walls a run would raise around a check, and the network it would give it. The tree is the command's to write to, but for what judges it there: git,
+/// the planning folder and Tribunal's settings.
+fn walled(
+    ground: &Ground,
+    tree: &Path,
+    argv: &[String],
+    bounds: &Bounds,
+    room: &Room,
+    env: &[(OsString, OsString)],
+) -> Result<(Option<Walls>, Network), String> {
+    let agents = &bounds.settings.agents;
+    let sandbox = Sandbox::of(&agents.sandbox, || Containment::detect().can_wall());
+    if sandbox == Sandbox::Missing && agents.sandbox == "required" {
+        return Err("agents.sandbox is \"required\", and this machine permits no sandbox".to_owned());
+    }
+    let root = ground.root();
+    let repo = Repo::open(root).ok();
+    let [common_dir, objects] =
+        repo.as_ref().map_or([root, root], |repo| [repo.common_dir(), repo.objects_dir()]);
+    let environment = doctor::environment();
+    let settings = sandbox::git_settings(sandbox::home_of(&environment).as_deref());
+    let place = SandboxHost {
+        sandbox,
+        environment: &environment,
+        adapters: &adapters(&bounds.settings).map_err(|error| error.to_string())?,
+        readable: &agents.readable,
+        writable: &agents.writable,
+        git_settings: &settings,
+        keys: &repo.as_ref().map(Repo::signing_secrets).unwrap_or_default(),
+        own_binary: &std::env::current_exe().map_err(|error| error.to_string())?,
+        project: Some(ProjectPlaces {
+            root,
+            common_dir,
+            objects,
+            runs: root.join(crate::FOLDER),
+            is_tested: repo.is_some(),
+        }),
+        within: tree,
+        scratches: None,
+    };
+    let judges = [".git", ground.planning(), "tribunal.toml"].map(|name| (root.join(name), false));
+    let facts = enforced::facts(sandbox, &Containment::detect(), &bounds.settings);
+    let network = enforced::network_of(Started::Check, &facts);
+    let walls = place.mounts(&SandboxSpec {
+        tree,
+        write: true,
+        own: &room.0,
+        more: judges
+            .into_iter()
+            .filter(|(path, _)| path.symlink_metadata().is_ok_and(|m| !m.is_symlink()))
+            .collect(),
+        row: None,
+        env,
+        program: argv.first().map(OsStr::new),
+    })?;
+    Ok((walls, network))
+}
+
+fn lost(why: String) -> Finished {
+    Finished { run: CommandRun::DidNotRun(why), output: String::new(), junit: None }
+}
+
+fn judged(exit: &Exit, output: &str, timeout: Duration, network: Network) -> CommandRun {
+    let end = match (&exit.how, exit.cause) {
+        (_, Cause::Stopped) => CommandEnd::Lost(format!("it did not end within {} s", timeout.as_secs())),
+        (_, Cause::OutputLimit) => CommandEnd::Lost(format!("it wrote more than {OUTPUT_MAX} bytes")),
+        (how, _) => end_of(how),
+    };
+    let said = match end {
+        CommandEnd::Code(1..=125) => format!("{}{}", tail(output), way_out(output, network)),
+        _ => tail(output),
+    };
+    CommandRun::of(&end, ran_no_test(output), &said)
+}
+
+/// How a process ended, for core to judge.
+pub(crate) fn end_of(how: &ExitHow) -> CommandEnd {
+    match how {
+        ExitHow::Code(code) => CommandEnd::Code(*code),
+        ExitHow::Signal(signal) => CommandEnd::Signal(*signal),
+        ExitHow::NotStarted(why) => CommandEnd::Lost(why.clone()),
+    }
+}
+
+/// What a command that ran into its walls can be given.
+fn way_out(output: &str, network: Network) -> String {
+    if output.contains("Read-only file system") {
+        return " (a check writes to its tree alone; agents.writable opens more)".to_owned();
+    }
+    enforced::way_out(network, output).map(|hint| format!(" ({hint})")).unwrap_or_default()
+}
+
+/// The end of an output, on one line.
+fn tail(output: &str) -> String {
+    let start = output.len().saturating_sub(TAIL_MAX);
+    let start = (start..=output.len()).find(|at| output.is_char_boundary(*at)).unwrap_or(output.len());
+    tribunal_view::plain::line(&output[start..])
+}
+
+fn text(path: &Path) -> String {
+    let read = || -> std::io::Result<Vec<u8>> {
+        let meta = path.symlink_metadata()?;
+        let mut bytes = Vec::new();
+        if meta.is_file() {
+            std::fs::File::open(path)?.take(OUTPUT_MAX).read_to_end(&mut bytes)?;
+        }
+        Ok(bytes)
+    };
+    String::from_utf8_lossy(&read().unwrap_or_default()).into_owned()
+}
+
+/// A folder of our own, gone when we are done with it.
+pub(crate) struct Room(pub(crate) PathBuf);
+
+impl Room {
+    pub(crate) fn new() -> std::io::Result<Room> {
+        let path = std::env::temp_dir().join(format!("tribunal-{}", unique_id()));
+        std::fs::DirBuilder::new().mode(0o700).create(&path)?;
+        Ok(Room(path))
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,72 @@
+//! The protocol's event log: one JSON object per line in `.events/event-log.jsonl`. It adds; it never rewrites.
+
+use super::{Folder, GatesError, clock};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// The log's place in the planning folder.
+pub const LOG: &str = ".events/event-log.jsonl";
+/// The execution state's place in the planning folder.
+pub const STATE: &str = ".execution-state.json";
+
+/// One line of the log.
+#[derive(Clone, Debug, Serialize)]
+pub struct Event {
+    /// When.
+    pub ts: String,
+    /// Its id.
+    pub event_id: String,
+    /// What it belongs to.
+    pub correlation_id: String,
+    /// What happened.
+    pub event: String,
+    /// In which phase. Scripts compare it with a number, so a number is written as one.
+    #[serde(serialize_with = "number_or_text")]
+    pub phase: String,
+    /// To which plan; empty for the phase.
+    pub plan: String,
+    /// What else is known.
+    pub data: Map<String, Value>,
+}
+
+fn number_or_text<S: serde::Serializer>(phase: &str, out: S) -> Result<S::Ok, S::Error> {
+    match phase.parse::<u32>() {
+        Ok(number) => out.serialize_u32(number),
+        Err(_) => out.serialize_str(phase),
+    }
+}
+
+/// Adds an event: its id.
+pub fn append(
+    folder: &Folder,
+    event: &str,
+    phase: &str,
+    plan: &str,
+    data: Map<String, Value>,
+) -> Result<Event, GatesError> {
+    let event = Event {
+        ts: tribunal_view::calendar::timestamp_with_ms(clock::moment().wall_ms),
+        event_id: clock::unique_id(),
+        correlation_id: correlation(folder),
+        event: event.to_owned(),
+        phase: phase.to_owned(),
+        plan: plan.to_owned(),
+        data,
+    };
+    let line = serde_json::to_string(&event).unwrap_or_default();
+    folder.append(LOG, &line)?;
+    Ok(event)
+}
+
+/// What events belong to: the environment's word, otherwise the execution state's, otherwise nothing.
+pub fn correlation(folder: &Folder) -> String {
+    let said = ["TRIBUNAL_CORRELATION_ID", "YOLO_CORRELATION_ID"].iter().find_map(|name| {
+        std::env::var(name).ok().map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+    });
+    let state = || -> Option<String> {
+        let bytes = folder.read(STATE).ok()??;
+        let state: Value = serde_json::from_slice(&bytes).ok()?;
+        Some(state.get("correlation_id")?.as_str()?.to_owned())
+    };
+    said.or_else(state).unwrap_or_default()
+}

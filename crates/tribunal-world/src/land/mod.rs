@@ -1,0 +1,1350 @@
+//! Landing and ending: SUMMARY, the run branch, the user's branch. Each moves a ref by compare-and-swap at
+//! most once, and can be asked later whether it did.
+
+pub(crate) mod rebase;
+
+use crate::build::account::{Account, summary_path, take_words};
+use crate::build::artifact::ArtifactFiles;
+use crate::build::make::{digest, place_of, plan_brief, take_lane_away};
+use crate::check::hooks::{self, Answer as HookAnswer, HOOKS, HookRules};
+use crate::check::message::folded;
+use crate::check::secrets;
+use crate::check::{self, Command, Commands, LANDING, VERIFICATION};
+use crate::land::rebase::{brought, landed_ref};
+use crate::launch::{Begin, Ended, not_done, words};
+use crate::project::inside;
+use crate::project::kept;
+use crate::project::standing;
+use crate::site::subject;
+use crate::site::{PlanText, Site, slug};
+use crate::tests_run::base_judge::{self, TrustedJudge};
+use crate::tests_run::green::{self, KnownCommand, Runner};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use tribunal_agent::Access;
+use tribunal_core::cover::Shown;
+use tribunal_core::effect::{EffectId, FinishStep};
+use tribunal_core::finding::{Claim, Source};
+use tribunal_core::green::{Answer, ProjectCommand, may_land};
+use tribunal_core::held::{Arrival, Held};
+use tribunal_core::ids::{Check, FindingId, PlanId, Revision, Seat};
+use tribunal_core::ledger::{Entry, Handed};
+use tribunal_core::policy::Use;
+use tribunal_core::review_loop::{Failure, FailureKind, Loop};
+use tribunal_core::run::{Ending, Job, Refusal, RunReport, Subject};
+use tribunal_docs::chain::Artifact;
+use tribunal_engine::crash;
+use tribunal_engine::docket::{ChainNote, CommandNote, Docket, DocketError, LaunchNote, Note};
+use tribunal_engine::review::{self, Record, from_agents, gate_notes, rule_notes, unreviewed};
+use tribunal_engine::who;
+use tribunal_engine::world::{Probe, Report};
+use tribunal_git::{
+    Arrived, Bring, Forward, ForwardProbe, GitError, GitPath, Oid, Pushed, RefChange, RefsMoved, Replayed,
+    Settled,
+};
+use tribunal_journal::Reader;
+use tribunal_view::branch::left_alone;
+use tribunal_view::chain::PhaseOfChain;
+use tribunal_view::facts::CommandView;
+use tribunal_view::plain;
+use tribunal_view::prompt::{self, Document, MakerBrief, MakerJob};
+
+/// The ref with the planning documents as they were committed before the last rebase: they may be on the user's branch.
+pub(crate) const BOUNDARY_BEFORE: &str = "boundary-before";
+
+/// The ref with what the review approved and the run branch has, maybe signed.
+pub(crate) const ADVANCED: &str = "advanced";
+
+/// The folder of a run in which its fast-forward is written down.
+const FORWARD: &str = "forward";
+
+/// Finishes or puts back a fast-forward in which a dead orchestrator stopped. What it has to say of it is a warning: where
+/// it could not be settled now, the next try to land begins with it.
+pub(crate) fn settle_forward(site: &Site) -> Option<Note> {
+    let named = |theirs: &[GitPath], what: &str| {
+        let names: Vec<String> = theirs.iter().map(ToString::to_string).collect();
+        let files = tribunal_view::branch::named(&names);
+        (!names.is_empty())
+            .then(|| format!("{what}; left alone, because neither the old nor the new: {files}"))
+    };
+    let text = match site.repo.settle_forward(&site.dir.join(FORWARD)) {
+        Ok(Settled::Nothing) => None,
+        Ok(Settled::Finished { theirs }) => named(&theirs, "an interrupted fast-forward was finished"),
+        Ok(Settled::PutBack { theirs }) => named(&theirs, "an interrupted fast-forward was put back"),
+        Ok(Settled::LeftAlone) => Some(
+            "a fast-forward was interrupted, and the branch went on from it; its files were left as they are"
+                .to_owned(),
+        ),
+        Err(error) => Some(format!("an interrupted fast-forward could not be put back: {error}")),
+    };
+    text.map(Note::Warning)
+}
+
+/// A landing, gathered from the docket.
+pub(crate) struct Landing {
+    effect: EffectId,
+    plan: PlanId,
+    revision: Revision,
+    declared: Vec<GitPath>,
+    /// What the plan verifies itself by.
+    verification: Vec<Command>,
+    /// Commands of the settings, each with the check that it is.
+    named: Vec<(Check, Command)>,
+    /// The commands of the project that are known and not switched off.
+    project: Vec<(ProjectCommand, KnownCommand)>,
+    /// The run had a test command, and where it lands none is known: it says that no tests ran.
+    lost_tests: bool,
+    /// A named person took the lane's work as it is.
+    taken: bool,
+    /// Where the files that judge come from.
+    judge: TrustedJudge,
+    /// What did not run stops nothing.
+    lenient: bool,
+    trailers: Vec<String>,
+    /// The commit the run began with.
+    base: String,
+    /// The user's branch.
+    branch: String,
+}
+
+/// Why a merged tree may not land.
+enum Shut {
+    /// Commands are red: what each check found.
+    Red(Vec<(Check, Claim)>),
+    /// One did not run, and why.
+    NotRun(String),
+}
+
+impl Landing {
+    /// Gathers what the docket knows.
+    pub(crate) fn gather(
+        site: &Site,
+        effect: &EffectId,
+        plan: &PlanId,
+        revision: &Revision,
+        docket: &Docket,
+    ) -> Landing {
+        let subject = Subject::Lane(plan.clone(), Job::Repair);
+        let checks = site.check_settings(docket);
+        let named = checks.commands.keys().map(Check::new).flat_map(|check| {
+            let commands = check::commands(site, &subject, &check, docket).into_iter();
+            commands.map(move |command| (check.clone(), command)).collect::<Vec<_>>()
+        });
+        let project = ProjectCommand::ALL.into_iter().filter(|command| green::is_on(site, *command));
+        let project = project.filter_map(|command| Some((command, green::known(site, docket, command)?)));
+        let project: Vec<(ProjectCommand, KnownCommand)> = project.collect();
+        let tests = ProjectCommand::Test;
+        let is_known = project.iter().any(|(command, _)| *command == tests);
+        let had_tests = docket.commands.iter().any(|note| note.command == tests);
+        let path = docket.about.paths.get(plan);
+        let text =
+            path.zip(subject::plan_revision(docket, plan)).and_then(|(p, r)| site.plan_text(p, &r).ok());
+        let declared = text.map(|text| text.plan.claimed_files()).unwrap_or_default();
+        Landing {
+            effect: effect.clone(),
+            plan: plan.clone(),
+            revision: revision.clone(),
+            declared: declared.iter().map(|file| GitPath::from(file.as_str())).collect(),
+            verification: check::commands(site, &subject, &Check::new(VERIFICATION), docket),
+            named: named.collect(),
+            project,
+            lost_tests: !is_known && had_tests && green::is_on(site, tests),
+            taken: docket.took_work(plan),
+            judge: TrustedJudge::of(docket),
+            lenient: site.settings.gates.errors == "continue",
+            trailers: trailers(docket, plan),
+            base: docket.base().to_owned(),
+            branch: docket.about.branch.clone(),
+        }
+    }
+
+    /// Runs on a worker.
+    pub(crate) fn run(self, site: &Arc<Site>) {
+        match self.land(site) {
+            Ok((report, notes)) => site.report(&self.effect, Report::Run(report), notes),
+            Err(error) => {
+                let kind = match error {
+                    GitError::Signing { .. } => FailureKind::DidNotRun,
+                    _ => FailureKind::Crashed,
+                };
+                site.fail(&self.effect, Failure::new(kind, error.to_string()), Vec::new());
+            }
+        }
+    }
+
+    fn land(&self, site: &Arc<Site>) -> Result<(RunReport, Vec<Note>), GitError> {
+        let onto = site.run_head()?;
+        let (base, commit) = brought(site, &self.revision, &onto)?;
+        let new_head = match site.repo.replay(&base, &commit, &onto, &site.signature())? {
+            Replayed::Clean { head, .. } => head,
+            Replayed::Conflict { files, text, .. } => return Ok((conflicts(&files, &text), Vec::new())),
+        };
+        if base != onto && self.is_there_already(site, &base, &commit, &onto, &new_head)? {
+            let (report, mut notes) = self.move_branch(site, &onto, &onto, &[])?;
+            notes.push(Note::AlreadyThere { plan: self.plan.clone() });
+            return Ok((report, notes));
+        }
+        if base != onto && !site.repo.carries_over(&base, &commit, &onto, &new_head, &self.declared)? {
+            return Ok((self.judge_again(site, &onto, &new_head)?, Vec::new()));
+        }
+        let mut notes = Vec::new();
+        let mut shut = self.commands_of_project(site, &onto, &commit, &new_head, &mut notes)?;
+        if shut.is_none() {
+            shut = self.commands_of_settings(site, base != onto, &commit, &new_head)?;
+        }
+        match shut {
+            Some(Shut::Red(red)) => return Ok((red_checks(red), notes)),
+            Some(Shut::NotRun(why)) => {
+                return Ok((RunReport::Failed(Failure::new(FailureKind::DidNotRun, why)), notes));
+            }
+            None => {}
+        }
+        let (report, moved) = self.move_branch(site, &onto, &new_head, &notes)?;
+        notes.extend(moved);
+        Ok((report, notes))
+    }
+
+    /// Whether everything that the lane did is on the branch already, because somebody brought it there by hand. Then no
+    /// commit of it lands, and there is nothing to judge.
+    fn is_there_already(
+        &self,
+        site: &Site,
+        base: &Oid,
+        commit: &Oid,
+        onto: &Oid,
+        new_head: &Oid,
+    ) -> Result<bool, GitError> {
+        let tree = |at: &Oid| site.repo.tree_of(at);
+        Ok(tree(base)? != tree(commit)? && tree(onto)? == tree(new_head)?)
+    }
+
+    /// The project's own commands on the merged tree. A tree on which this run saw one green is not tested again.
+    fn commands_of_project(
+        &self,
+        site: &Arc<Site>,
+        onto: &Oid,
+        commit: &Oid,
+        new_head: &Oid,
+        notes: &mut Vec<Note>,
+    ) -> Result<Option<Shut>, GitError> {
+        let tree = site.repo.tree_of(new_head)?;
+        let mut red = Vec::new();
+        if self.lost_tests {
+            notes.push(green::no_command(site, &self.effect, &tree));
+        }
+        for (command, known) in &self.project {
+            let judge = Some(&self.judge);
+            let runner = Runner { site, command: *command, known, effect: Some(&self.effect), judge };
+            let looked = runner.compare(onto, new_head)?;
+            let lane = if self.taken { Some(runner.on(commit, green::Ask::Remembered)?.state) } else { None };
+            notes.push(runner.note(&self.effect, &tree, &looked));
+            let worse = looked.worse();
+            if may_land(&looked.answer, worse.is_some(), lane.as_ref(), &looked.now.state) {
+                continue;
+            }
+            let text = format!("`{}`: {}", known.shown(), looked.answer.text());
+            let worse = worse.map(|worse| looked.now.claim(*command, &known.shown(), &worse));
+            match worse.or_else(|| looked.claim(*command, &known.shown())) {
+                Some(claim) => red.push((command.check(), claim)),
+                None if self.lenient => {
+                    notes.push(Note::Warning(format!("{command} did not run and stopped nothing: {text}")));
+                }
+                None => return Ok(Some(Shut::NotRun(text))),
+            }
+        }
+        Ok((!red.is_empty()).then_some(Shut::Red(red)))
+    }
+
+    /// The commands of the settings, and where the tree is a merged one also the plan's own. What passed on exactly
+    /// this tree is not run again; what was red in a lane that a person took as it is refuses nothing.
+    fn commands_of_settings(
+        &self,
+        site: &Arc<Site>,
+        merged: bool,
+        commit: &Oid,
+        new_head: &Oid,
+    ) -> Result<Option<Shut>, GitError> {
+        let plan = self.verification.iter().filter(|_| merged);
+        let plan = plan.map(|command| (Check::new(VERIFICATION), command.clone()));
+        let mut red = Vec::new();
+        for (n, (check, command)) in plan.chain(self.named.iter().cloned()).enumerate() {
+            if check::has_passed(site, new_head, &command)? {
+                continue;
+            }
+            let run = |end: &str, at: &Oid| {
+                let end = format!(".{end}{n}");
+                let commands = std::slice::from_ref(&command);
+                let judge = Some(&self.judge);
+                Commands { effect: &self.effect, end: &end, commands, judge, revision: None }.run(site, at)
+            };
+            let found = run("merged", new_head)?;
+            let is_red = |found: &Result<Vec<Claim>, String>| !found.as_ref().is_ok_and(Vec::is_empty);
+            if !is_red(&found) || (self.taken && is_red(&run("lane", commit)?)) {
+                continue;
+            }
+            match found {
+                Ok(claims) => red.extend(claims.into_iter().map(|claim| (check.clone(), claim))),
+                Err(why) => return Ok(Some(Shut::NotRun(why))),
+            }
+        }
+        Ok((!red.is_empty()).then_some(Shut::Red(red)))
+    }
+
+    fn judge_again(&self, site: &Site, onto: &Oid, new_head: &Oid) -> Result<RunReport, GitError> {
+        let tree = site.repo.tree_of(new_head)?;
+        let revision = digest(&[b"rebased", tree.as_str().as_bytes(), onto.as_str().as_bytes()]);
+        site.keep(&revision, new_head, Vec::new())?;
+        Ok(refused(Refusal::JudgeAgain(revision), Vec::new()))
+    }
+
+    fn move_branch(
+        &self,
+        site: &Arc<Site>,
+        onto: &Oid,
+        new_head: &Oid,
+        notes: &[Note],
+    ) -> Result<(RunReport, Vec<Note>), GitError> {
+        let new_head = self.with_trailer(site, onto, new_head, notes)?;
+        // What is signed is on no ref yet: whoever dies here signs again, and nothing knows of the first signature.
+        let rules = HookRules { base: Oid::parse(&self.base)?, branch: self.branch.clone() };
+        let new_head = match site.by_the_rules(&self.effect, &rules, onto, &new_head)? {
+            Ok(new_head) => new_head,
+            Err(answer) => return Ok((not_by_the_rules(answer), Vec::new())),
+        };
+        let changes = [
+            RefChange::forward(site.name("head"), onto, &new_head),
+            RefChange::create(landed_ref(site, &self.plan, "head"), &new_head),
+            RefChange::set(landed_ref(site, &self.plan, "from"), onto),
+        ];
+        crash::point("landing:before");
+        let moved = site.repo.refs_update(&changes, "tribunal: a plan landed")?;
+        crash::point("landing:after");
+        match moved {
+            RefsMoved::Done | RefsMoved::Already => {}
+            RefsMoved::Elsewhere { name, .. } => {
+                let failure = Failure::new(FailureKind::Crashed, format!("{name} has moved"));
+                return Ok((RunReport::Failed(failure), Vec::new()));
+            }
+        }
+        let tip = keep_tip(site, &new_head)?;
+        let notes = retire_lane(site, &self.plan);
+        Ok((RunReport::Landed { tip }, notes))
+    }
+
+    /// What was not reviewed says so in the landed commit.
+    fn with_trailer(&self, site: &Site, onto: &Oid, new_head: &Oid, notes: &[Note]) -> Result<Oid, GitError> {
+        let of_commands = of_commands(notes);
+        let trailers: Vec<String> =
+            self.trailers.iter().cloned().chain(of_commands).chain(site.rules_left_out()).collect();
+        let message = String::from_utf8_lossy(&site.repo.message_of(new_head)?).into_owned();
+        // What lands a second time, after a rebase, has those of the first; and nobody else speaks for us.
+        let theirs = without_judgements(&message);
+        if (trailers.is_empty() && theirs == message.trim_end()) || new_head == onto {
+            return Ok(new_head.clone());
+        }
+        let tree = site.repo.tree_of(new_head)?;
+        let parents = site.repo.parents_of(new_head)?;
+        let message = theirs;
+        let trailers: Vec<String> = match hooks::any(site) {
+            // Hooks that hold lines to a length hold Tribunal's to it too.
+            true => trailers.iter().map(|trailer| folded(trailer)).collect(),
+            false => trailers,
+        };
+        let message = format!("{}\n{}\n", message.trim_end(), trailers.join("\n"));
+        let who = site.signature();
+        site.repo.commit(&tree, &parents, &message, &who, &who)
+    }
+}
+
+/// A message without the trailers that say how its commit was judged, folded ones included.
+fn without_judgements(message: &str) -> String {
+    let names_the_work = ["Tribunal-Plan: ", "Tribunal-Run: "];
+    let mut inside = false;
+    let mut kept = Vec::new();
+    for line in message.trim_end().lines() {
+        let goes_on = inside && line.starts_with([' ', '\t']);
+        inside = goes_on
+            || (line.starts_with("Tribunal-") && !names_the_work.iter().any(|name| line.starts_with(name)));
+        if !inside {
+            kept.push(line);
+        }
+    }
+    kept.join("\n")
+}
+
+/// What the landed commit says of itself: who took it as it is, what nobody but checks judged, and how much of it each
+/// reviewer was shown.
+fn trailers(docket: &Docket, plan: &PlanId) -> Vec<String> {
+    let accepted = docket.accepters(plan).into_iter();
+    let accepted = accepted.map(|by| format!("Tribunal-Accepted-By: {}", plain::line(&by)));
+    let judge = base_judge::taken_of(docket, plan).into_iter();
+    let judge = judge.map(|file| format!("Tribunal-Judge-Changed: {}", plain::line(&file)));
+    accepted
+        .chain(judge)
+        .chain(not_reviewed(docket, plan))
+        .chain(shown(docket, plan))
+        .chain(who::of_work(docket, subject::loops_of(docket, plan)).trailers())
+        .collect()
+}
+
+/// What the landed commit says of the project's own commands, from their notes on the landed tree: that no tests ran, or
+/// what was red or flaky.
+fn of_commands(notes: &[Note]) -> Vec<String> {
+    let of_commands = notes.iter().filter_map(|note| match note {
+        Note::Command(note) => Some(note.as_ref()),
+        _ => None,
+    });
+    let ran: Vec<&CommandNote> = of_commands.collect();
+    let tests = ran.iter().find(|note| note.command == ProjectCommand::Test);
+    let tested = tests.is_some_and(|note| !matches!(note.answer, Answer::NoTests(_) | Answer::NotRun(_)));
+    let not_tested = (!tested).then(|| "Tribunal-Not-Tested: no tests ran".to_owned());
+    let line = |note: &&CommandNote| {
+        let key = match note.answer {
+            Answer::Green if note.uncounted => {
+                return Some(format!(
+                    "Tribunal-Not-Counted: {}: exit code 0, no count",
+                    plain::line(&note.shown)
+                ));
+            }
+            Answer::Green | Answer::NoTests(_) | Answer::NotRun(_) => return None,
+            Answer::Broken(_) | Answer::JudgeChanged(_) | Answer::RedBefore(_) => "Tribunal-Red",
+            Answer::NewlyFlaky(_) | Answer::FlakyBefore(_) => "Tribunal-Flaky",
+        };
+        Some(format!("{key}: {}: {}", plain::line(&note.shown), plain::line(note.answer.text())))
+    };
+    not_tested.into_iter().chain(ran.iter().filter_map(line)).collect()
+}
+
+/// What every report says of the project's own commands, as lines.
+fn tests_of(docket: &Docket) -> Vec<String> {
+    review::commands(docket).iter().map(CommandView::line).collect()
+}
+
+/// What each reviewer was shown of a plan's work, over all its loops and rounds.
+fn shown(docket: &Docket, plan: &PlanId) -> Option<String> {
+    let mut seats: BTreeMap<&Seat, Shown> = BTreeMap::new();
+    for lp in subject::loops_of(docket, plan).filter(|lp| lp.policy().of != Use::Plan) {
+        for ((_, seat), shown) in docket.shown.iter().filter(|((id, _), _)| id == lp.id()) {
+            let all = seats.entry(seat).or_default();
+            *all = all.and(*shown);
+        }
+    }
+    let each: Vec<String> =
+        seats.iter().map(|(seat, shown)| format!("{} {shown}", plain::line(seat.as_str()))).collect();
+    (!each.is_empty()).then(|| format!("Tribunal-Shown: {}", each.join("; ")))
+}
+
+fn not_reviewed(docket: &Docket, plan: &PlanId) -> Option<String> {
+    let run = docket.run.as_ref()?;
+    // There is nothing to judge in a sentence.
+    let gate = run.spec().gate.is_none() && docket.about.asked.is_none();
+    let gate = gate.then_some("the plan, before any code");
+    let alone = |lp: &Loop| lp.policy().seats.is_empty() && lp.policy().of != Use::Plan;
+    let work = subject::loops_of(docket, plan).any(alone).then_some("the work, but for checks");
+    let chain = docket.about.chain.as_ref().filter(|note| note.skipped.is_some());
+    let chain = chain.map(|_| "what was built, against its spec");
+    let what: Vec<&str> = [gate, work, chain].into_iter().flatten().collect();
+    (!what.is_empty()).then(|| format!("Tribunal-Not-Reviewed: {}", what.join("; ")))
+}
+
+fn keep_tip(site: &Site, head: &Oid) -> Result<Revision, GitError> {
+    let tip = digest(&[b"tip", head.as_str().as_bytes()]);
+    site.keep(&tip, head, Vec::new())?;
+    Ok(tip)
+}
+
+/// A landed lane's tree is saved and taken away.
+fn retire_lane(site: &Arc<Site>, plan: &PlanId) -> Vec<Note> {
+    let dir = site.lane_dir(plan);
+    let Some(at) = place_of(site, plan).filter(|_| dir.join("tree").exists()) else { return Vec::new() };
+    let tree = site.repo.tree(&dir.join("tree"), &dir.join("index"), &at);
+    let saved = take_lane_away(site, plan, &tree);
+    crash::point("lane:retired");
+    match saved {
+        Ok(own) if own.is_empty() => Vec::new(),
+        Ok(own) => {
+            let own = own.join("; ");
+            vec![Note::Warning(format!(
+                "the agent of {plan} made commits of its own, which were not taken: {own}"
+            ))]
+        }
+        Err(error) => vec![Note::Warning(format!("the tree of {plan} was left in place: {error}"))],
+    }
+}
+
+fn conflicts(files: &[GitPath], text: &str) -> RunReport {
+    let claim = |path: &GitPath| {
+        let mut claim = check::conflict(path, None, "it conflicts with what landed meanwhile");
+        claim.details = text.chars().take(4_000).collect();
+        claim
+    };
+    refused(Refusal::Conflict, files.iter().map(claim).collect())
+}
+
+fn refused(refusal: Refusal, claims: Vec<Claim>) -> RunReport {
+    refused_by(LANDING, refusal, claims)
+}
+
+/// Each finding is its check's: whoever repairs the lane is judged by the same one.
+fn red_checks(red: Vec<(Check, Claim)>) -> RunReport {
+    let findings = red.into_iter().map(|(check, claim)| handed(check, claim)).collect();
+    RunReport::LandingRefused { refusal: Refusal::RedCheck, findings }
+}
+
+fn handed(check: Check, claim: Claim) -> Handed {
+    let by = BTreeSet::from([Source::Check(check)]);
+    Handed { id: FindingId(0), entry: Entry::new(claim, by, 0) }
+}
+
+fn refused_by(check: &str, refusal: Refusal, claims: Vec<Claim>) -> RunReport {
+    let findings = claims.into_iter().map(|claim| handed(Check::new(check), claim)).collect();
+    RunReport::LandingRefused { refusal, findings }
+}
+
+/// A landing that the user's commit hooks stand against.
+fn not_by_the_rules(answer: HookAnswer) -> RunReport {
+    match answer {
+        HookAnswer::Refused(claims) => refused_by(HOOKS, Refusal::RedCheck, claims),
+        HookAnswer::Broken(why) => RunReport::Failed(Failure::new(FailureKind::DidNotRun, why)),
+        HookAnswer::Fine(_) => RunReport::Failed(Failure::new(FailureKind::Crashed, "bug: nothing is wrong")),
+    }
+}
+
+/// The same, in words, where no builder could do anything about it.
+fn rule_words(answer: HookAnswer) -> String {
+    let claims = match answer {
+        HookAnswer::Refused(claims) => claims,
+        HookAnswer::Broken(why) => return why,
+        HookAnswer::Fine(_) => Vec::new(),
+    };
+    let told = claims.iter().map(|claim| {
+        let evidence = plain::clipped(&claim.evidence, 400);
+        [claim.claim.as_str(), &claim.details, &evidence].join(": ")
+    });
+    format!(
+        "{}\nhint: set git.message to a form that the hook takes, or git.hooks = \"skip\"",
+        told.collect::<Vec<_>>().join("; ")
+    )
+}
+
+/// Whether a landing that was intended before a crash has happened.
+pub(crate) fn probe_landing(site: &Arc<Site>, plan: &PlanId) -> Probe {
+    match site.repo.ref_at(&site.name(&format!("landed/{plan}"))) {
+        Ok(Some(head)) => match keep_tip(site, &head) {
+            Ok(tip) => Probe::Done(Report::Run(RunReport::Landed { tip }), retire_lane(site, plan)),
+            Err(_) => Probe::Unknown,
+        },
+        Ok(None) => Probe::NotDone,
+        Err(_) => Probe::Unknown,
+    }
+}
+
+/// A SUMMARY to be written, gathered from the docket.
+pub(crate) struct Summarising {
+    effect: EffectId,
+    plan: PlanId,
+    revision: Revision,
+    account: Account,
+    brief: MakerBrief,
+    /// No delivery gate judges the SUMMARY, so that it is judged here.
+    alone: Option<Arc<PlanText>>,
+}
+
+impl Summarising {
+    /// Gathers what the docket knows.
+    pub(crate) fn gather(
+        site: &Site,
+        effect: &EffectId,
+        plan: &PlanId,
+        revision: &Revision,
+        docket: &Docket,
+    ) -> Option<Summarising> {
+        let path = docket.about.paths.get(plan)?;
+        let text = site.plan_text(path, &subject::plan_revision(docket, plan)?).ok()?;
+        let document = Document { path: summary_path(path), text: String::new() };
+        let brief = MakerBrief {
+            job: MakerJob::Summary,
+            plan: plan_brief(&text),
+            document: Some(document),
+            iteration: effect.n.fails + 1,
+            ..MakerBrief::default()
+        };
+        Some(Summarising {
+            effect: effect.clone(),
+            plan: plan.clone(),
+            revision: revision.clone(),
+            account: Account::gather(site, plan, docket)?,
+            brief,
+            alone: (!docket.run.as_ref()?.spec().qa).then_some(text),
+        })
+    }
+
+    /// Runs on a worker. A dev that said nothing of what it built is asked.
+    pub(crate) fn run(mut self, site: &Arc<Site>) {
+        let effect = self.effect.clone();
+        let done = match self.account.is_silent(site).and_then(|silent| Ok((silent, self.wrong(site)?))) {
+            Ok((false, wrong)) if wrong.is_empty() => self.write(site, Vec::new()),
+            Ok((_, wrong)) => {
+                self.brief.before = wrong.join("\n");
+                self.ask(site)
+            }
+            Err(error) => Err(error),
+        };
+        if let Err(error) = done {
+            site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
+        }
+    }
+
+    /// What the rules of a SUMMARY say against it, where nobody else judges it.
+    fn wrong(&self, site: &Site) -> Result<Vec<String>, GitError> {
+        let Some(plan) = &self.alone else { return Ok(Vec::new()) };
+        let failed = self.account.failures(site, &site.commit_of(&self.revision)?, &plan.plan)?;
+        Ok(failed.into_iter().map(|check| format!("{}: {}", check.name, check.detail)).collect())
+    }
+
+    fn ask(mut self, site: &Arc<Site>) -> Result<(), GitError> {
+        let commit = site.commit_of(&self.revision)?;
+        let dir = site.dir.join("summaries").join(slug(self.plan.as_str()));
+        self.clear(site, &dir, &commit)?;
+        fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
+        let tree = site.shelf.checkout(&dir.join("tree"), &dir.join("index"), &commit, "summary")?;
+        let mut brief = site.brief(&self.effect, "dev", &["dev"]);
+        brief.loop_use = "summary".to_owned();
+        brief.plan = Some(self.plan.to_string());
+        self.brief.word = brief.word.clone().unwrap_or_default();
+        brief.prompt = prompt::maker(&self.brief);
+        brief.dir = tree.path().to_path_buf();
+        brief.access = Access::Write;
+        let effect = self.effect.clone();
+        site.launch(&effect, &["dev"], brief, Begin::Session(None), None, move |site, ended| {
+            let effect = self.effect.clone();
+            if let Err(error) = self.told(site, &dir, &commit, ended) {
+                site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
+            }
+        });
+        Ok(())
+    }
+
+    /// Takes the checkout away. Whatever else was done there counts for nothing, but is saved.
+    fn clear(&self, site: &Site, dir: &Path, commit: &Oid) -> Result<(), GitError> {
+        let (path, index) = (dir.join("tree"), dir.join("index"));
+        if path.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+            let tree = site.repo.tree(&path, &index, commit);
+            kept::take_away(site, &format!("summary-{}", self.plan), &tree)?;
+        }
+        site.shelf.discard(dir).map(drop)
+    }
+
+    /// What the dev says when it is asked.
+    fn told(mut self, site: &Arc<Site>, dir: &Path, commit: &Oid, ended: Ended) -> Result<(), GitError> {
+        let written = take_words(site, &self.plan, &dir.join("tree"), commit, &self.account.path)?;
+        self.clear(site, dir, commit)?;
+        let word = ended.word.as_deref();
+        let said = tribunal_findings::read_maker(&words(&ended.outcome, word), word);
+        let lacks = (!said.done).then(|| Failure::new(FailureKind::NotDone, not_done(&ended)));
+        let said = said.summary;
+        let notes = vec![Note::Launch(Box::new(LaunchNote { summary: said.clone(), ..ended.note }))];
+        if let Some(failure) = ended.failure.or(lacks) {
+            site.fail(&self.effect, failure, notes);
+            return Ok(());
+        }
+        if !said.is_empty() {
+            self.account.add(said);
+        } else if written.is_none() {
+            let text = format!("the dev did not say what it built, and wrote no {}", self.account.path);
+            site.fail(&self.effect, Failure::new(FailureKind::Empty, text), notes);
+            return Ok(());
+        }
+        let wrong = self.wrong(site)?;
+        if !wrong.is_empty() {
+            let text = format!("the SUMMARY does not keep its rules: {}", wrong.join("; "));
+            site.fail(&self.effect, Failure::new(FailureKind::Garbled, text), notes);
+            return Ok(());
+        }
+        self.write(site, notes)
+    }
+
+    fn write(self, site: &Arc<Site>, notes: Vec<Note>) -> Result<(), GitError> {
+        self.account.keep(site, &site.commit_of(&self.revision)?)?;
+        let report = RunReport::Summarised { revision: self.revision };
+        site.report(&self.effect, Report::Run(report), notes);
+        Ok(())
+    }
+}
+
+/// Writes what one phase came to into a document that may be there already; the error says why it cannot.
+type Render = fn(Option<&str>, &PhaseOfChain) -> Result<String, String>;
+
+/// What a chain keeps beside its artifacts.
+const RECORDS: [(&str, Render); 2] = [
+    (".meta.json", tribunal_view::chain::meta),
+    (".review-history.md", |before, phase| Ok(tribunal_view::chain::history(before, phase))),
+];
+
+/// One finishing step, gathered from the docket.
+pub(crate) struct Finishing {
+    effect: EffectId,
+    step: FinishStep,
+    ending: Ending,
+    asked: bool,
+    branch: String,
+    /// The branch was not there when the run began: it is made when the result lands.
+    new_branch: bool,
+    base: String,
+    /// The commit the run began with: documents that differ from it are the user's of meanwhile.
+    began: String,
+    tracked: bool,
+    documents: Vec<(String, Revision, Revision)>,
+    landed: Vec<(PlanId, String)>,
+    phase: String,
+    review: String,
+    /// What the review of it all approved.
+    approved: Option<Revision>,
+    /// What exists and was reviewed.
+    target: Option<Reviewed>,
+    /// The artifact of a chain, and the version of it that is taken.
+    chain: Option<Box<ChainNote>>,
+    tip: Option<Revision>,
+}
+
+/// Where the fixes of a review belong.
+struct Reviewed {
+    head: String,
+    /// It is what the user's branch is at.
+    on_branch: bool,
+}
+
+impl Finishing {
+    /// Gathers what the docket knows.
+    pub(crate) fn gather(
+        effect: &EffectId,
+        step: FinishStep,
+        ending: Ending,
+        asked: bool,
+        docket: &Docket,
+    ) -> Finishing {
+        let about = &docket.about;
+        let revised = about.paths.iter().filter_map(|(plan, path)| {
+            let found = subject::found_revision(docket, plan)?;
+            let now = subject::plan_revision(docket, plan)?;
+            (found != now).then(|| (path.clone(), found, now))
+        });
+        let landed = docket.run.iter().flat_map(|run| run.standings());
+        let landed = landed.filter_map(|(plan, standing)| {
+            let path = about.paths.get(plan)?;
+            matches!(standing, tribunal_core::run::Standing::Landed(_))
+                .then(|| (plan.clone(), summary_path(path)))
+        });
+        Finishing {
+            effect: effect.clone(),
+            step,
+            ending,
+            asked,
+            branch: about.branch.clone(),
+            new_branch: about.asked.as_ref().is_some_and(|asked| asked.new_branch),
+            base: docket.base().to_owned(),
+            began: about.base.clone(),
+            tracked: about.planning_tracked,
+            documents: revised.collect(),
+            landed: landed.collect(),
+            phase: about.phase.clone(),
+            review: review_path(&about.phase_path),
+            approved: docket.run.as_ref().filter(|run| run.spec().review).and_then(|run| run.tip().cloned()),
+            chain: about.chain.clone(),
+            tip: docket.run.as_ref().and_then(|run| run.tip().cloned()),
+            target: about.review.as_ref().map(|review| Reviewed {
+                head: review.head.clone(),
+                on_branch: review.head == about.base && !about.branch.is_empty(),
+            }),
+        }
+    }
+
+    /// Runs on a worker.
+    pub(crate) fn run(self, site: &Arc<Site>) {
+        let mut notes = Vec::new();
+        let advanced = if self.ending == Ending::Passed { self.advance(site) } else { Ok(()) };
+        let done = advanced.map_err(|error| error.to_string()).and_then(|()| match self.step {
+            FinishStep::Boundary => self.boundary(site, &mut notes).map(finished),
+            FinishStep::Forward => self.forward(site, &mut notes),
+            FinishStep::Push => Ok(finished(push(site, &self.branch, &mut notes))),
+        });
+        match done {
+            Ok(report) => site.report(&self.effect, Report::Run(report), notes),
+            Err(text) => {
+                let text_note = Note::Warning(format!("{}: {text}", self.step.word()));
+                site.fail(&self.effect, Failure::new(FailureKind::Crashed, text), vec![text_note]);
+            }
+        }
+    }
+
+    fn hook_rules(&self) -> Result<HookRules, GitError> {
+        Ok(HookRules { base: Oid::parse(&self.base)?, branch: self.branch.clone() })
+    }
+
+    /// What fixers made and the review approved comes to the run branch. Done again it changes nothing.
+    fn advance(&self, site: &Site) -> Result<(), GitError> {
+        let Some(approved) = &self.approved else { return Ok(()) };
+        let (head, tip) = (site.run_head()?, site.commit_of(approved)?);
+        if head == tip || !site.repo.is_ancestor(&head, &tip)? {
+            return Ok(());
+        }
+        let signed = match site.by_the_rules(&self.effect, &self.hook_rules()?, &head, &tip)? {
+            Ok(signed) => signed,
+            Err(answer) => return Err(GitError::Odd { what: rule_words(answer) }),
+        };
+        // What is signed is another commit than the approved one, which is kept to be known by.
+        let changes = [
+            RefChange::forward(site.name("head"), &head, &signed),
+            RefChange::set(site.name(ADVANCED), &tip),
+        ];
+        site.repo.refs_update(&changes, "tribunal: what the review approved").map(drop)
+    }
+
+    /// Planning documents: committed on the run branch where git tracks them, else written to the folder.
+    fn boundary(&self, site: &Arc<Site>, notes: &mut Vec<Note>) -> Result<String, String> {
+        let mut files = self.files(site).map_err(|error| error.to_string())?;
+        match self.reviewed(site) {
+            Ok(text) => files.extend(self.review_file(text)),
+            // What cannot be rendered now can be later, with `tribunal report`: it stops nothing.
+            Err(error) => notes.push(Note::Warning(format!("{} was not written: {error}", self.review))),
+        }
+        match self.standing_files(site) {
+            Ok(found) => files.extend(found),
+            Err(error) => {
+                notes.push(Note::Warning(format!("STATE.md and ROADMAP.md were left as they are: {error}")))
+            }
+        }
+        if let Some(note) = &self.chain {
+            files.extend(self.chain_files(site, note, notes)?);
+        }
+        let clean = |file: Written| Written {
+            bytes: secrets::cleaned(&site.environment, file.before.as_deref(), file.bytes),
+            ..file
+        };
+        let (mut tracked, untracked): (Vec<_>, Vec<_>) =
+            files.into_iter().map(clean).partition(|file| file.tracked);
+        notes.extend(self.leave_theirs(site, &mut tracked).map_err(|error| error.to_string())?);
+        // The commit comes last: where it is found after a crash, everything before it was done.
+        let written = match untracked.is_empty() {
+            true => None,
+            false => Some(write_untracked(site.project.root(), &untracked)?),
+        };
+        // What goes on unapproved says so in a commit, also where that commit brings nothing else.
+        let committed = match tracked.is_empty() && !(self.ending == Ending::Concerns && self.is_code()) {
+            true => None,
+            false => Some(self.commit(site, &tracked).map_err(|error| error.to_string())?),
+        };
+        let done: Vec<String> = committed.into_iter().chain(written).collect();
+        Ok(if done.is_empty() { "no planning document changed".to_owned() } else { done.join("; ") })
+    }
+
+    /// Takes out what the user wrote on their branch since the run began: bytes that people wrote are kept. Gives a note
+    /// for each, with where the run's own version is.
+    fn leave_theirs(&self, site: &Site, files: &mut Vec<Written>) -> Result<Vec<Note>, GitError> {
+        // What is committed already is not committed again.
+        if site.repo.ref_at(&site.name("boundary"))?.is_some() {
+            return Ok(Vec::new());
+        }
+        let (head, began) = (site.run_head()?, Oid::parse(&self.began)?);
+        let earlier = site.repo.ref_at(&site.name(BOUNDARY_BEFORE))?;
+        let mut theirs = Vec::new();
+        for file in files.iter() {
+            let path = GitPath::from(file.path.as_str());
+            let now = site.repo.file_at(&head, &path)?;
+            let mut ours = vec![file.before.clone(), Some(file.bytes.clone())];
+            for at in std::iter::once(&began).chain(&earlier) {
+                ours.push(site.repo.file_at(at, &path)?);
+            }
+            if now.is_some() && !ours.contains(&now) {
+                theirs.push(file.path.clone());
+            }
+        }
+        files.retain(|file| !theirs.contains(&file.path));
+        Ok(theirs.iter().map(|path| Note::Warning(self.left_as_theirs(site, path))).collect())
+    }
+
+    fn left_as_theirs(&self, site: &Site, path: &str) -> String {
+        let summary = self.landed.iter().find(|(_, summary)| summary == path);
+        let ours = match summary {
+            Some((plan, _)) => {
+                format!("; `git show {}` is the run's own", site.name(&format!("summary/{plan}")))
+            }
+            None if path == self.review => format!("; `tribunal report {}` is the run's own", site.run),
+            None => String::new(),
+        };
+        format!("{path} was left as {} has it, because it changed there meanwhile{ours}", self.branch)
+    }
+
+    fn is_code(&self) -> bool {
+        self.chain.as_ref().is_some_and(|note| note.artifact == Artifact::Implementation)
+    }
+
+    /// The artifact, unless its gate stayed shut, and the record of how it was made.
+    fn chain_files(
+        &self,
+        site: &Site,
+        note: &ChainNote,
+        notes: &mut Vec<Note>,
+    ) -> Result<Vec<Written>, String> {
+        let mut files = Vec::new();
+        let text = |error: GitError| error.to_string();
+        if let (Ending::Passed | Ending::Concerns, Some(tip), false) =
+            (self.ending, &self.tip, self.is_code())
+        {
+            let (ground, tip) =
+                (site.commit_of(&note.ground).map_err(text)?, site.commit_of(tip).map_err(text)?);
+            for (path, bytes) in note.files_at(site, &tip).map_err(text)? {
+                let before = site.repo.file_at(&ground, &GitPath::from(path.as_str())).map_err(text)?;
+                if before.as_ref() != Some(&bytes) {
+                    files.push(Written { before, ..self.written(&path, bytes) });
+                }
+            }
+        }
+        let head = site.run_head().map_err(text)?;
+        let read = Reader::open(&site.dir).map_err(DocketError::from);
+        let read = read.and_then(|reader| Record::read_with_docket(&reader));
+        let (docket, record) = read.map_err(|error| error.to_string())?;
+        let phase = record.chain(&docket, &site.run, self.ending);
+        for (name, render) in RECORDS {
+            let path = format!("{}/{name}", note.folder);
+            let before = match self.tracked {
+                true => site.repo.file_at(&head, &GitPath::from(path.as_str())).map_err(text)?,
+                false => inside::read(site.project.root(), &path),
+            };
+            let known = before.as_ref().map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+            match phase.as_ref().map(|phase| render(known.as_deref(), phase)) {
+                Some(Ok(text)) => files.push(Written { before, ..self.written(&path, text.into_bytes()) }),
+                Some(Err(why)) => notes.push(Note::Warning(format!("{path} was left as it is: {why}"))),
+                None => {}
+            }
+        }
+        Ok(files)
+    }
+
+    /// STATE.md and ROADMAP.md, where the project has them: what this run makes of the phase, and nothing else in them.
+    fn standing_files(&self, site: &Site) -> Result<Vec<Written>, String> {
+        // A review that did not pass moves no phase on, and an artifact none at all.
+        let artifact = self.chain.is_some() && !self.is_code();
+        if artifact || (self.target.is_some() && self.ending != Ending::Passed) {
+            return Ok(Vec::new());
+        }
+        let landed: Vec<String> = self.landed.iter().map(|(plan, _)| plan.to_string()).collect();
+        let progress = standing::of_phase(&site.project, &self.phase, &landed, &site.settings)?;
+        let head = site.run_head().map_err(|error| error.to_string())?;
+        let mut files = Vec::new();
+        for (name, update) in standing::DOCUMENTS {
+            let path = format!("{}/{name}", site.project.planning());
+            let at_head =
+                site.repo.file_at(&head, &GitPath::from(path.as_str())).map_err(|e| e.to_string())?;
+            let tracked = at_head.is_some();
+            let Some(before) = at_head.or_else(|| standing::read(&site.project, name)) else { continue };
+            // A document that is no text is nobody's to edit.
+            let Ok(text) = std::str::from_utf8(&before) else { continue };
+            let bytes = update(text, &progress).into_bytes();
+            if bytes != before {
+                files.push(Written { path, before: Some(before), rendered: false, tracked, bytes });
+            }
+        }
+        Ok(files)
+    }
+
+    fn files(&self, site: &Site) -> Result<Vec<Written>, GitError> {
+        let mut files = Vec::new();
+        for (path, found, now) in &self.documents {
+            let before = site.repo.read_blob(&site.commit_of(found)?)?;
+            let bytes = site.repo.read_blob(&site.commit_of(now)?)?;
+            files.push(Written { before: Some(before), ..self.written(path, bytes) });
+        }
+        for (plan, path) in &self.landed {
+            if let Some(blob) = site.repo.ref_at(&site.name(&format!("summary/{plan}")))? {
+                let bytes = as_landed(site, plan, path, site.repo.read_blob(&blob)?)?;
+                files.push(self.written(path, bytes));
+            }
+        }
+        Ok(files)
+    }
+
+    /// The review of the run, from its journal.
+    fn reviewed(&self, site: &Site) -> Result<String, DocketError> {
+        let (docket, record) = Record::read_with_docket(&Reader::open(&site.dir)?)?;
+        let settings = &site.settings;
+        let notes = [
+            tests_of(&docket),
+            unreviewed(&docket),
+            gate_notes(&settings.gates),
+            rule_notes(&settings.git),
+            docket.about.unkept(),
+            from_agents(&docket),
+        ]
+        .concat();
+        let review = record.review(&docket, &site.run, notes, &[]);
+        Ok(tribunal_view::review::markdown(&review))
+    }
+
+    fn review_file(&self, text: String) -> Option<Written> {
+        let file = Written { rendered: true, ..self.written(&self.review, text.into_bytes()) };
+        (!file.path.is_empty()).then_some(file)
+    }
+
+    fn written(&self, path: &str, bytes: Vec<u8>) -> Written {
+        Written { path: path.to_owned(), before: None, rendered: false, tracked: self.tracked, bytes }
+    }
+
+    fn commit(&self, site: &Site, files: &[Written]) -> Result<String, GitError> {
+        let done = site.name("boundary");
+        if site.repo.ref_at(&done)?.is_some() {
+            return Ok("planning documents are on the run branch".to_owned());
+        }
+        let head = site.run_head()?;
+        let dir = site.dir.join("boundary");
+        site.shelf.discard(&dir)?;
+        fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
+        let tree = site.shelf.checkout(&dir.join("tree"), &dir.join("index"), &head, "boundary")?;
+        for file in files {
+            inside::write(tree.path(), &file.path, &file.bytes)?;
+        }
+        let captured = tree.capture()?;
+        let planning = [site.project.planning_path()];
+        let only_planning = site.repo.tree_with(&head, &captured.tree, &planning)?;
+        let who = site.signature();
+        let message = site.message(site.own_message(self.message(site)));
+        let made = |tree: &Oid| site.repo.commit(tree, std::slice::from_ref(&head), &message, &who, &who);
+        let rules = self.hook_rules()?;
+        let tidied = hooks::tidied(site, &self.effect, &rules, &head, &only_planning, &planning[0])?;
+        let commit = match site.by_the_rules(&self.effect, &rules, &head, &made(&tidied)?)? {
+            Ok(commit) => commit,
+            Err(answer) => return Err(GitError::Odd { what: rule_words(answer) }),
+        };
+        let changes =
+            [RefChange::forward(site.name("head"), &head, &commit), RefChange::create(done, &commit)];
+        crash::point("boundary:before");
+        site.repo.refs_update(&changes, "tribunal: planning documents")?;
+        crash::point("boundary:after");
+        site.shelf.discard(&dir)?;
+        Ok(format!("{} committed on the run branch", documents(files.len())))
+    }
+
+    /// What the commit of planning documents says. What nobody approved says so.
+    fn message(&self, site: &Site) -> String {
+        let run = format!("Tribunal-Run: {}", site.run);
+        let Some(note) = &self.chain else {
+            return format!("docs({}): plans and summaries of the run\n\n{run}\n", self.phase);
+        };
+        let word = note.artifact.word();
+        let what = match self.ending {
+            Ending::Passed | Ending::Concerns => word.to_owned(),
+            _ => format!("review of the {word}"),
+        };
+        let mut trailers = vec![run];
+        trailers
+            .extend(note.skipped.as_ref().map(|why| format!("Tribunal-Not-Reviewed: the {word} ({why})")));
+        if self.ending == Ending::Concerns {
+            trailers.push(format!("Tribunal-Not-Approved: the {word}, its rounds were spent"));
+        }
+        format!("docs({}): {what}\n\n{}\n", note.feature, trailers.join("\n"))
+    }
+
+    /// Brings the result to the user's branch, or says what holds it.
+    fn forward(&self, site: &Site, notes: &mut Vec<Note>) -> Result<RunReport, String> {
+        let record = self.chain.is_some() && !self.is_code();
+        if !self.ending.is_good() && !record {
+            return Ok(finished("the run did not pass; the branch stays".to_owned()));
+        }
+        let text = |error: GitError| error.to_string();
+        if let Some(target) = self.target.as_ref().filter(|target| !target.on_branch) {
+            return self.offer(site, target, notes).map(finished).map_err(text);
+        }
+        let old = Oid::parse(&self.base).map_err(text)?;
+        let new = site.signed_result(&old).map_err(text)?;
+        let mut ignoring = vec![GitPath::from(crate::project::FOLDER)];
+        if !self.tracked {
+            ignoring.push(site.project.planning_path());
+        }
+        let makes = self.new_branch
+            && site.repo.ref_at(&format!("refs/heads/{}", self.branch)).map_err(text)?.is_none();
+        let bring = Bring {
+            branch: &self.branch,
+            old: &old,
+            new: &new,
+            ignoring: &ignoring,
+            asked: self.asked || makes,
+            notes: &site.dir.join(FORWARD),
+            passed: &crash::point,
+        };
+        crash::point("forward:before");
+        let forward = site.repo.fast_forward(&bring);
+        crash::point("forward:after");
+        let why = match forward {
+            Ok(Forward::Done) => return Ok(finished(format!("{} is at {}", self.branch, new.short()))),
+            Ok(Forward::Contained { at }) => match site.arrival(&old, &new, &at).map_err(text)? {
+                Arrival::There(changed) => return Ok(finished(self.went_on(&new, &at, &changed))),
+                Arrival::Undone(paths) => Held::Undone(paths),
+            },
+            Ok(Forward::Refused(why)) => held(why),
+            // What git could not do may pass. When it does not, the person can ask for it as soon as it has.
+            Err(error) if self.is_last(site) => Held::Failed(error.to_string()),
+            Err(error) => return Err(error.to_string()),
+        };
+        notes.extend(whole_list(site, &why));
+        // The user's own git runs their filters, and ours never does.
+        if let Held::Filtered(_) = why {
+            notes.push(Note::Left { command: tribunal_git::forward_command(&new) });
+        }
+        // The record of an artifact that was not approved holds nobody up.
+        Ok(match self.ending.is_good() {
+            true => RunReport::Held(why),
+            false => finished(left_alone(&self.branch, &why)),
+        })
+    }
+
+    /// Where a branch is that has the result. A person brought it there, and went on from it.
+    fn went_on(&self, new: &Oid, at: &Oid, changed: &[String]) -> String {
+        let there = format!("{} contains {}, and is at {}", self.branch, new.short(), at.short());
+        let there = match changed.is_empty() {
+            true => there,
+            false => format!("{there}; changed after: {}", tribunal_view::branch::named(changed)),
+        };
+        match new == at {
+            true => there,
+            false => format!("{there}. That commit was not judged, and not tested as merged"),
+        }
+    }
+
+    /// Fixes of what is on no branch are the user's to take.
+    fn offer(&self, site: &Site, target: &Reviewed, notes: &mut Vec<Note>) -> Result<String, GitError> {
+        let tip = self.approved.as_ref().map(|approved| site.commit_of(approved)).transpose()?;
+        let Some(tip) = tip.filter(|tip| tip.as_str() != target.head) else {
+            return Ok("nothing was changed".to_owned());
+        };
+        let command = format!("git diff {} {tip} | git apply --index", target.head);
+        notes.push(Note::Left { command });
+        Ok("the fixes are on no branch".to_owned())
+    }
+
+    fn is_last(&self, site: &Site) -> bool {
+        self.effect.n.fails + 1 >= site.settings.run.attempts_max
+    }
+}
+
+fn finished(note: String) -> RunReport {
+    RunReport::Finished { note }
+}
+
+/// What holds the result, as the run machine knows it.
+fn held(why: tribunal_git::Refusal) -> Held {
+    use tribunal_git::Refusal as R;
+    let texts = |paths: Vec<GitPath>| {
+        paths.iter().map(|path| String::from_utf8_lossy(path.as_bytes()).into_owned()).collect()
+    };
+    match why {
+        R::Moved { found: Some(_) } => Held::Moved,
+        R::Moved { found: None } => Held::Gone,
+        R::NotAhead => Held::Failed("the result does not follow the branch".to_owned()),
+        R::Elsewhere { folder } => Held::Elsewhere(folder.to_string_lossy().into_owned()),
+        R::Busy { what } => Held::Busy(what.to_owned()),
+        R::Dirty { paths } => Held::Dirty(texts(paths)),
+        R::InTheWay { paths } => Held::InTheWay(texts(paths)),
+        R::Filtered { paths } => Held::Filtered(texts(paths)),
+    }
+}
+
+/// Where all the paths are listed that hold a result, when there are more than are said.
+fn whole_list(site: &Site, why: &Held) -> Option<Note> {
+    let (Held::Dirty(paths) | Held::InTheWay(paths) | Held::Filtered(paths)) = why else { return None };
+    if paths.len() <= tribunal_view::branch::SHOWN {
+        return None;
+    }
+    let place = site.dir.join("in-the-way.txt");
+    let lines: String = paths.iter().map(|path| format!("{}\n", plain::line(path))).collect();
+    write_atomic(&place, lines.as_bytes()).ok()?;
+    Some(Note::Warning(format!(
+        "all {} paths that hold the result are listed in {}",
+        paths.len(),
+        place.display()
+    )))
+}
+
+fn documents(n: usize) -> String {
+    tribunal_view::words::count(n, "planning document")
+}
+
+pub(crate) struct Written {
+    pub(crate) path: String,
+    pub(crate) before: Option<Vec<u8>>,
+    /// It is rendered anew by every run: what an earlier one left there is replaced.
+    pub(crate) rendered: bool,
+    /// Git has it on the run branch, or is to have it.
+    pub(crate) tracked: bool,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// Pushes the user's branch where it has the result. What came of it is a note: the result is there either way.
+fn push(site: &Site, branch: &str, notes: &mut Vec<Note>) -> String {
+    let pushed = || -> Result<Option<Pushed>, GitError> {
+        let head = site.run_head()?;
+        if site.repo.ref_at(&format!("refs/heads/{branch}"))? != Some(head) {
+            return Ok(None);
+        }
+        crash::point("push:before");
+        let pushed = site.repo.push_branch(branch)?;
+        crash::point("push:after");
+        Ok(Some(pushed))
+    };
+    let (why, remote) = match pushed() {
+        Ok(None) => return format!("{branch} was not pushed: it is not at the result"),
+        Ok(Some(Pushed::Done { remote })) => {
+            return format!("{branch} was pushed to {}", plain::line(&remote));
+        }
+        Ok(Some(Pushed::NoUpstream)) => return format!("{branch} was not pushed: it has no upstream"),
+        Ok(Some(Pushed::Refused { remote, why })) => (why, remote),
+        Err(error) => (error.to_string(), "origin".to_owned()),
+    };
+    let (why, remote) = (plain::clipped(&why, 300), plain::line(&remote));
+    notes.push(Note::Warning(format!("{branch} could not be pushed: {why}")));
+    format!("{branch} was not pushed ({why}); to push it: git push {remote} {branch}")
+}
+
+/// `NN-REVIEW.md` in the phase's folder; empty where the folder is unknown.
+pub fn review_path(phase_path: &str) -> String {
+    let folder = Path::new(phase_path).file_name().map(|name| name.to_string_lossy().into_owned());
+    let number = folder.as_deref().map(|name| name.split_once('-').map_or(name, |(number, _)| number));
+    number.map(|number| format!("{phase_path}/{number}-REVIEW.md")).unwrap_or_default()
+}
+
+/// A SUMMARY whose commits are those that landed: landing may have replayed them, or marked the last one. The text
+/// is no part of what was approved, and nothing else in it changes.
+fn as_landed(site: &Site, plan: &PlanId, path: &str, bytes: Vec<u8>) -> Result<Vec<u8>, GitError> {
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let old = tribunal_docs::read_summary(path, &text).value.map(|summary| summary.commit_hashes);
+    let (Some(mut old), Some(head)) = (old, site.repo.ref_at(&site.name(&format!("landed/{plan}")))?) else {
+        return Ok(bytes);
+    };
+    // What was on the branch before the run did not land again.
+    let taken = crate::build::takeover::of_plan(site, plan.as_str())?;
+    old.retain(|hash| !taken.iter().any(|oid| oid.as_str().starts_with(hash.as_str())));
+    // What the branch had already did not land: its commits have other names there, which we do not know.
+    if site.repo.ref_at(&landed_ref(site, plan, "from"))?.as_ref() == Some(&head) {
+        return Ok(bytes);
+    }
+    let mut base = head.clone();
+    for _ in 0..old.len() {
+        match site.repo.parents_of(&base)?.into_iter().next() {
+            Some(parent) => base = parent,
+            None => return Ok(bytes),
+        }
+    }
+    let new = site.repo.commits_between(&base, &head)?;
+    if new.len() != old.len() {
+        return Ok(bytes);
+    }
+    let renamed = old.iter().zip(&new).fold(text, |text, (old, new)| text.replace(old.as_str(), new.short()));
+    Ok(renamed.into_bytes())
+}
+
+/// Writes documents that git does not track, each only if the original is still what was copied.
+fn write_untracked(root: &Path, files: &[Written]) -> Result<String, String> {
+    let mut kept = Vec::new();
+    for file in files {
+        let path = root.join(&file.path);
+        let now = fs::read(&path).ok();
+        if now.as_deref() == Some(&file.bytes) {
+            continue;
+        }
+        if now != file.before && now.is_some() && !file.rendered {
+            kept.push(file.path.clone());
+            continue;
+        }
+        if path.parent().is_some_and(|parent| !parent.is_dir()) {
+            inside::folders(root, &file.path)
+                .map_err(|error| format!("cannot make the folder of {}: {error}", file.path))?;
+        }
+        crash::point("document:before");
+        write_atomic(&path, &file.bytes).map_err(|error| format!("cannot write {}: {error}", file.path))?;
+        crash::point("document:after");
+    }
+    Ok(match kept.is_empty() {
+        true => format!("{} written", documents(files.len())),
+        false => format!("left as they are, because they changed meanwhile: {}", kept.join(", ")),
+    })
+}
+
+/// Same directory, synced, renamed: there is never half a file, and no link is followed.
+pub fn write_atomic(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    use std::io::Write as _;
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let partial = path.with_file_name(format!(".{name}.{}", std::process::id()));
+    let _ = fs::remove_file(&partial);
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&partial)?;
+    let written = file.write_all(bytes).and_then(|()| file.sync_all());
+    drop(file);
+    let written = written.and_then(|()| fs::rename(&partial, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&partial);
+    }
+    written
+}
+
+impl Site {
+    /// Whether a branch that contains a result has it still. Documents that accompany code do not decide.
+    fn arrival(&self, old: &Oid, new: &Oid, at: &Oid) -> Result<Arrival, GitError> {
+        self.repo.arrival(&Arrived { old, new, at, beside: &self.project.planning_path() })
+    }
+}
+
+/// Whether the run branch has what the review approved: before that, being at the run branch is not being at the result.
+fn is_advanced(site: &Site, docket: &Docket) -> Result<bool, GitError> {
+    let run = docket.run.as_ref().filter(|run| run.spec().review);
+    match run.and_then(|run| run.tip()) {
+        Some(tip) => {
+            let tip = site.commit_of(tip)?;
+            let known = site.repo.ref_at(&site.name(ADVANCED))?.as_ref() == Some(&tip);
+            Ok(known || site.repo.is_ancestor(&tip, &site.run_head()?)?)
+        }
+        None => Ok(true),
+    }
+}
+
+/// Whether a finishing step that was intended before a crash has happened.
+pub(crate) fn probe_finish(site: &Site, step: FinishStep, docket: &Docket) -> Probe {
+    let done =
+        |note: &str| Probe::Done(Report::Run(RunReport::Finished { note: note.to_owned() }), Vec::new());
+    match step {
+        FinishStep::Boundary => match site.repo.ref_at(&site.name("boundary")) {
+            Ok(Some(_)) => done("planning documents are on the run branch"),
+            Ok(None) => Probe::NotDone,
+            Err(_) => Probe::Unknown,
+        },
+        FinishStep::Forward => {
+            let is_done = || -> Result<bool, GitError> {
+                if !is_advanced(site, docket)? {
+                    return Ok(false);
+                }
+                let (old, new) = (Oid::parse(docket.base())?, site.run_head()?);
+                Ok(match site.repo.fast_forward_probe(&docket.about.branch, &old, &new)? {
+                    ForwardProbe::Done => true,
+                    ForwardProbe::Contained { at } => {
+                        matches!(site.arrival(&old, &new, &at)?, Arrival::There(_))
+                    }
+                    ForwardProbe::NotDone | ForwardProbe::Elsewhere => false,
+                })
+            };
+            match is_done() {
+                Ok(true) => done("the branch has the result"),
+                Ok(false) => Probe::NotDone,
+                Err(_) => Probe::Unknown,
+            }
+        }
+        FinishStep::Push => {
+            let branch = &docket.about.branch;
+            let seen = || Ok::<_, GitError>(site.repo.upstream_seen(branch)? == Some(site.run_head()?));
+            match seen() {
+                Ok(true) => done(&format!("{branch} was pushed")),
+                // What the remote already has is not pushed twice by asking again.
+                Ok(false) => Probe::NotDone,
+                Err(_) => Probe::Unknown,
+            }
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! The user's branch has moved: the run branch begins at it again, what had landed is queued once more, and what the
+//! review approved is carried over where that is proven. It moves only refs of ours, in one transaction, and can be
+//! asked later whether it did; the user's branch is the fast-forward's alone.
+
+use super::ADVANCED;
+use super::BOUNDARY_BEFORE;
+use crate::build::make::digest;
+use crate::check::{self, Command, Commands, VERIFICATION};
+use crate::site::Site;
+use crate::site::subject;
+use crate::tests_run::base_judge::TrustedJudge;
+use crate::tests_run::green::{self, KnownCommand, Runner};
+use std::sync::Arc;
+use tribunal_core::effect::EffectId;
+use tribunal_core::green::{ProjectCommand, may_land};
+use tribunal_core::held::Held;
+use tribunal_core::ids::{Check, PlanId, Revision};
+use tribunal_core::review_loop::{Failure, FailureKind};
+use tribunal_core::run::{RunReport, Standing, Subject};
+use tribunal_docs::chain::Artifact;
+use tribunal_engine::crash;
+use tribunal_engine::docket::{ChainNote, Docket, Note};
+use tribunal_engine::world::{Probe, Report};
+use tribunal_git::{GitError, GitPath, Oid, RefChange, RefsMoved, Replayed};
+
+/// The refs of a plan that landed before a rebase, by the revision that was approved: what its commits stood on, and the
+/// last of them.
+fn before(site: &Site, revision: &Revision) -> [String; 2] {
+    ["from", "head"].map(|end| site.name(&format!("again/{revision}/{end}")))
+}
+
+/// What a reviewed result stands on. It is noted once: a rebase that did not carry it over leaves it where it was.
+fn stands_on(site: &Site, tip: &Revision) -> String {
+    site.name(&format!("stands-on/{tip}"))
+}
+
+/// The ref that proves that a rebase has happened.
+fn proof(site: &Site, effect: &EffectId) -> String {
+    site.name(&format!("rebased/{}", effect.entry))
+}
+
+/// The commits a lane brings: what they stand on, and the last of them.
+///
+/// A plan that landed before the result was rebased is brought as it landed then. Its lane stood on plans that landed
+/// before it, under commits that the rebased run branch does not have: from the common ancestor on, those would be
+/// brought a second time.
+pub(crate) fn brought(site: &Site, revision: &Revision, onto: &Oid) -> Result<(Oid, Oid), GitError> {
+    let [from, head] = before(site, revision);
+    if let (Some(from), Some(head)) = (site.repo.ref_at(&from)?, site.repo.ref_at(&head)?) {
+        return Ok((from, head));
+    }
+    let commit = site.commit_of(revision)?;
+    let base = site.repo.merge_base(&commit, onto)?.unwrap_or_else(|| onto.clone());
+    Ok((base, commit))
+}
+
+/// A rebase, gathered from the docket.
+pub(crate) struct Rebasing {
+    effect: EffectId,
+    branch: String,
+    /// The branch was not there when the run began, and is made when the result lands.
+    new_branch: bool,
+    base: String,
+    /// The commit the run began with, whose settings it keeps.
+    began: String,
+    /// What the review of the whole approved.
+    reviewed: Option<Revision>,
+    landed: Vec<(PlanId, Revision)>,
+}
+
+impl Rebasing {
+    /// Gathers what the docket knows.
+    pub(crate) fn gather(effect: &EffectId, docket: &Docket) -> Rebasing {
+        let landed = docket.run.iter().flat_map(|run| run.standings());
+        let landed = landed.filter_map(|(plan, standing)| match standing {
+            Standing::Landed(revision) => Some((plan.clone(), revision.clone())),
+            _ => None,
+        });
+        Rebasing {
+            effect: effect.clone(),
+            branch: docket.about.branch.clone(),
+            new_branch: docket.about.asked.as_ref().is_some_and(|asked| asked.new_branch),
+            base: docket.base().to_owned(),
+            began: docket.about.base.clone(),
+            reviewed: docket.run.as_ref().and_then(|run| run.reviewed_tip().cloned()),
+            landed: landed.collect(),
+        }
+    }
+
+    /// Runs on a worker.
+    pub(crate) fn run(self, site: &Arc<Site>) {
+        match self.rebase(site) {
+            Ok((report, notes)) => site.report(&self.effect, Report::Run(report), notes),
+            Err(error) => {
+                let failure = Failure::new(FailureKind::Crashed, error.to_string());
+                site.fail(&self.effect, failure, Vec::new());
+            }
+        }
+    }
+
+    fn rebase(&self, site: &Site) -> Result<(RunReport, Vec<Note>), GitError> {
+        let onto = match site.repo.ref_at(&format!("refs/heads/{}", self.branch))? {
+            Some(onto) => onto,
+            None if self.new_branch => Oid::parse(&self.base)?,
+            None => return Ok((RunReport::Held(Held::Gone), Vec::new())),
+        };
+        let notes = match site.settings_change(&self.began, &onto) {
+            Ok(note) => note.into_iter().collect(),
+            Err(why) => return Ok((RunReport::Held(Held::Failed(why)), Vec::new())),
+        };
+        let mut changes = vec![
+            RefChange::forward(site.name("head"), &site.run_head()?, &onto),
+            RefChange::create(proof(site, &self.effect), &onto),
+        ];
+        if let Some(tip) = &self.reviewed {
+            let name = stands_on(site, tip);
+            if site.repo.ref_at(&name)?.is_none() {
+                changes.push(RefChange::create(name, &Oid::parse(&self.base)?));
+            }
+        }
+        // Planning documents are rendered again on what the user's branch has now.
+        let boundary = site.name("boundary");
+        if let Some(commit) = site.repo.ref_at(&boundary)? {
+            changes.push(RefChange::set(site.name(BOUNDARY_BEFORE), &commit));
+            changes.push(RefChange::delete(boundary, &commit));
+        }
+        // What the review approved is not on what the user's branch has now.
+        let advanced = site.name(ADVANCED);
+        if let Some(commit) = site.repo.ref_at(&advanced)? {
+            changes.push(RefChange::delete(advanced, &commit));
+        }
+        for (plan, revision) in &self.landed {
+            changes.extend(self.requeued(site, plan, revision)?);
+        }
+        crash::point("rebase:before");
+        let moved = site.repo.refs_update(&changes, "tribunal: the branch has moved")?;
+        crash::point("rebase:after");
+        match moved {
+            RefsMoved::Done | RefsMoved::Already => {
+                Ok((RunReport::Rebased { onto: keep_ground(site, &onto)? }, notes))
+            }
+            RefsMoved::Elsewhere { name, .. } => {
+                let failure = Failure::new(FailureKind::Crashed, format!("{name} has moved"));
+                Ok((RunReport::Failed(failure), Vec::new()))
+            }
+        }
+    }
+
+    /// What a plan landed as is kept under its revision, and the proof that it landed goes.
+    fn requeued(&self, site: &Site, plan: &PlanId, revision: &Revision) -> Result<Vec<RefChange>, GitError> {
+        let mut changes = Vec::new();
+        let landed = ["from", "head"].map(|end| landed_ref(site, plan, end));
+        for (landed, before) in landed.into_iter().zip(before(site, revision)) {
+            let missing = || GitError::NoSuch { what: landed.clone() };
+            let commit = site.repo.ref_at(&landed)?.ok_or_else(missing)?;
+            changes.push(RefChange::set(before, &commit));
+            changes.push(RefChange::delete(landed, &commit));
+        }
+        Ok(changes)
+    }
+}
+
+/// Where a landed plan's commits begin and end on the run branch; the end is the proof that it landed.
+pub(crate) fn landed_ref(site: &Site, plan: &PlanId, end: &str) -> String {
+    match end {
+        "from" => site.name(&format!("landed-from/{plan}")),
+        _ => site.name(&format!("landed/{plan}")),
+    }
+}
+
+/// The commit of the user's branch as a revision: its name is the commit's.
+fn keep_ground(site: &Site, onto: &Oid) -> Result<Revision, GitError> {
+    let ground = Revision::new(onto.as_str());
+    site.keep(&ground, onto, Vec::new())?;
+    Ok(ground)
+}
+
+/// Whether a rebase that was intended before a crash has happened.
+pub(crate) fn probe(site: &Site, effect: &EffectId, docket: &Docket) -> Probe {
+    let kept = |onto: Option<Oid>| {
+        let note = |onto: &Oid| site.settings_change(&docket.about.base, onto).ok().flatten();
+        onto.map(|onto| Ok((note(&onto), keep_ground(site, &onto)?))).transpose()
+    };
+    match site.repo.ref_at(&proof(site, effect)).and_then(kept) {
+        Ok(Some((note, onto))) => {
+            Probe::Done(Report::Run(RunReport::Rebased { onto }), note.into_iter().collect())
+        }
+        Ok(None) => Probe::NotDone,
+        Err(_) => Probe::Unknown,
+    }
+}
+
+/// What the review approved, to be carried over to the rebased run branch; gathered from the docket.
+pub(crate) struct Carrying {
+    effect: EffectId,
+    from: Option<Revision>,
+    tip: Revision,
+    declared: Vec<GitPath>,
+    commands: Vec<Command>,
+    /// The project's own commands.
+    project: Vec<(ProjectCommand, KnownCommand)>,
+    /// Where the files that judge come from.
+    judge: TrustedJudge,
+    /// Nothing was built: there is no queue that could solve a conflict.
+    alone: bool,
+    /// Tools judge it: they have to look at the rebased result themselves.
+    tools: bool,
+    artifact: Option<Box<ChainNote>>,
+}
+
+impl Carrying {
+    /// Gathers what the docket knows.
+    pub(crate) fn gather(
+        site: &Site,
+        effect: &EffectId,
+        from: Option<&Revision>,
+        tip: &Revision,
+        docket: &Docket,
+    ) -> Carrying {
+        let mut commands = check::commands(site, &Subject::Phase, &Check::new(VERIFICATION), docket);
+        for name in site.check_settings(docket).commands.keys() {
+            commands.extend(check::commands(site, &Subject::Phase, &Check::new(name), docket));
+        }
+        let claimed = |(plan, path): (&PlanId, &String)| {
+            let revision = subject::plan_revision(docket, plan)?;
+            Some(site.plan_text(path, &revision).ok()?.plan.claimed_files())
+        };
+        let declared = docket.about.paths.iter().filter_map(claimed).flatten();
+        let chain = docket.about.chain.clone();
+        let project = ProjectCommand::ALL.into_iter().filter(|command| green::is_on(site, *command));
+        let project = project.filter_map(|command| Some((command, green::known(site, docket, command)?)));
+        Carrying {
+            effect: effect.clone(),
+            from: from.cloned(),
+            tip: tip.clone(),
+            declared: declared.map(|file| GitPath::from(file.as_str())).collect(),
+            commands,
+            project: project.collect(),
+            judge: TrustedJudge::of(docket),
+            alone: docket.run.as_ref().is_none_or(|run| run.spec().plans.is_empty()),
+            tools: docket.about.review.as_ref().is_some_and(|review| !review.tools.is_empty()),
+            artifact: chain.filter(|note| note.artifact != Artifact::Implementation),
+        }
+    }
+
+    /// Runs on a worker.
+    pub(crate) fn run(self, site: &Arc<Site>) {
+        match self.carry(site) {
+            Ok(report) => site.report(&self.effect, Report::Run(report), Vec::new()),
+            Err(error) => {
+                let failure = Failure::new(FailureKind::Crashed, error.to_string());
+                site.fail(&self.effect, failure, Vec::new());
+            }
+        }
+    }
+
+    fn carry(&self, site: &Arc<Site>) -> Result<RunReport, GitError> {
+        let name = stands_on(site, &self.tip);
+        let base = site.repo.ref_at(&name)?.ok_or(GitError::NoSuch { what: name })?;
+        let onto = site.run_head()?;
+        if let Some(note) = &self.artifact {
+            return self.carry_artifact(site, note, &base, &onto);
+        }
+        let tip = site.commit_of(&self.tip)?;
+        let from = self.from.as_ref().map_or_else(|| Ok(base.clone()), |from| site.commit_of(from))?;
+        let head = match site.repo.replay(&from, &tip, &onto, &site.signature())? {
+            Replayed::Clean { head, .. } => head,
+            Replayed::Conflict { files, .. } if self.alone => {
+                return Ok(RunReport::Held(Held::Conflict(files.iter().map(ToString::to_string).collect())));
+            }
+            // The review finds again what its fixes cured, on what is there now.
+            Replayed::Conflict { .. } => return self.judge_again(site, &onto),
+        };
+        let ground = if self.alone { onto.clone() } else { self.ground(site, &onto)? };
+        let holds = site.repo.carries_over(&base, &tip, &ground, &head, &self.declared)?;
+        if !holds || self.tools {
+            return self.judge_again(site, &head);
+        }
+        for (command, known) in &self.project {
+            let judge = Some(&self.judge);
+            let runner = Runner { site, command: *command, known, effect: Some(&self.effect), judge };
+            let looked = runner.compare(&ground, &head)?;
+            if !may_land(&looked.answer, looked.worse().is_some(), None, &looked.now.state) {
+                // Whoever reviews it runs the command too, and finds it red or asks a person.
+                return self.judge_again(site, &head);
+            }
+        }
+        let judge = Some(&self.judge);
+        let commands = &self.commands;
+        let asked = Commands { effect: &self.effect, end: ".merged", commands, judge, revision: None };
+        match asked.run(site, &head)? {
+            Ok(red) if red.is_empty() => {
+                let tip = self.keep(site, &head)?;
+                Ok(RunReport::Carried { tip })
+            }
+            Ok(_) => self.judge_again(site, &head),
+            Err(why) => Ok(RunReport::Failed(Failure::new(FailureKind::DidNotRun, why))),
+        }
+    }
+
+    /// What the rebased run branch began at, before its plans landed.
+    fn ground(&self, site: &Site, onto: &Oid) -> Result<Oid, GitError> {
+        let newest = site.repo.refs_under(&site.name("rebased/"))?;
+        let entry = |name: &str| name.rsplit('/').next().and_then(|n| n.parse::<u32>().ok());
+        let newest = newest.into_iter().max_by_key(|(name, _)| entry(name));
+        Ok(newest.map_or_else(|| onto.clone(), |(_, ground)| ground))
+    }
+
+    /// An artifact is made from the documents of its feature: where the user changed none of them, it holds.
+    fn carry_artifact(
+        &self,
+        site: &Site,
+        note: &ChainNote,
+        base: &Oid,
+        onto: &Oid,
+    ) -> Result<RunReport, GitError> {
+        let own: Vec<GitPath> = std::iter::once(&note.folder)
+            .chain(&note.earlier)
+            .filter(|path| !path.is_empty())
+            .map(|path| GitPath::from(path.as_str()))
+            .collect();
+        let changed = site.repo.changed_paths(base, onto)?;
+        let touched: Vec<String> = changed
+            .iter()
+            .filter(|path| own.iter().any(|own| own.overlaps(path)))
+            .map(ToString::to_string)
+            .collect();
+        Ok(match touched.is_empty() {
+            true => RunReport::Carried { tip: self.tip.clone() },
+            false => RunReport::Held(Held::Conflict(touched)),
+        })
+    }
+
+    fn judge_again(&self, site: &Site, head: &Oid) -> Result<RunReport, GitError> {
+        Ok(RunReport::JudgeAgain { revision: self.keep(site, head)? })
+    }
+
+    fn keep(&self, site: &Site, head: &Oid) -> Result<Revision, GitError> {
+        let revision = digest(&[b"carried", head.as_str().as_bytes()]);
+        site.keep(&revision, head, Vec::new())?;
+        Ok(revision)
+    }
+}

@@ -1,0 +1,122 @@
+//! What a reviewer whose answer did not count is told when it is asked again, and what an answer without a verdict had
+//! named.
+
+use tribunal_agent::Outcome;
+use tribunal_core::effect::EffectId;
+use tribunal_core::finding::{Claim, UnreadPart};
+use tribunal_core::ids::{FindingId, Seat};
+use tribunal_core::review_loop::{Failure, FailureKind, Loop};
+use tribunal_engine::docket::{Docket, LaunchNote};
+use tribunal_engine::tries::LostTry;
+use tribunal_findings::Intake;
+use tribunal_view::plain;
+use tribunal_view::prompt::{ANSWER_MAX, Again, Earlier, FindingLine};
+
+/// Findings of an answer without a verdict that are kept.
+const NAMED_MAX: usize = 30;
+const NAMED_TEXT_MAX: usize = 600;
+
+/// The lost attempt of an answer that has no verdict. What it named is kept, so that the same reviewer does not approve
+/// over it.
+pub(crate) fn without_verdict(intake: &Intake) -> Failure {
+    let why = intake.unread.last().map_or("there is no verdict in it", |unread| unread.why.as_str());
+    let doubts = intake.doubts().map(|unread| part(&unread.text, &unread.why));
+    let claims = intake.findings.iter().filter(|claim| claim.severity.must_fix());
+    let claims = claims.map(|claim| part(&named(claim), "it came without a verdict"));
+    let unread = doubts.chain(claims).take(NAMED_MAX).collect();
+    Failure { unread, ..Failure::new(FailureKind::Garbled, why) }
+}
+
+fn part(text: &str, why: &str) -> UnreadPart {
+    UnreadPart { text: plain::clipped(text, NAMED_TEXT_MAX), why: why.to_owned() }
+}
+
+fn named(claim: &Claim) -> String {
+    let place = match (&claim.file, claim.line) {
+        (Some(file), Some(line)) => format!("{file}:{line} "),
+        (Some(file), None) => format!("{file} "),
+        (None, _) => String::new(),
+    };
+    format!("[{}] {place}{}", claim.severity, claim.claim)
+}
+
+/// What a reviewer said, as it is kept with its launch. The word of that launch is taken out: in the prompt of another
+/// launch it would be a wrong one.
+pub(crate) fn own_words(outcome: &Outcome, words: &str, word: Option<&str>) -> String {
+    let text = outcome.final_text.as_deref().filter(|text| !text.trim().is_empty()).unwrap_or(words);
+    match word {
+        Some(word) => plain::capped(&text.replace(word, "<word>"), ANSWER_MAX),
+        None => plain::capped(text, ANSWER_MAX),
+    }
+}
+
+/// What a reviewer is told of the tries before this one.
+pub(crate) struct Told {
+    pub(crate) again: Option<Again>,
+    pub(crate) earlier: Vec<Earlier>,
+}
+
+/// Of the tries of this sitting that did not count: the one that is asked for again, and all others.
+pub(crate) fn told(docket: &Docket, lp: &Loop, seat: &Seat, effect: &EffectId, put: &[FindingId]) -> Told {
+    // What was said of another part says nothing of this one.
+    let of_part = |one: &&LostTry| one.effect.n.part == effect.n.part;
+    let lost: Vec<&LostTry> = docket.tries.of(lp.id(), seat).iter().filter(of_part).collect();
+    let own = |one: &LostTry| one.effect.n.backup == effect.n.backup;
+    let asked = lost.iter().rposition(|one| own(one) && one.unusable.is_some()).filter(|_| effect.n.again);
+    let again = asked.and_then(|at| {
+        let one = lost[at];
+        Some(Again {
+            why: one.unusable?,
+            answer: words_of(docket, &one.effect),
+            unread: one.unread.clone(),
+            left_out: put.iter().filter(|id| !one.answered.contains(id)).copied().collect(),
+            became: became(lp, seat, one),
+            refused: one.refused.clone(),
+        })
+    });
+    let others = lost.iter().enumerate().filter(|(at, _)| Some(*at) != asked);
+    let earlier = others.map(|(_, one)| Earlier {
+        other: !own(one),
+        why: one.why.clone(),
+        answer: words_of(docket, &one.effect),
+        unread: one.unread.clone(),
+    });
+    Told { again, earlier: earlier.collect() }
+}
+
+/// What a launch said.
+pub(crate) fn words_of(docket: &Docket, effect: &EffectId) -> String {
+    let name = effect.to_string();
+    let note = |launch: &&LaunchNote| launch.effect == name;
+    docket.launches.iter().rev().find(note).map(|launch| launch.words.clone()).unwrap_or_default()
+}
+
+/// What became of the findings that a reviewer raised or spoke about in this round.
+fn became(lp: &Loop, seat: &Seat, lost: &LostTry) -> Vec<String> {
+    let of_now = |id: &FindingId, first: u32| first == lp.round() || lost.answered.contains(id);
+    let entries = lp.ledger().iter().filter(|(id, entry)| entry.is_of(seat) && of_now(id, entry.first_round));
+    entries
+        .map(|(id, entry)| format!("{}: {}", FindingLine::of(id, entry).text(), entry.fate.word()))
+        .collect()
+}
+
+/// What a builder that runs again is told of its run before: how it ended, and what it said.
+pub(crate) fn last_run(docket: &Docket, lp: &Loop, effect: &EffectId) -> String {
+    if effect.n.fails == 0 && !effect.n.backup {
+        return String::new();
+    }
+    let begins = format!("{}/e{}/{}#", lp.id(), effect.entry, effect.step);
+    let last = docket.launches.iter().rev().find(|launch| launch.effect.starts_with(&begins));
+    let step = format!("{}: ", effect.step);
+    let lost = docket.lost.get(lp.id().as_str()).and_then(|lost| lost.strip_prefix(&step));
+    let failed = last.is_none_or(|launch| launch.failed.is_some());
+    let how = match lost.filter(|lost| failed && !lost.trim().is_empty()) {
+        Some(lost) => format!("The run before this one was lost: {}", plain::clipped(lost, 600)),
+        None if failed => "The run before this one was lost.".to_owned(),
+        None => "The run before this one ended and did not report its task done.".to_owned(),
+    };
+    match last.map(|launch| launch.summary.trim()).filter(|said| !said.is_empty()) {
+        Some(said) => format!("{how}\nIt said: {said}"),
+        None => how,
+    }
+}

@@ -1,0 +1,385 @@
+//! The desk: one socket per launch, in the launch's own folder, at which its agent reports. The socket is the right to
+//! speak: it is in no other launch's sandbox, and who knocks must be a process of the launch, by the kernel's word. One thread serves all of
+//! them and never waits for an agent; what a call is worth is the clerk's to say.
+
+use super::clerk::{Clerk, Ruling, line};
+use super::ran::OnRecord;
+use crate::site::lock;
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::net::sockopt::socket_peercred;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tribunal_agent::reporting::{self, Answer, Ask, HEARD_FILE, LINE_MAX, SOCKET_FILE, VOTES};
+use tribunal_core::defence::{Defence, stands};
+use tribunal_process::Callers;
+
+/// Calls of one launch that may be under way at once.
+const VISITORS_MAX: usize = 8;
+/// How long one may take to say what it wants, or to take its answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+const TICK: Duration = Duration::from_secs(1);
+
+/// What the engine does for a caller.
+pub(crate) struct Backstage {
+    /// The answer to `get_context`.
+    pub(crate) context: String,
+    /// What it may have run.
+    pub(crate) checks: Option<Checks>,
+}
+
+/// The checks of a launch's work.
+pub(crate) struct Checks {
+    /// Runs them elsewhere and answers later.
+    pub(crate) run: Box<dyn Fn(Later) + Send>,
+    /// What was asked for, and how it went.
+    pub(crate) record: Arc<OnRecord>,
+}
+
+/// An answer that comes later.
+pub(crate) struct Later {
+    orders: Sender<Order>,
+    bell: Arc<OwnedFd>,
+    id: String,
+    visitor: u64,
+}
+
+impl Later {
+    /// Answers, once.
+    pub(crate) fn answer(self, answer: Answer) {
+        let _ = self.orders.send(Order::Answer { id: self.id, visitor: self.visitor, answer });
+        ring(&self.bell);
+    }
+}
+
+/// A launch's place at the desk.
+struct Counter {
+    listener: UnixListener,
+    /// Who is heard; nobody before the launch has begun: until then they wait to be let in.
+    callers: Option<Callers>,
+    clerk: Arc<Mutex<Clerk>>,
+    heard: File,
+    backstage: Backstage,
+    visitors: Vec<Visitor>,
+    last: u64,
+}
+
+struct Visitor {
+    number: u64,
+    stream: UnixStream,
+    said: Vec<u8>,
+    answer: Vec<u8>,
+    /// It has said what it wants.
+    asked: bool,
+    since: Instant,
+}
+
+enum Order {
+    Open { id: String, counter: Box<Counter> },
+    Begun { id: String, callers: Callers },
+    Answer { id: String, visitor: u64, answer: Answer },
+    Shut(String),
+}
+
+/// The thread behind all sockets; it ends with this.
+pub(crate) struct Desk {
+    orders: Sender<Order>,
+    bell: Arc<OwnedFd>,
+    clerks: Mutex<BTreeMap<String, Arc<Mutex<Clerk>>>>,
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        let (nobody, _) = mpsc::channel();
+        self.orders = nobody;
+        ring(&self.bell);
+    }
+}
+
+impl Desk {
+    /// Starts the thread.
+    pub(crate) fn new() -> io::Result<Desk> {
+        let (orders, inbox) = mpsc::channel();
+        let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
+        let heard = Arc::clone(&bell);
+        // A weak hand: the thread must see that nobody else holds the channel.
+        let thread = std::thread::Builder::new().name("desk".to_owned());
+        thread.spawn(move || serve(&inbox, &heard))?;
+        Ok(Desk { orders, bell, clerks: Mutex::default() })
+    }
+
+    /// Opens a launch's socket in its folder.
+    pub(crate) fn open(&self, id: &str, dir: &Path, clerk: Clerk, backstage: Backstage) -> io::Result<()> {
+        let clerk = Arc::new(Mutex::new(clerk));
+        let counter = Counter {
+            listener: bind(dir)?,
+            callers: None,
+            clerk: Arc::clone(&clerk),
+            heard: File::options().append(true).create(true).open(dir.join(HEARD_FILE))?,
+            backstage,
+            visitors: Vec::new(),
+            last: 0,
+        };
+        lock(&self.clerks).insert(id.to_owned(), clerk);
+        self.order(Order::Open { id: id.to_owned(), counter: Box::new(counter) });
+        Ok(())
+    }
+
+    /// The launch has begun: its processes are heard from now on.
+    pub(crate) fn begun(&self, id: &str, callers: Callers) {
+        self.order(Order::Begun { id: id.to_owned(), callers });
+    }
+
+    /// What the launch says from now on does not count; it is told so.
+    pub(crate) fn close(&self, id: &str) {
+        lock(&self.clerks).get(id).into_iter().for_each(|clerk| lock(clerk).close());
+    }
+
+    /// The launch is over: takes the socket away. Returns what was refused.
+    pub(crate) fn shut(&self, id: &str) -> Vec<String> {
+        self.order(Order::Shut(id.to_owned()));
+        let clerk = lock(&self.clerks).remove(id);
+        clerk.map(|clerk| lock(&clerk).refused().to_vec()).unwrap_or_default()
+    }
+
+    fn order(&self, order: Order) {
+        // It only fails when the thread is gone, and then nobody is heard.
+        let _ = self.orders.send(order);
+        ring(&self.bell);
+    }
+}
+
+fn ring(bell: &OwnedFd) {
+    let _ = rustix::io::write(bell, &1u64.to_ne_bytes());
+}
+
+/// A path to a socket is short by the kernel's rules, and a project's may be long: it is reached through its folder.
+fn bind(dir: &Path) -> io::Result<UnixListener> {
+    let folder = File::open(dir)?;
+    let _old = std::fs::remove_file(dir.join(SOCKET_FILE));
+    let listener = UnixListener::bind(format!("/proc/self/fd/{}/{SOCKET_FILE}", folder.as_raw_fd()))?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+fn serve(inbox: &Receiver<Order>, bell: &Arc<OwnedFd>) {
+    let mut counters: BTreeMap<String, Counter> = BTreeMap::new();
+    let (answers, later) = mpsc::channel();
+    loop {
+        loop {
+            match inbox.try_recv() {
+                Ok(order) => obey(&mut counters, order),
+                Err(TryRecvError::Empty) => break,
+                Err(TryRecvError::Disconnected) => return,
+            }
+        }
+        later.try_iter().for_each(|order| obey(&mut counters, order));
+        wait(&counters, bell);
+        let mut eight = [0; 8];
+        let _ = rustix::io::read(&**bell, &mut eight);
+        for (id, counter) in &mut counters {
+            counter.welcome();
+            counter.attend(id, &answers, bell);
+        }
+    }
+}
+
+fn obey(counters: &mut BTreeMap<String, Counter>, order: Order) {
+    match order {
+        Order::Open { id, counter } => drop(counters.insert(id, *counter)),
+        Order::Begun { id, callers } => {
+            if let Some(counter) = counters.get_mut(&id) {
+                counter.callers = Some(callers);
+            }
+        }
+        Order::Shut(id) => drop(counters.remove(&id)),
+        Order::Answer { id, visitor, answer } => {
+            let visitors = counters.get_mut(&id).into_iter().flat_map(|counter| &mut counter.visitors);
+            visitors.filter(|known| known.number == visitor).for_each(|visitor| visitor.tell(&answer));
+        }
+    }
+}
+
+/// Until somebody knocks, speaks or can be answered.
+fn wait(counters: &BTreeMap<String, Counter>, bell: &OwnedFd) {
+    let mut fds = vec![PollFd::new(bell, PollFlags::IN)];
+    let mut hurry = false;
+    for counter in counters.values() {
+        if counter.callers.is_some() {
+            fds.push(PollFd::new(&counter.listener, PollFlags::IN));
+        }
+        for visitor in &counter.visitors {
+            let flags = match (visitor.asked, visitor.answer.is_empty()) {
+                (false, _) => PollFlags::IN,
+                (true, false) => PollFlags::OUT,
+                // Its answer comes later: whether it has left shows then.
+                (true, true) => continue,
+            };
+            hurry = true;
+            fds.push(PollFd::new(&visitor.stream, flags));
+        }
+    }
+    let time = Timespec::try_from(TICK).ok().filter(|_| hurry);
+    let _ = poll(&mut fds, time.as_ref());
+}
+
+impl Counter {
+    /// Lets in who belongs to the launch.
+    fn welcome(&mut self) {
+        let Some(callers) = &self.callers else { return };
+        while let Ok((stream, _)) = self.listener.accept() {
+            let why = match socket_peercred(&stream) {
+                Ok(peer) if !is_ours(callers, &stream, peer.uid.as_raw()) => "a process of another launch",
+                Ok(_) if self.visitors.len() >= VISITORS_MAX => "too many calls at once",
+                Ok(_) if stream.set_nonblocking(true).is_err() => "no connection",
+                Ok(_) => {
+                    self.last += 1;
+                    let (said, answer) = (Vec::new(), Vec::new());
+                    let (number, since) = (self.last, Instant::now());
+                    self.visitors.push(Visitor { number, stream, said, answer, asked: false, since });
+                    continue;
+                }
+                Err(_) => "nobody knows who it is",
+            };
+            lock(&self.clerk).refuse("the socket", why);
+        }
+    }
+
+    /// Hears and answers those who are there.
+    fn attend(&mut self, id: &str, answers: &Sender<Order>, bell: &Arc<OwnedFd>) {
+        let mut visitors = std::mem::take(&mut self.visitors);
+        visitors.retain_mut(|visitor| {
+            if let Some(line) = visitor.listen() {
+                visitor.asked = true;
+                let (orders, bell) = (answers.clone(), Arc::clone(bell));
+                let later = Later { orders, bell, id: id.to_owned(), visitor: visitor.number };
+                self.hear(&line, visitor, later);
+            }
+            visitor.stays()
+        });
+        self.visitors = visitors;
+    }
+
+    fn hear(&mut self, text: &[u8], visitor: &mut Visitor, later: Later) {
+        let mut clerk = lock(&self.clerk);
+        let call = match serde_json::from_slice::<Ask>(text) {
+            Ok(Ask::Call(call)) => call,
+            Ok(Ask::Tools) => {
+                let tools = serde_json::to_string(&reporting::tools(clerk.part())).unwrap_or_default();
+                return visitor.tell(&Answer { accepted: true, text: tools });
+            }
+            Err(error) => {
+                clerk.refuse("a line", &format!("no call: {error}"));
+                return visitor.tell(&refused(format!("no call: {error}")));
+            }
+        };
+        let answer = match clerk.hear(&call) {
+            Ruling::Refused(why) => refused(why),
+            Ruling::Heard => match self.voted(&call) {
+                Ok(()) => self.write_down(&call, "heard"),
+                Err(why) => refused(why),
+            },
+            Ruling::Escalated(_) => self.write_down(&call, "a person will read it"),
+            Ruling::Context => Answer { accepted: true, text: self.backstage.context.clone() },
+            Ruling::Checks => match &self.backstage.checks {
+                Some(checks) => return (checks.run)(later),
+                None => refused("there are no checks to run here".to_owned()),
+            },
+        };
+        visitor.tell(&answer);
+    }
+
+    /// Whoever votes does so on what has ended by then: that is on record before the vote is.
+    fn voted(&self, call: &tribunal_agent::ToolCall) -> Result<(), String> {
+        let checks = self.backstage.checks.as_ref().filter(|_| VOTES.contains(&call.tool.as_str()));
+        checks.map_or(Ok(()), |checks| checks.record.voted())
+    }
+
+    /// Only what is written down counts.
+    fn write_down(&self, call: &tribunal_agent::ToolCall, words: &str) -> Answer {
+        let text = format!("{}\n", line(call));
+        match (&self.heard).write_all(text.as_bytes()) {
+            Ok(()) => Answer { accepted: true, text: words.to_owned() },
+            Err(error) => refused(format!("it could not be written down: {error}")),
+        }
+    }
+}
+
+/// Whether a caller is a process of the launch, by the kernel's word.
+fn is_ours(callers: &Callers, stream: &UnixStream, uid: u32) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    uid == own && (callers.has(stream) || !stands(Defence::OwnSocket))
+}
+
+fn refused(why: String) -> Answer {
+    Answer { accepted: false, text: format!("refused: {why}") }
+}
+
+impl Visitor {
+    /// The line it came with, once it is whole.
+    fn listen(&mut self) -> Option<Vec<u8>> {
+        if self.asked {
+            return None;
+        }
+        let mut piece = [0; 8192];
+        loop {
+            match self.stream.read(&mut piece) {
+                Ok(0) => {
+                    self.asked = true;
+                    return None;
+                }
+                Ok(n) => self.said.extend_from_slice(&piece[..n]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return None,
+            }
+            if let Some(end) = self.said.iter().position(|byte| *byte == b'\n') {
+                self.said.truncate(end);
+                return Some(std::mem::take(&mut self.said));
+            }
+            if self.said.len() > LINE_MAX {
+                return Some(std::mem::take(&mut self.said));
+            }
+        }
+    }
+
+    fn tell(&mut self, answer: &Answer) {
+        self.answer = serde_json::to_vec(answer).unwrap_or_default();
+        self.answer.push(b'\n');
+        self.since = Instant::now();
+    }
+
+    /// Whether there is anything left to hear or to say.
+    fn stays(&mut self) -> bool {
+        if self.asked && self.answer.is_empty() {
+            // Gone without a word, or its answer comes later: who left is only noticed then.
+            return self.said.is_empty() && self.since.elapsed() < Duration::from_secs(3_600) && !self.left();
+        }
+        while !self.answer.is_empty() {
+            match self.stream.write(&self.answer) {
+                Ok(0) => return false,
+                Ok(n) => drop(self.answer.drain(..n)),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    return self.since.elapsed() < PATIENCE;
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return false,
+            }
+            if self.answer.is_empty() {
+                return false;
+            }
+        }
+        self.since.elapsed() < PATIENCE
+    }
+
+    /// Whether the other end is closed.
+    fn left(&self) -> bool {
+        let mut one = [0; 1];
+        matches!((&self.stream).read(&mut one), Ok(0))
+    }
+}

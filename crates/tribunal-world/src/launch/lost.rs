@@ -1,0 +1,92 @@
+//! Launches that began and whose end nobody wrote down, because the orchestrator died before. What they cost counts all
+//! the same: what they say of it themselves, or else what was reserved for them, which is kept beside each launch from
+//! before it begins. Otherwise a budget could be spent again after every crash.
+
+use super::Flight;
+use crate::site::Site;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::path::Path;
+use tribunal_core::machine::Machine;
+use tribunal_core::review_loop::FailureKind;
+use tribunal_engine::docket::{Docket, LaunchNote, Note};
+use tribunal_process::{Left, end_left_behind};
+
+/// Where it is kept, in the folder of the launch.
+const FILE: &str = "reserved.json";
+
+/// What is known of a launch before it begins.
+#[derive(Debug, Serialize, Deserialize)]
+struct Reserved {
+    effect: String,
+    role: String,
+    agent: String,
+    round: u32,
+    micros: u64,
+}
+
+/// Keeps what is reserved for a launch that is about to begin.
+pub(crate) fn keep(flight: &Flight) -> std::io::Result<()> {
+    let reserved = Reserved {
+        effect: flight.effect.to_string(),
+        role: flight.role.clone(),
+        agent: flight.agent.clone(),
+        round: flight.round,
+        micros: flight.reserved,
+    };
+    std::fs::write(flight.out_dir.join(FILE), serde_json::to_vec(&reserved)?)
+}
+
+/// The note of a launch of a dead orchestrator that gave no answer. `read` is what it left, as far as that is known.
+pub(crate) fn note(dir: &Path, read: LaunchNote) -> Note {
+    let read = match kept(dir) {
+        // Settings may have changed since: what counts is what it began with.
+        Some(kept) => LaunchNote { round: kept.round, reserved_micros: kept.micros, ..read },
+        None => read,
+    };
+    Note::Lost(Box::new(read))
+}
+
+/// Launches that began, that nobody wants any more, and whose end is in no journal.
+pub(crate) fn unwanted(site: &Site, docket: &Docket) -> Vec<Note> {
+    let wanted = wanted(docket);
+    let folders = std::fs::read_dir(site.dir.join("launches")).into_iter().flatten().filter_map(Result::ok);
+    let mut lost: Vec<Reserved> = Vec::new();
+    for folder in folders.map(|folder| folder.path()) {
+        let Some(kept) = kept(&folder) else { continue };
+        let known = docket.launches_for(&kept.effect).next().is_some()
+            || docket.killed.iter().any(|note| note.effect == kept.effect)
+            || wanted.contains(&kept.effect);
+        // What cannot be told has perhaps begun.
+        if !known && !matches!(end_left_behind(&folder), Ok(Left::NeverLaunched)) {
+            lost.push(kept);
+        }
+    }
+    lost.sort_by(|one, other| one.effect.cmp(&other.effect));
+    let note = |kept: Reserved| LaunchNote {
+        effect: kept.effect,
+        role: kept.role,
+        agent: kept.agent,
+        round: kept.round,
+        reserved_micros: kept.micros,
+        cost_unknown: true,
+        failed: Some(FailureKind::Crashed),
+        ..LaunchNote::default()
+    };
+    lost.into_iter().map(|kept| Note::Lost(Box::new(note(kept)))).collect()
+}
+
+/// What is still wanted is looked at one by one.
+fn wanted(docket: &Docket) -> BTreeSet<String> {
+    let of_loops = docket.loops.values().flat_map(|lp| {
+        let wants = lp.wants();
+        let open = lp.intents().iter().filter(|(effect, _)| wants.contains_key(effect));
+        open.map(|(effect, _)| effect.to_string()).collect::<Vec<_>>()
+    });
+    let of_run = docket.run.iter().flat_map(|run| run.intents().map(|(effect, _)| effect.to_string()));
+    of_loops.chain(of_run).collect()
+}
+
+fn kept(dir: &Path) -> Option<Reserved> {
+    serde_json::from_slice(&std::fs::read(dir.join(FILE)).ok()?).ok()
+}

@@ -1,0 +1,700 @@
+//! Launching agents and reading what they left: from a brief to a process, from its output to an answer or a named
+//! failure. An exit code alone never counts as success; what an answer means is not decided here.
+
+pub(crate) mod ask_again;
+pub(crate) mod base_program;
+pub(crate) mod clerk;
+pub(crate) mod desk;
+pub(crate) mod lost;
+pub(crate) mod ran;
+pub mod trial;
+pub(crate) mod watch;
+pub(crate) mod word;
+
+use crate::check::{Command, Commands};
+use crate::launch::base_program::Judged;
+use crate::launch::clerk::{Clerk, Mandate};
+use crate::launch::desk::{Backstage, Checks, Later};
+use crate::launch::ran::OnRecord;
+use crate::launch::watch::{Limits, Watched};
+use crate::project::identity;
+use crate::sandbox::SandboxSpec;
+use crate::site::{Site, Then, lock, now, slug};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tribunal_agent::reporting::{self, Answer, HEARD_FILE, Part, VOTES};
+use tribunal_agent::{
+    Access, Adapter, Asks, Brief, Feature, Left, Mcp, Outcome, Prepared, Problem, ProblemKind, Reading,
+    Reset, ToolCall,
+};
+use tribunal_core::defence::{Defence, stands};
+use tribunal_core::effect::{EffectId, Step};
+use tribunal_core::finding::{Claim, Verdict};
+use tribunal_core::ids::{LoopId, Time};
+use tribunal_core::review_loop::{Failure, FailureKind};
+use tribunal_core::tables::{self, TurnsSet};
+use tribunal_core::usage::SessionTotals;
+use tribunal_engine::crash;
+use tribunal_engine::docket::{Docket, LaunchNote};
+use tribunal_git::Oid;
+use tribunal_process::{Callers, Cause, Exit, ExitHow, Launch, Network, ProcessError, Stdin, Walls};
+use tribunal_view::spoken::Identity;
+use tribunal_view::{context, plain, prompt};
+
+/// Bytes an agent may write to its output.
+const OUTPUT_MAX: u64 = 256 << 20;
+/// Refused calls and surprises kept of one launch.
+const REMARKS_MAX: usize = 20;
+const REMARK_MAX: usize = 200;
+
+/// An agent's launch that has ended.
+pub(crate) struct Ended {
+    pub(crate) outcome: Outcome,
+    pub(crate) note: LaunchNote,
+    /// Why there is no answer.
+    pub(crate) failure: Option<Failure>,
+    /// Its launch word, which what it says is read with.
+    pub(crate) word: Option<String>,
+}
+
+/// A maker's session that may go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Session {
+    pub(crate) id: String,
+    pub(crate) totals: SessionTotals,
+}
+
+/// What a launch begins with.
+pub(crate) enum Begin {
+    /// A maker: the session it goes on in, if there is one.
+    Session(Option<Session>),
+    /// A judge of a commit: programs of the tree are those of the base.
+    Judge {
+        /// Where its programs come from.
+        base: String,
+        /// What it judges.
+        commit: Oid,
+    },
+}
+
+/// What is known of a launch before it ends.
+pub(crate) struct Flight {
+    pub(crate) effect: EffectId,
+    pub(crate) role: String,
+    pub(crate) agent: String,
+    pub(crate) out_dir: PathBuf,
+    /// The round it works for.
+    pub(crate) round: u32,
+    /// Tokens of what it was told beyond the first two tiers.
+    pub(crate) told: u64,
+    /// What was reserved for it, in millionths of a dollar.
+    pub(crate) reserved: u64,
+    /// The session it goes on in.
+    pub(crate) session: Option<Session>,
+    /// What was asked for and the program cannot be told.
+    pub(crate) left_out: Vec<Feature>,
+    /// Its launch word; none in a trial.
+    pub(crate) word: Option<String>,
+    /// Who is launched.
+    pub(crate) identity: Identity,
+}
+
+/// What a launch may say at its desk, and have done there.
+pub(crate) struct Speech {
+    /// What it speaks about.
+    pub(crate) mandate: Mandate,
+    /// The checks it may have run: of which commit, and which.
+    pub(crate) checks: Option<(Oid, Vec<Command>)>,
+}
+
+impl Site {
+    /// Launches an agent; `then` is called on a worker thread when nothing of it is left.
+    pub(crate) fn launch(
+        self: &Arc<Self>,
+        effect: &EffectId,
+        names: &[&str],
+        brief: Brief,
+        begin: Begin,
+        speech: Option<Speech>,
+        then: impl FnOnce(&Arc<Site>, Ended) + Send + 'static,
+    ) {
+        if let Err(text) = self.try_launch(effect, names, brief, begin, speech, then) {
+            self.desk.shut(&slug(&effect.to_string()));
+            self.fail(effect, Failure::new(FailureKind::Setup, text), Vec::new());
+        }
+    }
+
+    fn try_launch(
+        self: &Arc<Self>,
+        effect: &EffectId,
+        names: &[&str],
+        mut brief: Brief,
+        begin: Begin,
+        speech: Option<Speech>,
+        then: impl FnOnce(&Arc<Site>, Ended) + Send + 'static,
+    ) -> Result<(), String> {
+        let agent =
+            self.adapter_for(names).ok_or_else(|| format!("no agent is configured for {}", brief.role))?;
+        let row = self.adapters.get(&agent).map_err(|error| error.to_string())?.clone();
+        if brief.word.is_none() {
+            return Err("there is no launch word: /dev/urandom cannot be read".to_owned());
+        }
+        let (session, base) = match begin {
+            Begin::Session(session) => (session, None),
+            Begin::Judge { base, commit } => (None, Some((base, commit))),
+        };
+        let session = session.filter(|_| row.can(Feature::Resume, brief.access));
+        let told = tribunal_core::tables::tokens_of(&brief.prompt);
+        // A session that goes on has read them.
+        if session.is_none() {
+            brief.prompt = self.with_context(&brief.role, &brief.prompt);
+        }
+        let mut asks = self.asks(names, session.as_ref());
+        std::fs::create_dir_all(&brief.out_dir).map_err(|error| error.to_string())?;
+        if let Some(speech) = speech.filter(|_| row.can(Feature::Mcp, brief.access)) {
+            asks.mcp = self.receive(effect, &mut brief, speech)?;
+        }
+        let keep = |name: &str| self.environment.get(name).cloned();
+        let mut prepared =
+            tribunal_agent::prepare(&row, &brief, &asks, &keep).map_err(|error| error.to_string())?;
+        let programs = base.map(|(base, commit)| self.programs_from(&base, &commit, &mut prepared));
+        let programs = programs.transpose()?.flatten();
+        let flight = Flight {
+            effect: effect.clone(),
+            role: brief.role.clone(),
+            agent,
+            out_dir: brief.out_dir.clone(),
+            round: brief.round,
+            told,
+            reserved: self.reserve(effect),
+            session,
+            left_out: prepared.left_out.clone(),
+            word: brief.word.clone(),
+            identity: identity::of_launch(
+                &row,
+                brief.model.as_deref(),
+                asks.personality.as_deref(),
+                &brief.prompt,
+                (&self.words_of(names), self.login_of(&row)),
+            ),
+        };
+        lost::keep(&flight).map_err(|error| format!("{}: {error}", flight.out_dir.display()))?;
+        self.ask_version(&row);
+        let watched = self.watched(effect, &row, &flight, asks.turns);
+        let walled = row.clone();
+        let site = Arc::clone(self);
+        let began = Instant::now();
+        let ended = move |exit: Exit| {
+            let jobs = site.jobs.clone();
+            jobs.run(move || {
+                crash::point("launch:ended");
+                let effect = flight.effect.clone();
+                let id = slug(&effect.to_string());
+                let (stopped, refused) = (site.watch.end(&id), site.desk.shut(&id));
+                site.guard(&effect, || {
+                    let mut ended = read_back(&row, &flight, &exit, stopped, began.elapsed());
+                    ended.note.denied.extend(refused);
+                    if let Some(identity) = &mut ended.note.identity {
+                        identity.version = site.version(&flight.agent).unwrap_or_default();
+                    }
+                    site.left(&flight.out_dir, &exit);
+                    then(&site, site.park(ended));
+                });
+            });
+        };
+        let walls = agent_walls(&walled, &brief, &prepared, |spec| {
+            let shown = programs.map(|folder| (folder, false));
+            self.mounts(&SandboxSpec { more: spec.more.iter().cloned().chain(shown).collect(), ..*spec })
+        })?;
+        self.spawn(effect, prepared, brief.out_dir, walls, Box::new(ended))?;
+        self.watch.begin(watched);
+        Ok(())
+    }
+
+    /// Has a judge's programs taken from a commit; returns the folder that it has to be shown.
+    fn programs_from(
+        &self,
+        base: &str,
+        commit: &Oid,
+        prepared: &mut Prepared,
+    ) -> Result<Option<PathBuf>, String> {
+        let base = Oid::parse(base).map_err(|error| error.to_string())?;
+        let at = prepared.argv.iter().position(|word| *word == prepared.program);
+        let judged = Judged { base: &base, commit, tree: &prepared.dir };
+        // A driver of ours may stand before the program.
+        self.takes_orders_elsewhere(judged, prepared.argv.get(at.unwrap_or(0)..).unwrap_or_default())?;
+        let folder = self.lead_to_base(judged, &mut prepared.argv)?;
+        if let Some(path) = prepared.env.get_mut(OsStr::new("PATH")) {
+            *path = self.plain_path(path, &prepared.dir);
+        }
+        if let Some(program) = at.and_then(|at| prepared.argv.get(at)) {
+            prepared.program.clone_from(program);
+        }
+        Ok(folder)
+    }
+
+    /// Opens the launch's desk and tells the agent of it.
+    fn receive(
+        self: &Arc<Self>,
+        effect: &EffectId,
+        brief: &mut Brief,
+        speech: Speech,
+    ) -> Result<Option<Mcp>, String> {
+        let Some(mcp) = server(&self.own_binary, &brief.out_dir) else { return Ok(None) };
+        let judges = speech.mandate.part == Part::Judge;
+        brief.prompt.push_str(&prompt::by_tools(judges, &speech.mandate.of));
+        let backstage = Backstage {
+            context: context_of(&brief.prompt),
+            checks: speech.checks.map(|work| self.checks(effect, &brief.out_dir, work)),
+        };
+        let (id, clerk) = (slug(&effect.to_string()), Clerk::new(speech.mandate));
+        let opened = self.desk.open(&id, &brief.out_dir, clerk, backstage);
+        opened.map_err(|error| format!("{}: {error}", brief.out_dir.display()))?;
+        Ok(Some(mcp))
+    }
+
+    /// Runs the checks of a launch's work when it asks for them, in a throwaway copy, one after the other.
+    fn checks(self: &Arc<Self>, effect: &EffectId, out_dir: &Path, work: (Oid, Vec<Command>)) -> Checks {
+        // A desk does not keep the site alive: it belongs to it.
+        let (site, effect) = (Arc::downgrade(self), effect.clone());
+        let record = Arc::new(OnRecord::new(out_dir, &work.1));
+        let (work, busy) = (Arc::new(work), Arc::new(std::sync::Mutex::new(())));
+        let (jobs, kept) = (self.slow.clone(), Arc::clone(&record));
+        let run = Box::new(move |later: Later| {
+            if let Err(text) = kept.asked() {
+                return later.answer(Answer { accepted: false, text });
+            }
+            let (site, effect, kept) = (site.clone(), effect.clone(), Arc::clone(&kept));
+            let (work, busy) = (Arc::clone(&work), Arc::clone(&busy));
+            jobs.run(move || {
+                let _one = lock(&busy);
+                let site = site.upgrade().filter(|site| !site.is_unwanted(&effect));
+                let ran = site.map(|site| run_asked(&site, &effect, &work));
+                let closed = || Err("this round is closed".to_owned());
+                let ran: Result<Vec<Claim>, String> = ran.unwrap_or_else(closed);
+                // How it went is kept before anybody is told.
+                later.answer(match kept.ended(ran.as_deref().ok()).and(ran) {
+                    Ok(claims) => checked(&work.1, &claims),
+                    Err(text) => Answer { accepted: false, text },
+                });
+            });
+        });
+        Checks { run, record }
+    }
+
+    fn watched(&self, effect: &EffectId, row: &Adapter, flight: &Flight, turns: Option<u32>) -> Watched {
+        let agents = &self.settings.agents;
+        let limits = Limits {
+            turns_max: turns.filter(|_| flight.left_out.contains(&Feature::TurnCap)),
+            silent: Duration::from_secs(agents.silent_s),
+            stall: Duration::from_secs(agents.stall_s),
+            same_call_max: agents.same_call_max,
+            writes: matches!(effect.step, Step::Make(_)),
+        };
+        let id = slug(&effect.to_string());
+        Watched::new(id, self.marker.clone(), Reading::of(row), row.parser, &flight.out_dir, limits)
+    }
+
+    /// What a launch may cost, in millionths of a dollar.
+    pub(crate) fn reserve(&self, effect: &EffectId) -> u64 {
+        let budget = &self.settings.budget;
+        let makes = matches!(effect.step, Step::Make(_));
+        let cents = if makes { budget.maker_cents } else { budget.reviewer_cents };
+        cents.saturating_mul(tribunal_engine::budget::MICROS_PER_CENT)
+    }
+
+    /// An account that takes no more requests is left alone until it does. One that stays shut for too long is as good
+    /// as used up.
+    fn park(&self, mut ended: Ended) -> Ended {
+        let Some(failure) = &mut ended.failure else { return ended };
+        if failure.kind != FailureKind::RateLimited {
+            return ended;
+        }
+        let agents = &self.settings.agents;
+        let at = now();
+        let until = ended.note.parked_until.unwrap_or(Time(at.0.saturating_add(agents.park_s * 1000)));
+        if until.0 > at.0.saturating_add(agents.park_max_s * 1000) {
+            failure.kind = FailureKind::Quota;
+            return ended;
+        }
+        // Not everybody comes back in the same moment.
+        let spread = agents.park_s * 1000 / 4;
+        let until = Time(until.0.saturating_add(tribunal_engine::engine::jitter(&ended.note.effect, spread)));
+        ended.note.parked_until = Some(until);
+        self.park_until(&ended.note.agent, until);
+        ended
+    }
+
+    /// Leaves an account alone until a time.
+    pub(crate) fn park_until(&self, agent: &str, until: Time) {
+        let mut parked = lock(&self.parked);
+        let at = parked.entry(agent.to_owned()).or_insert(until);
+        *at = until.max(*at);
+    }
+
+    /// Until when the account of an agent is left alone.
+    pub(crate) fn parked(&self, agent: &str) -> Option<Time> {
+        lock(&self.parked).get(agent).copied()
+    }
+
+    /// Who a launch is, by what it is configured to be and was told.
+    pub(crate) fn identity_of(&self, names: &[&str], row: &Adapter, prompt: &str) -> Identity {
+        let role = names.iter().find_map(|name| self.settings.agents.roles.get(*name));
+        let model = role.and_then(|role| role.model.as_deref());
+        let personality = self.asks(names, None).personality;
+        let own = (self.words_of(names), self.login_of(row));
+        identity::of_launch(row, model, personality.as_deref(), prompt, (&own.0, own.1))
+    }
+
+    /// The words that the configuration adds to a program's own.
+    fn words_of(&self, names: &[&str]) -> Vec<String> {
+        let role = names.iter().find_map(|name| self.settings.agents.roles.get(*name));
+        role.map(|role| role.args.clone()).unwrap_or_default()
+    }
+
+    /// What is asked of the program beyond its brief.
+    fn asks(&self, names: &[&str], session: Option<&Session>) -> Asks {
+        let roles = &self.settings.agents.roles;
+        // A seat of one part of a large change is its owner's.
+        let owner = |name: &&str| roles.get(*name).or_else(|| roles.get(name.split_once('@')?.0));
+        let personality = names.iter().find_map(|name| owner(name)?.personality.clone());
+        Asks {
+            personality: personality.filter(|text| !text.trim().is_empty()),
+            turns: self.turns(names),
+            mcp: None,
+            schema: None,
+            session: session.map(|session| session.id.clone()),
+        }
+    }
+
+    /// The turns a role or seat may take; none without a cap.
+    fn turns(&self, names: &[&str]) -> Option<u32> {
+        let roles = &self.settings.agents.roles;
+        let of = |name: &&str| {
+            let set = roles.get(*name).and_then(|role| role.turns);
+            let set = set.map_or(TurnsSet::Unset, |turns| TurnsSet::Scaled(i64::from(turns)));
+            tables::turns(name, self.settings.run.effort, set)
+        };
+        names.iter().find_map(of).filter(|turns| *turns > 0)
+    }
+
+    fn spawn(
+        &self,
+        effect: &EffectId,
+        prepared: Prepared,
+        out_dir: PathBuf,
+        walls: Option<Walls>,
+        then: Then,
+    ) -> Result<(), String> {
+        let id = slug(&effect.to_string());
+        let own = out_dir.clone();
+        let launch = Launch {
+            id: id.clone(),
+            run_marker: self.marker.clone(),
+            argv: prepared.argv,
+            env: prepared.env.into_iter().collect(),
+            dir: prepared.dir,
+            stdin: prepared.stdin_file.map_or(Stdin::Null, Stdin::File),
+            out_dir,
+            output_max: OUTPUT_MAX,
+            walls,
+            network: Network::Host,
+        };
+        lock(&self.thens).insert(id.clone(), then);
+        let started = match self.is_unwanted(effect) {
+            true => Err("no longer wanted".to_owned()),
+            false => {
+                crash::point("launch:before");
+                let started = self.keeper.spawn(launch);
+                crash::point("launch:after");
+                let heard = |started| Callers::of(started, self.keeper.containment(), &self.marker, &id);
+                started
+                    .map(|started| self.desk.begun(&id, heard(started)))
+                    .map_err(|error: ProcessError| error.to_string())
+            }
+        };
+        if started.is_err() {
+            lock(&self.thens).remove(&id);
+            self.never_began(&own);
+        }
+        started
+    }
+}
+
+/// What an agent sees: its tree, to write if it is a maker, and its own folder.
+pub(crate) fn agent_walls(
+    row: &Adapter,
+    brief: &Brief,
+    prepared: &Prepared,
+    raise: impl FnOnce(&SandboxSpec<'_>) -> Result<Option<Walls>, String>,
+) -> Result<Option<Walls>, String> {
+    // Its report is a file in its folder, which it may not write to otherwise.
+    let report = std::fs::File::options().append(true).create(true).open(&prepared.report_file);
+    report.map_err(|error| format!("{}: {error}", prepared.report_file.display()))?;
+    let scene = brief.scenario.as_deref().and_then(Path::parent).map(|folder| (folder.to_path_buf(), true));
+    let env: Vec<(OsString, OsString)> =
+        prepared.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    raise(&SandboxSpec {
+        tree: &prepared.dir,
+        write: brief.access == Access::Write,
+        own: &brief.out_dir,
+        more: [(prepared.report_file.clone(), true)].into_iter().chain(scene).collect(),
+        row: Some(row),
+        env: &env,
+        program: Some(&prepared.program),
+    })
+}
+
+/// The session a maker goes on in: that of its last launch in this loop, unless going on in it is what failed.
+pub(crate) fn session_of(docket: &Docket, of: &LoopId, maker: &str, agent: &str) -> Option<Session> {
+    let (prefix, step) = (format!("{of}/e"), format!("/make:{maker}#"));
+    let of_maker = |note: &&LaunchNote| note.effect.starts_with(&prefix) && note.effect.contains(&step);
+    let last = docket.launches.iter().rev().find(of_maker).filter(|note| note.agent == agent)?;
+    let spoilt = match last.failed {
+        None => false,
+        // What filled the session up, or led it in a circle, is still in it.
+        Some(FailureKind::TooLong | FailureKind::Stalled | FailureKind::Refused) => true,
+        Some(_) => last.resumed && last.turns == 0,
+    };
+    let id = last.session.clone().filter(|_| !spoilt)?;
+    Some(Session { id, totals: last.totals.unwrap_or_default() })
+}
+
+/// What a launch left: its answer, or why there is none.
+pub(crate) fn read_back(
+    row: &Adapter,
+    flight: &Flight,
+    exit: &Exit,
+    stopped: Option<Failure>,
+    took: Duration,
+) -> Ended {
+    let at = |name: &str| flight.out_dir.join(name);
+    let (stdout, stderr, heard) = (at("stdout"), at("stderr"), at(HEARD_FILE));
+    let by_desk = heard.symlink_metadata().is_ok_and(|file| file.len() > 0);
+    let report = if by_desk { heard } else { at(tribunal_agent::REPORT_FILE) };
+    let left = Left {
+        stdout: &stdout,
+        stderr: &stderr,
+        report: &report,
+        exit: match exit.how {
+            ExitHow::Code(code) => Some(code),
+            ExitHow::Signal(_) | ExitHow::NotStarted(_) => None,
+        },
+        before: flight.session.as_ref().map(|session| session.totals).unwrap_or_default(),
+        structured: false,
+    };
+    let outcome = tribunal_agent::read_launch(row, &left)
+        .unwrap_or_else(|error| Outcome { error: Some(error.to_string()), ..Outcome::default() });
+    // Who had answered when it was stopped has answered.
+    let failure = why_no_answer(&outcome, exit)
+        .map(|failure| stopped.map_or(failure, |stopped| cause(stopped, &outcome)));
+    let mut note = note_of(flight, &outcome, exit, took, failure.as_ref());
+    note.ran = ran::of_launch(&flight.out_dir);
+    if by_desk && note.told == "report" {
+        note.told = "mcp".to_owned();
+    }
+    note.escalated = escalated(&outcome);
+    let failure = failure.map(|failure| match failure.kind {
+        // It may be the old session that cannot be used: a new one is worth a try.
+        FailureKind::Setup | FailureKind::TooLong if flight.session.is_some() => {
+            Failure::new(FailureKind::Crashed, format!("in its earlier session: {}", failure.text))
+        }
+        _ => failure,
+    });
+    let word = flight.word.clone().filter(|_| stands(Defence::LaunchWord));
+    Ended { outcome, note, failure, word }
+}
+
+fn note_of(
+    flight: &Flight,
+    outcome: &Outcome,
+    exit: &Exit,
+    took: Duration,
+    failure: Option<&Failure>,
+) -> LaunchNote {
+    let usage = outcome.usage.unwrap_or_default();
+    let denied = outcome.denials.iter().map(|denial| format!("{}: {}", denial.tool, denial.detail));
+    let drift = outcome.drift.iter().map(ToString::to_string);
+    let clip = |text: String| plain::clipped(&text, REMARK_MAX);
+    let told = match (outcome.reports.iter().any(|call| call.tool != "escalate"), outcome.is_answer()) {
+        (true, _) => "report",
+        (false, true) => "final message",
+        (false, false) => "",
+    };
+    LaunchNote {
+        effect: flight.effect.to_string(),
+        role: flight.role.clone(),
+        agent: flight.agent.clone(),
+        round: flight.round,
+        reserved_micros: flight.reserved,
+        began: Time(now().0.saturating_sub(took.as_millis().try_into().unwrap_or(0))),
+        ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        tokens_told: flight.told,
+        tokens_in: usage.input,
+        tokens_out: usage.output,
+        tokens_cached: usage.cached,
+        cost_micros: usage.cost_micros.unwrap_or(0),
+        // What was never started has cost nothing.
+        cost_unknown: usage.cost_micros.is_none() && !matches!(exit.how, ExitHow::NotStarted(_)),
+        estimated: usage.estimated,
+        left_behind: u32::try_from(exit.killed).unwrap_or(u32::MAX),
+        session: outcome.session.clone(),
+        totals: outcome.totals,
+        resumed: flight.session.is_some(),
+        turns: outcome.turns,
+        failed: failure.map(|failure| failure.kind),
+        told: told.to_owned(),
+        denied: denied.map(clip).take(REMARKS_MAX).collect(),
+        drift: drift.map(clip).take(REMARKS_MAX).collect(),
+        left_out: flight.left_out.iter().map(|feature| feature.word().to_owned()).collect(),
+        parked_until: parked_until(outcome, now()),
+        identity: Some(identity::ended(&flight.identity, outcome)),
+        ..LaunchNote::default()
+    }
+}
+
+/// Until when the account takes no more requests, by what the program was told.
+fn parked_until(outcome: &Outcome, now: Time) -> Option<Time> {
+    let problem = outcome.why_not().filter(|problem| problem.kind == ProblemKind::RateLimit)?;
+    match problem.reset? {
+        Reset::AfterMs(ms) => Some(Time(now.0.saturating_add(ms))),
+        Reset::AtMs(at) => Some(Time(at)),
+    }
+}
+
+/// The named failure of a launch without an answer; each is handled by the loop machine in its own way.
+fn why_no_answer(outcome: &Outcome, exit: &Exit) -> Option<Failure> {
+    if exit.cause == Cause::OutputLimit {
+        return Some(Failure::new(FailureKind::Garbled, "it wrote more than it may"));
+    }
+    let (how, clean) = match &exit.how {
+        ExitHow::Code(code) => (format!("exit code {code}"), *code == 0),
+        ExitHow::Signal(signal) => (format!("signal {signal}"), false),
+        ExitHow::NotStarted(why) => return Some(Failure::new(FailureKind::Setup, why.clone())),
+    };
+    let problem = outcome.why_not().filter(|_| stands(Defence::FinalEvent) || !clean)?;
+    let kind = match kind_of(&problem) {
+        // Nothing but the missing end speaks for it: then it is how it ended that counts.
+        FailureKind::Truncated if outcome.error.is_none() && !clean => FailureKind::Crashed,
+        kind => kind,
+    };
+    Some(Failure::new(kind, format!("{} ({how})", problem.message)))
+}
+
+/// Who stood still because a server would not answer failed for that.
+fn cause(stopped: Failure, outcome: &Outcome) -> Failure {
+    let idle = matches!(stopped.kind, FailureKind::Stalled | FailureKind::TimedOut);
+    match outcome.last_retry.as_ref().filter(|_| idle) {
+        Some(problem) => Failure::new(kind_of(problem), format!("{}; {}", problem.message, stopped.text)),
+        None => stopped,
+    }
+}
+
+fn kind_of(problem: &Problem) -> FailureKind {
+    match problem.kind {
+        ProblemKind::RateLimit => FailureKind::RateLimited,
+        ProblemKind::Overloaded => FailureKind::Overloaded,
+        ProblemKind::Auth => FailureKind::Auth,
+        ProblemKind::Quota => FailureKind::Quota,
+        ProblemKind::ContextLength => FailureKind::TooLong,
+        ProblemKind::MaxTurns => FailureKind::TurnCap,
+        ProblemKind::Budget => FailureKind::Budget,
+        ProblemKind::Refusal => FailureKind::Refused,
+        ProblemKind::Truncated => FailureKind::Truncated,
+        ProblemKind::BadRequest | ProblemKind::Setup => FailureKind::Setup,
+        ProblemKind::Unstructured | ProblemKind::Unreadable => FailureKind::Garbled,
+        ProblemKind::Interrupted | ProblemKind::Other => FailureKind::Crashed,
+    }
+}
+
+/// What an agent said: its tool calls, and its final message unless a call of it ended the report. A message that does not
+/// approve is heard in any case: whatever a judge runs could have written the report, and two verdicts that contradict
+/// each other are none. A call needs no launch word, because the socket is the capability: it is given the word here, so
+/// that all that was said is read in one way.
+pub(crate) fn words(outcome: &Outcome, word: Option<&str>) -> String {
+    let told = outcome.reports.iter().filter(|call| call.tool != "escalate");
+    let ends = |tool: &str| VOTES.contains(&tool) || tool == "report_task_done";
+    let ended = told.clone().any(|call| ends(&call.tool));
+    let objects = |text: &String| stands(Defence::OneVerdict) && objection(text).is_some();
+    let lines = told.filter_map(|call| called(call, word));
+    let last = outcome.final_text.clone().filter(|text| !ended || objects(text));
+    lines.chain(last).collect::<Vec<_>>().join("\n")
+}
+
+/// Whether an agent gave its verdict by a tool.
+pub(crate) fn voted(outcome: &Outcome) -> bool {
+    outcome.reports.iter().any(|call| VOTES.contains(&call.tool.as_str()))
+}
+
+/// The verdict of a message that does not approve, whoever may have written it.
+pub(crate) fn objection(text: &str) -> Option<Verdict> {
+    tribunal_findings::read(text).verdict.filter(|said| *said != Verdict::Approve)
+}
+
+/// A call as a line with the launch word.
+fn called(call: &ToolCall, word: Option<&str>) -> Option<String> {
+    let mut line = serde_json::to_value(call).ok()?;
+    if let Some(word) = word {
+        line["word"] = word.into();
+    }
+    // Who calls it says that it is done, unless it says otherwise.
+    if call.tool == "report_task_done" && line["args"].get("done").is_none() {
+        line["args"]["done"] = true.into();
+    }
+    Some(line.to_string())
+}
+
+/// What a builder that did not report its task done is told to have left out, and how it ended instead.
+pub(crate) fn not_done(ended: &Ended) -> String {
+    let said = ended.outcome.final_text.as_deref().unwrap_or_default();
+    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    match plain::clipped(last, REMARK_MAX) {
+        last if last.is_empty() => {
+            "it did not report its task done: `TASK <its launch word>: done`".to_owned()
+        }
+        last => {
+            format!("it did not report its task done (`TASK <its launch word>: done`); its last line: {last}")
+        }
+    }
+}
+
+/// What it wants a person to know.
+fn escalated(outcome: &Outcome) -> Vec<String> {
+    let asks = outcome.reports.iter().filter(|call| call.tool == "escalate");
+    let about = asks.filter_map(reporting::escalation).map(|text| plain::clipped(text, REMARK_MAX));
+    about.take(REMARKS_MAX).collect()
+}
+
+/// The server an agent starts to report by; none where its folder cannot be named to it.
+pub(crate) fn server(own_binary: &Path, out_dir: &Path) -> Option<Mcp> {
+    let dir = out_dir.to_str()?.to_owned();
+    let args = vec!["mcp".to_owned(), dir];
+    Some(Mcp { name: reporting::SERVER.to_owned(), command: own_binary.to_path_buf(), args })
+}
+
+/// The answer to `get_context`.
+pub(crate) fn context_of(prompt: &str) -> String {
+    let [tier1_prefix, tier2_prefix, volatile_tail] = context::parted(prompt);
+    serde_json::json!({
+        "tier1_prefix": tier1_prefix, "tier2_prefix": tier2_prefix, "volatile_tail": volatile_tail,
+    })
+    .to_string()
+}
+
+/// Runs what a launch asks for.
+fn run_asked(site: &Site, effect: &EffectId, work: &(Oid, Vec<Command>)) -> Result<Vec<Claim>, String> {
+    let asked = Commands { effect, end: ".asked", commands: &work.1, judge: None, revision: None };
+    asked.run(site, &work.0).map_err(|error| error.to_string())?
+}
+
+/// What the checks said, for the agent that asked.
+fn checked(commands: &[Command], claims: &[Claim]) -> Answer {
+    let failing = |command: &Command| claims.iter().find(|claim| claim.rule.as_ref() == Some(&command.shown));
+    let one = |command: &Command| match failing(command) {
+        None => format!("`{}` passed", command.shown),
+        Some(claim) => format!("`{}` failed: {}\n{}", command.shown, claim.details, claim.evidence),
+    };
+    Answer { accepted: true, text: commands.iter().map(one).collect::<Vec<_>>().join("\n") }
+}

@@ -1,0 +1,322 @@
+//! One launch of one agent outside any run: for `doctor --contract` and the conformance chore. It uses the very calls a
+//! run uses, and journals nothing.
+
+use super::Flight;
+use super::Session;
+use super::agent_walls;
+use super::clerk::{Clerk, Mandate};
+use super::context_of;
+use super::desk::{Backstage, Desk};
+use super::read_back;
+use super::server;
+use super::watch::{Disk, Limits, Watch, Watched};
+use crate::sandbox::{Sandbox, SandboxHost, git_settings, home_of};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+use tribunal_agent::reporting::Part;
+use tribunal_agent::{
+    Access, Adapter, Adapters, AgentError, Asks, Brief, Feature, Outcome, Prepared, Reading,
+};
+use tribunal_core::effect::{EffectId, Step, Try};
+use tribunal_core::ids::{Maker, Of};
+use tribunal_core::review_loop::{Failure, FailureKind};
+use tribunal_core::usage::SessionTotals;
+use tribunal_process::{
+    Callers, Containment, Exit, Keeper, Launch, Network, ProcessError, Stdin, Walls, survivors,
+};
+
+/// Bytes an agent may write to its output.
+const OUTPUT_MAX: u64 = 64 << 20;
+const GRACE: Duration = Duration::from_secs(3);
+
+/// What is tried.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    /// The prompt.
+    pub prompt: String,
+    /// The working directory.
+    pub dir: PathBuf,
+    /// The launch's own folder.
+    pub out_dir: PathBuf,
+    /// What it may do.
+    pub access: Access,
+    /// The model.
+    pub model: Option<String>,
+    /// Words for the program.
+    pub args: Vec<OsString>,
+    /// What is asked beyond the brief.
+    pub asks: Asks,
+    /// The session's counters so far.
+    pub before: SessionTotals,
+    /// The user's environment.
+    pub environment: BTreeMap<String, OsString>,
+    /// When it is stopped.
+    pub deadline: Duration,
+    /// How long it may do nothing.
+    pub silent: Duration,
+    /// What it may read besides: `agents.readable`.
+    pub readable: Vec<String>,
+    /// Whether it is kept to its own files.
+    pub sandbox: Sandbox,
+    /// The Tribunal program: rows may start it, and agents report by it.
+    pub own_binary: PathBuf,
+    /// As what it reports by tools; it has none otherwise.
+    pub reports: Option<Part>,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Tried {
+    /// What its output says.
+    pub outcome: Outcome,
+    /// Why there is no answer.
+    pub failure: Option<Failure>,
+    /// How the process ended.
+    pub exit: Exit,
+    /// What the program could not be told.
+    pub left_out: Vec<Feature>,
+    /// How long it took.
+    pub took: Duration,
+    /// Processes that are left.
+    pub survivors: Vec<i32>,
+    /// How its answer came: `mcp`, `report` or `final message`.
+    pub told: String,
+    /// What it said and did not count.
+    pub refused: Vec<String>,
+}
+
+/// Why nothing could be tried.
+#[derive(Debug, thiserror::Error)]
+pub enum TrialError {
+    /// The launch cannot be built.
+    #[error(transparent)]
+    Agent(#[from] AgentError),
+    /// The process cannot be started.
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    /// A folder or thread.
+    #[error("cannot prepare a trial: {0}")]
+    Io(#[from] std::io::Error),
+    /// No walls can be raised around it.
+    #[error("cannot wall in a trial: {0}")]
+    Walls(String),
+    /// The keeper of processes is gone.
+    #[error("bug: the process was lost")]
+    Lost,
+}
+
+/// Launches the agent, waits for its end, and reads what it left.
+pub fn run(adapters: &Adapters, row: &Adapter, trial: &Trial) -> Result<Tried, TrialError> {
+    std::fs::create_dir_all(&trial.out_dir)?;
+    static TRIALS: AtomicU64 = AtomicU64::new(0);
+    let marker = format!("trial-{}-{}", std::process::id(), TRIALS.fetch_add(1, Ordering::Relaxed));
+    let id = "trial".to_owned();
+    let (brief, mut asks, desk) = (brief(trial), trial.asks.clone(), Desk::new()?);
+    if let Some(part) = trial.reports.filter(|_| row.can(Feature::Mcp, trial.access)) {
+        asks.mcp = server(&trial.own_binary, &trial.out_dir);
+        let backstage = Backstage { context: context_of(&brief.prompt), checks: None };
+        desk.open(&id, &trial.out_dir, Clerk::new(mandate(part)), backstage)?;
+    }
+    let keep = |name: &str| trial.environment.get(name).cloned();
+    let prepared = tribunal_agent::prepare(row, &brief, &asks, &keep)?;
+    let walls = walls(adapters, row, trial, &brief, &prepared)?;
+    let (tell, told) = mpsc::channel();
+    let keeper = Arc::new(Keeper::new(Containment::detect(), move |exit| _ = tell.send(exit))?);
+    let stops = Arc::downgrade(&keeper);
+    let watch = Watch::new(Disk { at: PathBuf::new(), free: 0 }, move |id, grace| {
+        stops.upgrade().into_iter().for_each(|keeper| keeper.stop(id, grace));
+    })?;
+    let began = Instant::now();
+    let limits = Limits {
+        turns_max: trial.asks.turns.filter(|_| prepared.left_out.contains(&Feature::TurnCap)),
+        silent: trial.silent,
+        ..Limits::default()
+    };
+    let left_out = prepared.left_out.clone();
+    let started = keeper.spawn(launch(&id, &marker, trial, prepared, walls))?;
+    desk.begun(&id, Callers::of(started, keeper.containment(), &marker, &id));
+    let (reading, out_dir) = (Reading::of(row), &trial.out_dir);
+    watch.begin(Watched::new(id.clone(), marker.clone(), reading, row.parser, out_dir, limits));
+    let (exit, late) = match told.recv_timeout(trial.deadline) {
+        Ok(exit) => (exit, false),
+        Err(_) => {
+            keeper.stop(&id, GRACE);
+            (told.recv().map_err(|_| TrialError::Lost)?, true)
+        }
+    };
+    let late = late.then(|| Failure::new(FailureKind::TimedOut, "the deadline passed"));
+    let (stopped, refused) = (watch.end(&id).or(late), desk.shut(&id));
+    let took = began.elapsed();
+    let flight = flight(row, trial, left_out);
+    let ended = read_back(row, &flight, &exit, stopped, took);
+    let survivors = survivors(&marker);
+    Ok(Tried {
+        outcome: ended.outcome,
+        failure: ended.failure,
+        exit,
+        left_out: flight.left_out,
+        took,
+        survivors,
+        told: ended.note.told,
+        refused,
+    })
+}
+
+/// The process of a trial.
+fn launch(id: &str, marker: &str, trial: &Trial, prepared: Prepared, walls: Option<Walls>) -> Launch {
+    Launch {
+        id: id.to_owned(),
+        run_marker: marker.to_owned(),
+        argv: prepared.argv,
+        env: prepared.env.into_iter().collect(),
+        dir: prepared.dir,
+        stdin: prepared.stdin_file.map_or(Stdin::Null, Stdin::File),
+        out_dir: trial.out_dir.clone(),
+        output_max: OUTPUT_MAX,
+        walls,
+        network: Network::Host,
+    }
+}
+
+/// The walls a run would raise, without a project behind them.
+fn walls(
+    adapters: &Adapters,
+    row: &Adapter,
+    trial: &Trial,
+    brief: &Brief,
+    prepared: &Prepared,
+) -> Result<Option<Walls>, TrialError> {
+    let keys: Vec<PathBuf> = trial.environment.get("GNUPGHOME").map(PathBuf::from).into_iter().collect();
+    let settings = git_settings(home_of(&trial.environment).as_deref());
+    let host = SandboxHost {
+        sandbox: trial.sandbox,
+        environment: &trial.environment,
+        adapters,
+        readable: &trial.readable,
+        writable: &[],
+        keys: &keys,
+        git_settings: &settings,
+        own_binary: &brief.own_binary,
+        project: None,
+        within: &trial.dir,
+        scratches: None,
+    };
+    agent_walls(row, brief, prepared, |spec| host.mounts(spec)).map_err(TrialError::Walls)
+}
+
+/// A trial speaks about nothing but itself.
+fn mandate(part: Part) -> Mandate {
+    Mandate {
+        part,
+        of: "trial".to_owned(),
+        task: None,
+        seat: None,
+        round: 1,
+        revision: None,
+        findings: Vec::new(),
+        judged: None,
+    }
+}
+
+fn effect() -> EffectId {
+    EffectId {
+        of: Of::new("trial"),
+        entry: 1,
+        step: Step::Make(Maker::new("dev")),
+        n: Try::default(),
+        launch: 0,
+    }
+}
+
+fn flight(row: &Adapter, trial: &Trial, left_out: Vec<Feature>) -> Flight {
+    let session = trial.asks.session.clone().map(|id| Session { id, totals: trial.before });
+    Flight {
+        effect: effect(),
+        role: "trial".to_owned(),
+        agent: row.name.clone(),
+        out_dir: trial.out_dir.clone(),
+        round: 1,
+        told: 0,
+        reserved: 0,
+        session,
+        left_out,
+        word: None,
+        identity: tribunal_view::spoken::Identity::default(),
+    }
+}
+
+fn brief(trial: &Trial) -> Brief {
+    Brief {
+        run: "trial".to_owned(),
+        effect: effect().to_string(),
+        role: if trial.access == Access::Write { "dev" } else { "reviewer" }.to_owned(),
+        loop_use: "trial".to_owned(),
+        plan: None,
+        task: None,
+        seat: None,
+        round: 1,
+        attempt: 1,
+        prompt: trial.prompt.clone(),
+        word: None,
+        dir: trial.dir.clone(),
+        access: trial.access,
+        out_dir: trial.out_dir.clone(),
+        model: trial.model.clone(),
+        args: trial.args.clone(),
+        scenario: None,
+        own_binary: trial.own_binary.clone(),
+        env: BTreeMap::new(),
+    }
+}
+
+/// One turn with an agent that only reads: it must give the agreed line and leave the folder alone. It costs what one
+/// short answer costs.
+pub fn contract(
+    adapters: &Adapters,
+    row: &Adapter,
+    dir: &Path,
+    environment: &BTreeMap<String, OsString>,
+    sandbox: Sandbox,
+    readable: &[String],
+) -> Result<Result<(), Failure>, TrialError> {
+    let trial = Trial {
+        prompt: format!("Answer with this one line and nothing else, and use no tools:\n\n{CONTRACT}\n"),
+        dir: dir.join("tree"),
+        out_dir: dir.join("launch"),
+        access: Access::ReadOnly,
+        model: None,
+        args: Vec::new(),
+        asks: Asks { turns: Some(2), ..Asks::default() },
+        before: SessionTotals::default(),
+        environment: environment.clone(),
+        deadline: Duration::from_secs(120),
+        silent: Duration::from_secs(60),
+        readable: readable.to_vec(),
+        sandbox,
+        own_binary: std::env::current_exe()?,
+        reports: None,
+    };
+    std::fs::create_dir_all(&trial.dir)?;
+    let tried = run(adapters, row, &trial)?;
+    if let Some(failure) = tried.failure {
+        return Ok(Err(failure));
+    }
+    let said = tried.outcome.final_text.unwrap_or_default();
+    if !said.lines().any(|line| line.trim() == CONTRACT) {
+        let text = format!("it said {:?}", tribunal_view::plain::clipped(&said, 80));
+        return Ok(Err(Failure::new(FailureKind::Garbled, text)));
+    }
+    let left: Vec<_> = std::fs::read_dir(&trial.dir)?.filter_map(Result::ok).collect();
+    if let Some(file) = left.first() {
+        let text = format!("it only had to read, and left {}", file.path().display());
+        return Ok(Err(Failure::new(FailureKind::Tampered, text)));
+    }
+    Ok(Ok(()))
+}
+
+/// The line an agent answers with.
+const CONTRACT: &str = "CONTRACT: kept";

@@ -1,0 +1,388 @@
+//! What scripts of the protocol read of a run: `.events/event-log.jsonl`, `.execution-state.json`, the artifact registry
+//! and what plans have left of their token budgets, all made from the journal (the registry with what git has besides). An event's id is its row's; what the log already holds is not written again and what it lacks is
+//! added when the run, or the next one, begins: a crash makes nothing twice and loses nothing. Files are written by a
+//! thread of their own, so nobody who holds them can hold up the run. A file that git tracks is left alone.
+
+mod events;
+mod registry;
+mod state;
+#[cfg(test)]
+mod tests;
+
+use crate::Project;
+use crate::gates::{Event, Folder, GatesError, LOG, REGISTRY, STATE};
+use crate::write_atomic;
+use events::Names;
+use registry::{Claim, Registry};
+use serde_json::Value;
+use state::Listed;
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Seek, SeekFrom};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+use tribunal_core::review_loop::LoopEvent;
+use tribunal_core::run::RunEvent;
+use tribunal_engine::docket::{Docket, DocketError, Fact, Stamped};
+use tribunal_engine::engine::Watch;
+use tribunal_git::GitPath;
+use tribunal_journal::Reader;
+
+/// Where in the log the events of a run can begin.
+const FROM: &str = "events.from";
+/// All events of a run that is over are in the log.
+const DONE: &str = "events.done";
+/// Files of the moment, which git should not see.
+const MOMENT: [&str; 9] = [
+    ".events/",
+    STATE,
+    ".locks/",
+    ".artifacts/",
+    ".token-state/",
+    ".contracts/",
+    ".baseline/",
+    ".context-*.md",
+    ".*.new",
+];
+/// The state is written no more often than this while the run goes on.
+const PAUSE: Duration = Duration::from_millis(500);
+/// How long the end of a run waits for whoever holds the files.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Follows a run and keeps the protocol's files up to date.
+pub struct Projection {
+    names: Names,
+    project: Project,
+    listed: Vec<Listed>,
+    before: Option<Value>,
+    rendered: Option<Instant>,
+    stale: bool,
+    writes: Files,
+    run_dir: std::path::PathBuf,
+    out: Option<Sender<Work>>,
+    done: Receiver<Result<(), String>>,
+}
+
+/// The events of a run, as its journal has them.
+pub fn events_of(run_dir: &Path, run: &str) -> Result<Vec<Event>, DocketError> {
+    let (mut names, mut events) = (Names::new(run), Vec::new());
+    Reader::open(run_dir)?.each(1, |row| {
+        events.extend(names.take(row.seq, row.at, &Fact::decode(&row)?));
+        Ok::<(), DocketError>(())
+    })?;
+    Ok(events)
+}
+
+/// Which of the files may be written.
+#[derive(Clone, Copy, Debug, Default)]
+struct Files {
+    log: bool,
+    state: bool,
+    /// Only beside the log: its lines name events.
+    registry: bool,
+}
+
+impl Files {
+    /// A word for people about what git tracks: it says what it said before the run.
+    fn left_alone(self, planning: &str) -> Option<String> {
+        let files = [(LOG, self.log, "log"), (STATE, self.state, "status")];
+        let tracked = files.into_iter().filter(|(_, free, _)| !free);
+        let words = tracked.map(|(name, _, command)| {
+            format!(
+                "git tracks {planning}/{name}: it was left alone and says what it said before; `tribunal {command}` \
+                 has it all, and after `git rm --cached {planning}/{name}` it is kept up to date"
+            )
+        });
+        Some(words.collect::<Vec<_>>().join("; ")).filter(|words| !words.is_empty())
+    }
+}
+
+/// What the thread has to write.
+enum Work {
+    Lines(Vec<String>),
+    State(Vec<u8>),
+    Made(Vec<Claim>),
+    Tokens(String, Value),
+}
+
+/// What a run's journal tells and the files lack.
+struct Missing {
+    lines: Vec<String>,
+    made: Vec<Claim>,
+}
+
+impl Projection {
+    /// Begins to follow a run: brings the log in line with the journal first. What cannot be done is said, not fatal.
+    pub fn open(project: &Project, run: &str) -> Result<Projection, String> {
+        project.prepare().map_err(|error| error.to_string())?;
+        for name in MOMENT {
+            let pattern = format!("/{}/{name}", project.planning());
+            project.repo().exclude(&pattern).map_err(|error| error.to_string())?;
+        }
+        let folder = Folder::new(project.root().join(project.planning()));
+        let writes = writable(project);
+        if writes.log {
+            finish_others(project, &folder, run, writes.registry);
+        }
+        let run_dir = project.run_dir(run);
+        let mut names = Names::new(run);
+        let missing = missing(&folder, &run_dir, run, &mut names)?;
+        let registry = Registry::open(project, &folder, run);
+        let before = folder.read(STATE).ok().flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let (out, work) = channel();
+        let (tell, done) = channel();
+        let thread = std::thread::Builder::new().name("protocol files".to_owned());
+        let spawned = thread.spawn(move || _ = tell.send(write_all(&folder, registry, &work)));
+        spawned.map_err(|error| error.to_string())?;
+        let projection = Projection {
+            names,
+            project: project.clone(),
+            listed: Vec::new(),
+            before,
+            rendered: None,
+            stale: true,
+            writes,
+            run_dir,
+            out: Some(out),
+            done,
+        };
+        projection.send(Work::Lines(missing.lines));
+        projection.send(Work::Made(missing.made));
+        Ok(projection)
+    }
+
+    /// What is left is written; a word for people where it could not be.
+    pub fn finish(mut self, docket: &Docket) -> Option<String> {
+        if self.listed.is_empty() {
+            self.listed = listed(&self.project, docket);
+        }
+        self.render(docket);
+        let over = docket.run.as_ref().is_some_and(|run| run.ending().is_some());
+        if over {
+            // A budget is a phase's: the next one begins with a whole one.
+            for plan in docket.about.titles.keys() {
+                self.send(Work::Tokens(plan.to_string(), Value::Null));
+            }
+        }
+        drop(self.out.take());
+        match self.done.recv_timeout(PATIENCE) {
+            Ok(Ok(())) => {
+                if over && self.writes.log {
+                    // Without the mark the next run looks once more, and finds everything there.
+                    let _ = write_atomic(&self.run_dir.join(DONE), b"");
+                }
+                self.writes.left_alone(self.project.planning())
+            }
+            Ok(Err(why)) => Some(format!("{why}; the next run adds what is missing")),
+            Err(_) => Some(format!("{LOG} is held by somebody; the next run adds what is missing")),
+        }
+    }
+
+    fn send(&self, work: Work) {
+        let wanted = match &work {
+            Work::Lines(lines) => self.writes.log && !lines.is_empty(),
+            Work::State(_) | Work::Tokens(..) => self.writes.state,
+            Work::Made(claims) => self.writes.registry && !claims.is_empty(),
+        };
+        if let Some(out) = self.out.as_ref().filter(|_| wanted) {
+            let _ = out.send(work);
+        }
+    }
+
+    fn render(&mut self, docket: &Docket) {
+        let state = state::render(self.before.as_ref(), docket, &self.names, &self.listed);
+        if let Ok(mut bytes) = serde_json::to_vec_pretty(&state) {
+            bytes.push(b'\n');
+            self.send(Work::State(bytes));
+        }
+        self.before = Some(state);
+        self.rendered = Some(Instant::now());
+        self.stale = false;
+    }
+}
+
+impl Watch for Projection {
+    fn committed(&mut self, docket: &Docket, facts: &[Stamped]) {
+        let names = &mut self.names;
+        let events = facts.iter().flat_map(|one| names.take(one.seq, one.at.0, &one.fact));
+        let events: Vec<Event> = events.collect();
+        self.send(Work::Lines(events.iter().filter_map(|event| serde_json::to_string(event).ok()).collect()));
+        self.send(Work::Made(events.iter().filter_map(Claim::of).collect()));
+        for event in events.into_iter().filter(|event| event.event == "token_cap_escalated") {
+            let left = event.data.get("remaining").cloned().unwrap_or_default();
+            self.send(Work::Tokens(event.plan, left));
+        }
+        self.stale |= facts.iter().any(|one| shows(&one.fact));
+        if self.listed.is_empty() {
+            self.listed = listed(&self.project, docket);
+        }
+        if self.stale && self.rendered.is_none_or(|at| at.elapsed() >= PAUSE) {
+            self.render(docket);
+        }
+    }
+}
+
+/// Facts that move the execution state.
+fn shows(fact: &Fact) -> bool {
+    match fact {
+        Fact::Run(event) => !matches!(event, RunEvent::Intended { .. } | RunEvent::Iterated { .. }),
+        Fact::Loop(_, event) => matches!(
+            event,
+            LoopEvent::Opened(_)
+                | LoopEvent::Ruled { .. }
+                | LoopEvent::Asked(_)
+                | LoopEvent::Decided(_)
+                | LoopEvent::Ended { .. }
+        ),
+        Fact::Note(_) => false,
+    }
+}
+
+/// The plans of the phase, also those this run does not have.
+fn listed(project: &Project, docket: &Docket) -> Vec<Listed> {
+    let mut listed = of_run(docket);
+    let Ok(files) = project.phase(Some(&docket.about.phase)) else { return listed };
+    let complete = crate::project::standing::completed(&files);
+    for document in &files.plans {
+        let Some(plan) = tribunal_docs::read_plan(&document.path, &document.text).value else { continue };
+        let id = plan.id.to_string();
+        if !listed.iter().any(|known| known.id == id) {
+            let wave = plan.wave_number().unwrap_or(1);
+            let title = plan.title.unwrap_or_default();
+            listed.push(Listed { id, title, wave, complete: complete.contains(&plan.id) });
+        }
+    }
+    listed.sort_by(|a, b| a.id.cmp(&b.id));
+    listed
+}
+
+fn of_run(docket: &Docket) -> Vec<Listed> {
+    let plans = docket.run.iter().flat_map(|run| run.spec().plans.iter());
+    let title = |id: &tribunal_core::ids::PlanId| docket.about.titles.get(id).cloned().unwrap_or_default();
+    let one = |plan: &tribunal_core::run::PlanSpec| Listed {
+        id: plan.id.to_string(),
+        title: title(&plan.id),
+        wave: plan.wave,
+        complete: false,
+    };
+    plans.map(one).collect()
+}
+
+/// Only what git does not track is written: the user's worktree is theirs.
+fn writable(project: &Project) -> Files {
+    let free = |name: &str| {
+        let path = format!("{}/{name}", project.planning());
+        let head = project.repo().head().map(|head| head.commit);
+        let there = head.and_then(|head| project.repo().file_at(&head, &GitPath::from(path.as_str())));
+        there.is_ok_and(|there| there.is_none())
+    };
+    let log = free(LOG);
+    Files { log, state: free(STATE), registry: log && free(REGISTRY) }
+}
+
+/// The events of the journal that the log lacks; the names learn of all of them.
+fn missing(folder: &Folder, run_dir: &Path, run: &str, names: &mut Names) -> Result<Missing, String> {
+    let known = known(folder, run_dir, run)?;
+    let (mut lines, mut made) = (Vec::new(), Vec::new());
+    let reader = match Reader::open(run_dir) {
+        Ok(reader) => reader,
+        Err(tribunal_journal::Error::Missing { .. }) => return Ok(Missing { lines, made }),
+        Err(error) => return Err(error.to_string()),
+    };
+    let read = reader.each(1, |row| {
+        let events = names.take(row.seq, row.at, &Fact::decode(&row)?);
+        // Which files of an event are registered, the registry itself knows.
+        made.extend(events.iter().filter_map(Claim::of));
+        let new = events.iter().filter(|event| !known.contains(&event.event_id));
+        lines.extend(new.filter_map(|event| serde_json::to_string(event).ok()));
+        Ok::<(), DocketError>(())
+    });
+    read.map_err(|error| error.to_string())?;
+    Ok(Missing { lines, made })
+}
+
+/// The ids of this run's events that the log holds.
+fn known(folder: &Folder, run_dir: &Path, run: &str) -> Result<BTreeSet<String>, String> {
+    let mark = run_dir.join(FROM);
+    let length = folder.path(LOG).symlink_metadata().map_or(0, |meta| meta.len());
+    let from = std::fs::read_to_string(&mark).ok().and_then(|text| text.trim().parse::<u64>().ok());
+    let Some(from) = from else {
+        // Nothing of this run was ever written: it begins where the log ends.
+        return match write_atomic(&mark, length.to_string().as_bytes()) {
+            Ok(()) => Ok(BTreeSet::new()),
+            Err(error) => Err(format!("cannot write {}: {error}", mark.display())),
+        };
+    };
+    let mut known = BTreeSet::new();
+    let Ok(Some(mut file)) = folder.open(LOG) else { return Ok(known) };
+    // A log that is shorter than it was is another one.
+    let from = if from > length { 0 } else { from };
+    file.seek(SeekFrom::Start(from)).map_err(|error| error.to_string())?;
+    let mut reader = BufReader::with_capacity(1 << 20, file);
+    let prefix = format!("{run}:");
+    let mut line = Vec::new();
+    while reader.read_until(b'\n', &mut line).map_err(|error| error.to_string())? > 0 {
+        let id = serde_json::from_slice::<Value>(&line).ok();
+        let id = id.as_ref().and_then(|event| event.get("event_id")?.as_str()).unwrap_or_default();
+        if id.starts_with(&prefix) {
+            known.insert(id.to_owned());
+        }
+        line.clear();
+    }
+    Ok(known)
+}
+
+/// A run that was killed after its last fact: nobody comes back to it, so the next one tells the rest.
+fn finish_others(project: &Project, folder: &Folder, own: &str, registers: bool) {
+    for run in project.runs() {
+        let dir = project.run_dir(&run);
+        let begun = dir.join(FROM).exists() && !dir.join(DONE).exists();
+        if run == own || !begun || tribunal_journal::is_live(&dir).unwrap_or(true) {
+            continue;
+        }
+        let Ok(missing) = missing(folder, &dir, &run, &mut Names::new(&run)) else { continue };
+        let mut told = missing.lines.iter().all(|line| folder.append(LOG, line).is_ok());
+        if registers {
+            let mut registry = Registry::open(project, folder, &run);
+            told &= missing.made.iter().all(|claim| registry.add(folder, claim).is_ok());
+        }
+        let docket = Reader::open(&dir).ok().and_then(|reader| Docket::read(&reader).ok());
+        let over = docket.and_then(|docket| docket.run).is_some_and(|run| run.ending().is_some());
+        if told && over {
+            let _ = write_atomic(&dir.join(DONE), b"");
+        }
+    }
+}
+
+/// Writes until nobody sends any more. The first failure is told; what follows is still tried.
+fn write_all(folder: &Folder, mut registry: Registry, work: &Receiver<Work>) -> Result<(), String> {
+    let (mut failed, mut told) = (None, true);
+    let text = |error: GatesError| error.to_string();
+    while let Ok(work) = work.recv() {
+        let done = match work {
+            Work::Lines(lines) => {
+                let done = lines.iter().try_for_each(|line| folder.append(LOG, line));
+                told &= done.is_ok();
+                done.map_err(text)
+            }
+            // Its lines name events: without those it waits for the next run as well.
+            Work::Made(_) if !told => Ok(()),
+            Work::State(bytes) => folder.write(STATE, &bytes).map_err(text),
+            Work::Made(claims) => claims.iter().try_for_each(|claim| registry.add(folder, claim)),
+            Work::Tokens(plan, left) => tokens(folder, &plan, &left).map_err(text),
+        };
+        failed = failed.or(done.err());
+    }
+    failed.map_or(Ok(()), Err)
+}
+
+/// What a plan has left of its token budget, where `token-budget` looks for it; gone when there is nothing to say.
+fn tokens(folder: &Folder, plan: &str, left: &Value) -> Result<(), GatesError> {
+    let name = crate::gates::token_state(plan)?;
+    match left {
+        Value::Null => folder.remove(&name),
+        left => {
+            folder.write(&name, serde_json::json!({ "plan": plan, "remaining": left }).to_string().as_bytes())
+        }
+    }
+}

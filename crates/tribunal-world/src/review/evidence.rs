@@ -1,0 +1,51 @@
+//! What an approval's evidence may name, gathered from what is judged: the files and symbols of a change, the tasks and
+//! files of a plan, the sections of a document. Whether words are evidence is decided elsewhere.
+
+use crate::site::{PlanText, Site};
+use std::collections::BTreeSet;
+use tribunal_core::evidence::Matter;
+use tribunal_findings::Judged;
+use tribunal_git::{GitPath, Oid};
+use tribunal_view::prompt::JudgeBrief;
+
+/// What is known of what is judged, besides its files and its diff.
+pub(crate) struct Gathered<'a> {
+    pub(crate) brief: &'a JudgeBrief,
+    /// Titles of a plan's tasks.
+    pub(crate) titles: &'a [String],
+    /// Commands that were run on it, or may be.
+    pub(crate) commands: Vec<String>,
+}
+
+impl Gathered<'_> {
+    /// What evidence may name.
+    pub(crate) fn judged(self, site: &Site, commit: &Oid, files: Vec<String>, diff: &str) -> Judged {
+        let brief = self.brief;
+        match brief.job.matter() {
+            Matter::Change => Judged::change(files, diff, self.commands),
+            Matter::Plan => {
+                let is_there = |file: &&String| {
+                    site.repo
+                        .file_at(commit, &GitPath::from(file.as_str()))
+                        .is_ok_and(|found| found.is_some())
+                };
+                let planned = &brief.plan.files;
+                let absent = planned.iter().filter(|file| !is_there(file)).cloned().collect();
+                let named = |title: &&String| title.split_whitespace().count() >= 2;
+                let names = self.titles.iter().filter(named).cloned().collect();
+                Judged { matter: Matter::Plan, files: planned.clone(), absent, names, commands: Vec::new() }
+            }
+            Matter::Document => {
+                let sections = brief.artifact.as_ref().map(|artifact| artifact.sections.clone());
+                let names: BTreeSet<String> = sections.into_iter().flatten().collect();
+                Judged { matter: Matter::Document, files, names, ..Judged::default() }
+            }
+        }
+    }
+}
+
+/// The titles of a plan's tasks.
+pub(crate) fn titles(text: Option<&PlanText>) -> Vec<String> {
+    let tasks = text.map(|text| text.plan.tasks.as_slice()).unwrap_or_default();
+    tasks.iter().map(|task| task.title.clone()).collect()
+}

@@ -1,0 +1,98 @@
+//! Where a finding's lines came from: followed backwards through the changes between the judged versions, and from
+//! the first one to what the work began with. Pure: what was read from git is handed in.
+
+use tribunal_engine::review::Origin;
+use tribunal_findings::track::Change;
+
+/// Lines of one finding that are followed.
+const LINES_MAX: u32 = 40;
+
+/// The changes a line is followed through.
+pub(crate) struct Past<'a> {
+    /// Between what the rounds judged, in order: the n-th is the fix that followed round n.
+    pub(crate) fixes: &'a [Change],
+    /// From what the work began with to the first judged version; none where that is unknown.
+    pub(crate) first: Option<&'a Change>,
+}
+
+impl Past<'_> {
+    /// The origin of lines of the newest version: that of the youngest of them.
+    pub(crate) fn origin(&self, file: &str, from: u32, to: u32) -> Origin {
+        let last = to.clamp(from, from.saturating_add(LINES_MAX));
+        (from..=last).map(|line| self.of_line(file, line)).max_by_key(age).unwrap_or(Origin::Original)
+    }
+
+    fn of_line(&self, file: &str, line: u32) -> Origin {
+        let mut at = (file.to_owned(), line);
+        for (n, change) in (1u32..).zip(self.fixes).collect::<Vec<_>>().into_iter().rev() {
+            match back(change, &at.0, at.1) {
+                Some(earlier) => at = earlier,
+                None => return Origin::Fix(n),
+            }
+        }
+        let before = self.first.and_then(|change| back(change, &at.0, at.1));
+        match before {
+            Some(_) => Origin::PreExisting,
+            None if self.fixes.is_empty() => Origin::Original,
+            None => Origin::MissedEarlier,
+        }
+    }
+}
+
+fn age(origin: &Origin) -> u32 {
+    match origin {
+        Origin::PreExisting => 0,
+        Origin::Original | Origin::MissedEarlier => 1,
+        Origin::Fix(n) => n.saturating_add(1),
+    }
+}
+
+/// Where a line was before a change; none when the change added it.
+fn back(change: &Change, file: &str, line: u32) -> Option<(String, u32)> {
+    let Some(changed) = change.file_at(file) else { return Some((file.to_owned(), line)) };
+    let old = changed.old.clone()?;
+    let mut shift = 0i64;
+    for hunk in &changed.hunks {
+        if line < hunk.new_start {
+            break;
+        }
+        if line < hunk.new_start + hunk.new_len {
+            return None;
+        }
+        shift = i64::from(hunk.old_start + hunk.old_len) - i64::from(hunk.new_start + hunk.new_len);
+    }
+    Some((old, u32::try_from(i64::from(line) + shift).unwrap_or(1).max(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: &str =
+        "diff --git a/a.sh b/a.sh\n--- a/a.sh\n+++ b/a.sh\n@@ -1,3 +1,4 @@\n one\n+two\n three\n four\n";
+    const FIX: &str = "diff --git a/a.sh b/a.sh\n--- a/a.sh\n+++ b/a.sh\n@@ -1,4 +1,5 @@\n one\n two\n-three\n+3\n+3b\n four\n";
+
+    #[test]
+    fn lines_are_followed_to_where_they_began() {
+        let (first, fix) = (Change::from_unified(FIRST), Change::from_unified(FIX));
+        let other = Change::from_unified(
+            "diff --git a/b.sh b/b.sh\nnew file mode 100755\n--- /dev/null\n+++ b/b.sh\n@@ -0,0 +1,1 @@\n+x\n",
+        );
+        let fixes = [fix, other];
+        let check = |fixes: &[Change], file: &str, from: u32, to: u32, expect: Origin| {
+            let past = Past { fixes, first: Some(&first) };
+            assert_eq!(past.origin(file, from, to), expect, "{file}:{from}-{to}");
+        };
+        check(&[], "a.sh", 1, 1, Origin::PreExisting);
+        check(&[], "a.sh", 2, 2, Origin::Original);
+        check(&[], "a.sh", 4, 4, Origin::PreExisting);
+        check(&fixes, "a.sh", 2, 2, Origin::MissedEarlier);
+        check(&fixes, "a.sh", 3, 3, Origin::Fix(1));
+        check(&fixes, "a.sh", 5, 5, Origin::PreExisting);
+        check(&fixes, "a.sh", 1, 5, Origin::Fix(1));
+        check(&fixes, "b.sh", 1, 1, Origin::Fix(2));
+        check(&fixes, "untouched", 7, 7, Origin::PreExisting);
+        let unknown = Past { fixes: &[], first: None };
+        assert_eq!(unknown.origin("PLAN.md", 3, 3), Origin::Original);
+    }
+}

@@ -1,0 +1,128 @@
+//! Named proofs: where a check asked whether a must-have holds, an answer that names a proof closes it. Looked up in the
+//! commit that was judged, and run there; an agent's word alone closes nothing.
+
+use crate::check::{Command, Commands};
+use crate::gates::TestRun;
+use crate::site::base::fork;
+use crate::site::{Site, lock};
+use tribunal_core::effect::EffectId;
+use tribunal_core::finding::{Answer, Said};
+use tribunal_core::ids::FindingId;
+use tribunal_core::review_loop::{Loop, LoopReport};
+use tribunal_docs::qa::{ProofFacts, named_proof};
+use tribunal_findings::Change;
+use tribunal_git::{GitPath, Oid};
+
+/// Bytes of a file that is named as a proof, at most.
+const FILE_MAX: usize = 8 << 20;
+/// Bytes of the diff of such a file, at most.
+const DIFF_MAX: usize = 4 << 20;
+/// Lines around a change that are still part of it: reviewers count roughly.
+const NEAR: usize = 3;
+
+/// The questions of checks that were put to a seat.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Questions {
+    /// Each with the words of what is asked about.
+    asked: Vec<(FindingId, String)>,
+    /// The plan's commands, which may be named.
+    commands: Vec<Command>,
+}
+
+impl Questions {
+    /// Those that are open in a loop.
+    pub(crate) fn of(lp: &Loop, commands: Vec<Command>) -> Questions {
+        let open = lp.ledger().open().filter(|(_, entry)| entry.claim.asks);
+        let words = |rule: &Option<String>| {
+            let rule = rule.as_deref().unwrap_or_default();
+            rule.split_once(':').map_or(rule, |(_, words)| words).to_owned()
+        };
+        Questions { asked: open.map(|(id, entry)| (id, words(&entry.claim.rule))).collect(), commands }
+    }
+
+    /// The answer with each proof that it names, or with what is missing in it.
+    pub(crate) fn looked_up(
+        &self,
+        site: &Site,
+        effect: &EffectId,
+        commit: &Oid,
+        report: LoopReport,
+    ) -> LoopReport {
+        match report {
+            LoopReport::Judged { answer, shown, put } if !self.asked.is_empty() => {
+                let answer = Box::new(self.answer(site, effect, commit, *answer));
+                LoopReport::Judged { answer, shown, put }
+            }
+            report => report,
+        }
+    }
+
+    fn answer(&self, site: &Site, effect: &EffectId, commit: &Oid, mut answer: Answer) -> Answer {
+        let file = |path: &str| delivered(site, commit, path);
+        let changed = |path: &str, line: Option<usize>| is_changed(site, commit, path, line);
+        let known = lock(&site.suites).get(commit).cloned();
+        let tests = match &known {
+            Some(TestRun::Ran(report)) => Some(report),
+            _ => None,
+        };
+        let names: Vec<String> = self.commands.iter().map(|command| command.shown.clone()).collect();
+        let passes = |name: &str| self.passes(site, effect, commit, name);
+        let facts = ProofFacts { file: &file, changed: &changed, tests, commands: &names, passes: &passes };
+        for (id, must_have) in &self.asked {
+            if let Some(Said::NotAnIssue(why)) = answer.said.get(id) {
+                let said = match named_proof(must_have, why, &facts) {
+                    Ok(proof) => Said::Shown(proof),
+                    Err(missing) => Said::NoProof(format!("{why} ({missing})")),
+                };
+                answer.said.insert(*id, said);
+            }
+        }
+        answer
+    }
+
+    /// Whether a command of the plan passes on this very commit: it did, or it is run now.
+    fn passes(&self, site: &Site, effect: &EffectId, commit: &Oid, name: &str) -> bool {
+        if lock(&site.passed).contains(&(commit.clone(), name.to_owned())) {
+            return true;
+        }
+        let Some(command) = self.commands.iter().find(|command| command.shown == name) else { return false };
+        let ran = Commands {
+            effect,
+            end: ".proof",
+            commands: std::slice::from_ref(command),
+            judge: None,
+            revision: None,
+        }
+        .run(site, commit);
+        matches!(ran, Ok(Ok(red)) if red.is_empty())
+    }
+}
+
+/// The text of a file that is delivered. What a plan or a SUMMARY says is a claim.
+fn delivered(site: &Site, commit: &Oid, path: &str) -> Option<String> {
+    let path = GitPath::from(tribunal_core::contract::clean(path)?.as_str());
+    if path.is_under(&site.project.planning_path()) {
+        return None;
+    }
+    let bytes = site.repo.file_at(commit, &path).ok()??;
+    (bytes.len() <= FILE_MAX).then(|| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Whether the delivery changed a file, at this line or near it.
+fn is_changed(site: &Site, commit: &Oid, path: &str, line: Option<usize>) -> bool {
+    let diff = || {
+        let path = GitPath::from(tribunal_core::contract::clean(path)?.as_str());
+        let base = fork(site, commit).ok()?;
+        let diff = site.repo.diff_text(&base, commit, std::slice::from_ref(&path), DIFF_MAX).ok()?;
+        Some(Change::from_unified(&String::from_utf8_lossy(&diff.bytes)))
+    };
+    let Some(change) = diff() else { return false };
+    let holds = |start: u32, len: u32, line: usize| {
+        let (start, len) = (start as usize, len as usize);
+        line + NEAR >= start && line <= start + len + NEAR
+    };
+    change.files().iter().filter(|file| file.new.is_some()).any(|file| match line {
+        None => true,
+        Some(line) => file.hunks.iter().any(|hunk| holds(hunk.new_start, hunk.new_len, line)),
+    })
+}

@@ -1,0 +1,373 @@
+//! Tracking: what this sitting raised, matched to the ledger over the files as they were and are. It reads
+//! git for the pure tracker; the matching itself is not here.
+
+use super::origin::Past;
+use crate::build::routing::Routing;
+use crate::site::Site;
+use crate::site::base::Base;
+use crate::site::subject;
+use std::collections::{BTreeMap, BTreeSet};
+use tribunal_core::effect::EffectId;
+use tribunal_core::finding::{Fate, Said, Source, Verdict};
+use tribunal_core::ids::{Check, FindingId, LoopId, Revision, Seat};
+use tribunal_core::ledger::{Ledger, Tracked};
+use tribunal_core::panel::{Bench, CheckState};
+use tribunal_core::review_loop::{Failure, FailureKind, Loop, LoopReport};
+use tribunal_core::run::Subject;
+use tribunal_engine::docket::{Docket, Note};
+use tribunal_engine::review::Origin;
+use tribunal_engine::world::Report;
+use tribunal_findings::excerpt::{excerpt, hunks};
+use tribunal_findings::track::{Block, Change, Input, Outcome, Side, ToolWords, track};
+use tribunal_findings::{Excerpt, Panel, Raised, triage};
+use tribunal_git::{GitError, GitPath, Oid};
+
+/// Bytes of diff read for tracking.
+const DIFF_CAP: usize = 64 << 20;
+/// Bytes of one file's patch read for people.
+const PATCH_CAP: usize = 1 << 20;
+
+/// What one tracking needs, gathered from the docket.
+pub(crate) struct Tracking {
+    effect: EffectId,
+    subject: Subject,
+    /// Where the change begins.
+    begins: Base,
+    path: Option<String>,
+    round: u32,
+    ledger: Ledger,
+    bench: Bench,
+    judged: Vec<Revision>,
+    tracked: Option<Revision>,
+    architect: bool,
+    routing: Option<Routing>,
+    tools: ToolWords,
+}
+
+impl Tracking {
+    /// Gathers what the docket knows.
+    pub(crate) fn gather(
+        site: &Site,
+        effect: &EffectId,
+        lp: &Loop,
+        path: Option<String>,
+        docket: &Docket,
+    ) -> Option<Tracking> {
+        let subject = subject::of(lp.id())?;
+        Some(Tracking {
+            routing: Routing::of(site, lp, docket),
+            tools: tool_words(lp, docket),
+            effect: effect.clone(),
+            begins: Base::of(&subject, docket),
+            subject,
+            path,
+            round: lp.round(),
+            ledger: lp.ledger().clone(),
+            bench: lp.bench()?.clone(),
+            judged: lp.judged().to_vec(),
+            tracked: lp.tracked().cloned(),
+            // Whoever makes an artifact is the architect of it.
+            architect: ["architect", "executor"].contains(&lp.policy().maker.as_str()),
+        })
+    }
+
+    /// Runs on a worker.
+    pub(crate) fn run(self, site: &Site) {
+        match self.track(site) {
+            Ok((outcome, notes)) => {
+                let report = LoopReport::Tracked { findings: outcome.tracked, delta: outcome.delta };
+                site.report(&self.effect, Report::Loop(report), notes);
+            }
+            Err(error) => {
+                site.fail(&self.effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
+            }
+        }
+    }
+
+    fn track(&self, site: &Site) -> Result<(Outcome, Vec<Note>), GitError> {
+        let triaged = triage(self.raised(), &self.panel());
+        let said = self.said();
+        // What did not run settles nothing, also where it stops nothing.
+        let ran = self.bench.checks.iter().filter(|(_, state)| **state != CheckState::DidNotRun);
+        let ran: BTreeSet<Check> = ran.map(|(check, _)| check.clone()).collect();
+        let pairs = self.pairs();
+        let changes =
+            pairs.iter().map(|(from, to)| self.change(site, from, to)).collect::<Result<Vec<_>, _>>()?;
+        let removed = self.removed(site, &pairs, &changes);
+        let now = &self.bench.revision;
+        // A round that is tracked twice, or that judges an argument, finds the ledger's lines where they are now.
+        let before = self.tracked.as_ref().unwrap_or(now);
+        let change = self.change(site, before, now)?;
+        let same = Change::default();
+        let read =
+            |side: Side, path: &str| self.file(site, if side == Side::Before { before } else { now }, path);
+        let mut outcome = track(&Input {
+            round: self.round,
+            next_id: FindingId(tribunal_engine::engine::PROVISIONAL),
+            ledger: &self.ledger,
+            triaged: &triaged,
+            said: &said,
+            ran: &ran,
+            change: &change,
+            fix: changes.last().unwrap_or(&same),
+            removed: &removed,
+            read: &read,
+            architect: self.architect,
+            tools: &self.tools,
+        });
+        if let Some(routing) = &self.routing {
+            routing.route(&mut outcome.tracked, &self.ledger);
+        }
+        let mut notes = self.traced(site, &outcome, &changes)?;
+        notes.extend(self.unconfirmed(&outcome));
+        Ok((outcome, notes))
+    }
+
+    /// What the fixes before the last one took out.
+    fn removed(&self, site: &Site, pairs: &[(Revision, Revision)], changes: &[Change]) -> Vec<Block> {
+        let mut removed: Vec<Block> = Vec::new();
+        let (empty, nothing, none) = (Ledger::default(), BTreeMap::new(), BTreeSet::new());
+        for ((from, to), change) in pairs.iter().zip(changes).take(pairs.len().saturating_sub(1)) {
+            let read =
+                |side: Side, path: &str| self.file(site, if side == Side::Before { from } else { to }, path);
+            let earlier = track(&Input {
+                round: self.round,
+                next_id: FindingId(tribunal_engine::engine::PROVISIONAL),
+                ledger: &empty,
+                triaged: &[],
+                said: &nothing,
+                ran: &none,
+                change,
+                fix: change,
+                removed: &removed,
+                read: &read,
+                architect: self.architect,
+                tools: &self.tools,
+            });
+            removed.extend(earlier.removed);
+        }
+        removed
+    }
+
+    /// Findings that their tools no longer say, and that stay open: nothing of theirs changed but the layout.
+    fn unconfirmed(&self, outcome: &Outcome) -> Option<Note> {
+        let silent = |source: &Source| {
+            let failed = |check: &Check| self.bench.failures().any(|(failed, _)| failed == check);
+            matches!(source, Source::Check(check) if self.tools.names.contains(check) && !failed(check))
+        };
+        let open = outcome.tracked.iter().filter(|one| one.fate == Fate::Open && one.by.iter().all(silent));
+        let ids: Vec<String> = open.map(|one| one.id.to_string()).collect();
+        (!ids.is_empty()).then(|| {
+            let text =
+                "its tool no longer says it, but its lines are as they were, or were only laid out anew";
+            Note::Warning(format!("not confirmed as fixed: {}: {text}", ids.join(", ")))
+        })
+    }
+
+    /// Where the findings that are new came from, and what those that went away went away with; no note when there
+    /// is nothing of either.
+    fn traced(&self, site: &Site, outcome: &Outcome, fixes: &[Change]) -> Result<Vec<Note>, GitError> {
+        let origins = self.origins(site, outcome, fixes)?;
+        let mut mended = self.mended(site, outcome);
+        if mended.iter().all(Option::is_none) {
+            mended.clear();
+        }
+        if origins.is_empty() && mended.is_empty() {
+            return Ok(Vec::new());
+        }
+        let code = if origins.is_empty() { Vec::new() } else { self.code(site, outcome) };
+        let origins = if origins.is_empty() { vec![None; outcome.tracked.len()] } else { origins };
+        Ok(vec![Note::Traced { of: LoopId::new(self.effect.of.as_str()), origins, code, mended }])
+    }
+
+    /// The code that each new finding is about.
+    fn code(&self, site: &Site, outcome: &Outcome) -> Vec<Option<Excerpt>> {
+        let mut files: BTreeMap<&str, Option<String>> = BTreeMap::new();
+        let mut code = Vec::new();
+        for tracked in &outcome.tracked {
+            let (file, line) = (tracked.claim.file.as_deref(), tracked.claim.line);
+            code.push(match (file, line) {
+                (Some(file), Some(line)) if is_new(tracked) => {
+                    let text =
+                        files.entry(file).or_insert_with(|| self.file(site, &self.bench.revision, file));
+                    let end = tracked.claim.end.unwrap_or(line);
+                    text.as_deref().and_then(|text| excerpt(text, line, end))
+                }
+                _ => None,
+            });
+        }
+        code
+    }
+
+    /// The part of the last fix that each finding which is settled by it went away with. It is for people alone: what
+    /// git cannot tell is left out.
+    fn mended(&self, site: &Site, outcome: &Outcome) -> Vec<Option<String>> {
+        let mut patches: BTreeMap<String, Option<String>> = BTreeMap::new();
+        let mut one = |tracked: &Tracked| -> Option<String> {
+            let entry = self.ledger.get(tracked.id)?;
+            if tracked.fate != Fate::Fixed || entry.fate == Fate::Fixed {
+                return None;
+            }
+            let file = entry.claim.file.clone()?;
+            let patch = patches.entry(file.clone()).or_insert_with(|| self.patch(site, &file));
+            Some(hunks(patch.as_deref()?, entry.claim.line)).filter(|text| !text.is_empty())
+        };
+        outcome.tracked.iter().map(&mut one).collect()
+    }
+
+    /// What the last fix changed in a file.
+    fn patch(&self, site: &Site, file: &str) -> Option<String> {
+        let (from, to) = self.pairs().pop()?;
+        let (from, to) = (site.commit_of(&from).ok()?, site.commit_of(&to).ok()?);
+        let bytes = match self.subject {
+            Subject::Plan(_) => site.repo.diff_blobs(&from, &to, PATCH_CAP).ok()?,
+            Subject::Lane(..) | Subject::Phase | Subject::Polish | Subject::Chain => {
+                site.repo.diff_text(&from, &to, &[GitPath::from(file)], PATCH_CAP).ok()?.bytes
+            }
+        };
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Where the findings that are new came from; empty when nothing is new.
+    fn origins(
+        &self,
+        site: &Site,
+        outcome: &Outcome,
+        fixes: &[Change],
+    ) -> Result<Vec<Option<Origin>>, GitError> {
+        if !outcome.tracked.iter().any(is_new) {
+            return Ok(Vec::new());
+        }
+        let first = match (&self.subject, self.judged.first()) {
+            (Subject::Lane(..) | Subject::Phase | Subject::Polish | Subject::Chain, Some(first)) => {
+                self.beginning(site, first)?
+            }
+            _ => None,
+        };
+        let past = Past { fixes, first: first.as_ref() };
+        let mut long: BTreeMap<String, Option<u32>> = BTreeMap::new();
+        let mut lines = |file: &str| {
+            *long.entry(file.to_owned()).or_insert_with(|| {
+                let text = self.file(site, &self.bench.revision, file)?;
+                u32::try_from(text.lines().count()).ok()
+            })
+        };
+        let mut origin = |tracked: &Tracked| -> Option<Origin> {
+            let claim = &tracked.claim;
+            match (claim.file.as_deref(), claim.line) {
+                (Some(file), Some(line)) if line <= lines(file)? => {
+                    Some(past.origin(file, line, claim.end.unwrap_or(line)))
+                }
+                // What has no lines to follow is as old as the round that saw it first.
+                _ if fixes.is_empty() => Some(Origin::Original),
+                _ => None,
+            }
+        };
+        Ok(outcome.tracked.iter().map(|one| if is_new(one) { origin(one) } else { None }).collect())
+    }
+
+    /// From what the work began with to its first judged version.
+    fn beginning(&self, site: &Site, first: &Revision) -> Result<Option<Change>, GitError> {
+        let commit = site.commit_of(first)?;
+        let from = match self.subject {
+            Subject::Lane(..) => Some(self.begins.commit(site, &commit)?),
+            _ => site.repo.parents_of(&commit)?.into_iter().next(),
+        };
+        let Some(from) = from else { return Ok(None) };
+        let diff = site.repo.diff_text(&from, &commit, &[], DIFF_CAP)?;
+        Ok(Some(read_diff(&diff.bytes)))
+    }
+
+    fn raised(&self) -> Vec<Raised> {
+        let checks = self.bench.failures().flat_map(|(check, claims)| {
+            claims.iter().map(move |claim| (Source::Check(check.clone()), claim.clone()))
+        });
+        let seats = self.bench.voices().flat_map(|(seat, answer)| {
+            answer.raised.iter().map(move |claim| (Source::Seat(seat.clone()), claim.clone()))
+        });
+        checks.chain(seats).map(|(source, claim)| Raised { source, claim }).collect()
+    }
+
+    fn panel(&self) -> Panel {
+        let rejecting = self.bench.voices().filter(|(_, answer)| answer.verdict == Verdict::Reject);
+        let mut panel = Panel {
+            owners: BTreeMap::new(),
+            sat: self.bench.answers().map(|(seat, _)| seat.clone()).collect(),
+            rejecting: rejecting.map(|(seat, _)| seat.clone()).collect(),
+            include_filtered: false,
+        };
+        if let Some(routing) = &self.routing {
+            routing.authority(&mut panel);
+        }
+        panel
+    }
+
+    fn said(&self) -> BTreeMap<Seat, BTreeMap<FindingId, Said>> {
+        // Who sits and gave no answer has said nothing of what it holds, which is no reason to let go of it.
+        let silent = self.bench.seats.keys().map(|seat| (seat.clone(), BTreeMap::new()));
+        let spoke = self.bench.voices().map(|(seat, answer)| (seat.clone(), answer.said.clone()));
+        silent.chain(spoke).collect()
+    }
+
+    /// Judged revisions, each with the one before it.
+    fn pairs(&self) -> Vec<(Revision, Revision)> {
+        self.judged.windows(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect()
+    }
+
+    fn change(&self, site: &Site, from: &Revision, to: &Revision) -> Result<Change, GitError> {
+        if from == to {
+            return Ok(Change::default());
+        }
+        let (from, to) = (site.commit_of(from)?, site.commit_of(to)?);
+        let diff = match self.subject {
+            Subject::Plan(_) => return self.document_change(site, &from, &to),
+            Subject::Lane(..) | Subject::Phase | Subject::Polish | Subject::Chain => {
+                site.repo.diff_text(&from, &to, &[], DIFF_CAP)?
+            }
+        };
+        Ok(read_diff(&diff.bytes))
+    }
+
+    fn document_change(&self, site: &Site, from: &Oid, to: &Oid) -> Result<Change, GitError> {
+        let diff = site.repo.diff_blobs(from, to, DIFF_CAP)?;
+        let path = self.path.as_deref().unwrap_or("PLAN.md");
+        let text = String::from_utf8_lossy(&diff).into_owned();
+        let named = text.lines().map(|line| match line {
+            line if line.starts_with("diff --git ") => format!("diff --git a/{path} b/{path}"),
+            line if line.starts_with("--- ") => format!("--- a/{path}"),
+            line if line.starts_with("+++ ") => format!("+++ b/{path}"),
+            line => line.to_owned(),
+        });
+        Ok(read_diff(named.collect::<Vec<_>>().join("\n").as_bytes()))
+    }
+
+    fn file(&self, site: &Site, revision: &Revision, path: &str) -> Option<String> {
+        let at = site.commit_of(revision).ok()?;
+        let bytes = match self.subject {
+            Subject::Plan(_) => site.repo.read_blob(&at).ok()?,
+            Subject::Lane(..) | Subject::Phase | Subject::Polish | Subject::Chain => {
+                site.repo.file_at(&at, &GitPath::from(path)).ok()??
+            }
+        };
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+/// Which checks of a loop are tools, and what they say beside the change.
+fn tool_words(lp: &Loop, docket: &Docket) -> ToolWords {
+    let tools = docket.tools().iter();
+    let aside = docket.asides.values().filter(|aside| aside.of == *lp.id());
+    ToolWords {
+        names: tools.map(|tool| Check::new(&tool.name)).collect(),
+        aside: aside.flat_map(|aside| aside.claims.iter().cloned()).collect(),
+    }
+}
+
+/// It has no id yet.
+fn is_new(tracked: &Tracked) -> bool {
+    tracked.id.0 >= tribunal_engine::engine::PROVISIONAL
+}
+
+fn read_diff(bytes: &[u8]) -> Change {
+    Change::from_unified(&String::from_utf8_lossy(bytes))
+}

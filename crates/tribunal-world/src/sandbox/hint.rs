@@ -1,0 +1,107 @@
+//! What a command lacked because its sandbox does not show it. A program that misses a file says so in its output; the
+//! person who reads that is told which key shows the file.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use tribunal_process::{Wall, Walls};
+
+/// Words of a program that misses a file.
+const MISSES: [&str; 9] = [
+    "no such file",
+    "not found",
+    "permission denied",
+    "cannot find",
+    "can't find",
+    "could not find",
+    "does not exist",
+    "cannot open",
+    "not installed",
+];
+/// How many lines of an output are looked at, from its end.
+const LINES_MAX: usize = 200;
+
+/// The first place that an output names as missing, is there for the user, and is hidden by these steps.
+pub(super) fn missing_place(walls: &Walls, output: &str) -> Option<PathBuf> {
+    let misses = |line: &&str| {
+        let low = line.to_ascii_lowercase();
+        MISSES.iter().any(|words| low.contains(words))
+    };
+    let lines: Vec<&str> = output.lines().rev().take(LINES_MAX).filter(misses).collect();
+    lines.into_iter().rev().flat_map(paths_in).find(|path| is_lacked(walls, path))
+}
+
+/// Says at the end of what a failed command wrote what it lacked, for whoever reads that.
+pub(crate) fn add_to(stderr: &Path, walls: &Walls, output: &str) {
+    let Some(place) = missing_place(walls, output) else { return };
+    let file = fs::File::options().append(true).open(stderr);
+    // Without the words the failure stands all the same.
+    let _ = file.and_then(|mut file| writeln!(file, "\ntribunal: {}", way_out(&place)));
+}
+
+/// How a person gives a place to launches.
+pub(super) fn way_out(place: &Path) -> String {
+    format!(
+        "{} is there for you and not in the sandbox; name it, or the folder it belongs to, in `agents.readable`",
+        place.display()
+    )
+}
+
+/// Absolute paths in a line of text.
+fn paths_in(line: &str) -> impl Iterator<Item = PathBuf> {
+    let ends = |c: char| c.is_whitespace() || "\"'`,;()[]<>=".contains(c);
+    let words = line.split(ends).flat_map(|word| [word, word.trim_end_matches([':', '.', '!'])]);
+    words.filter(|word| word.starts_with('/') && word.len() > 1).map(PathBuf::from)
+}
+
+/// Whether a place is there outside and not inside. A secret is not told from what is not there.
+fn is_lacked(walls: &Walls, path: &Path) -> bool {
+    let secret = |path: &Path| {
+        let under = |name: &str| path.ancestors().any(|above| above.ends_with(name));
+        super::denied::SECRETS.iter().any(|name| under(name)) || under(crate::FOLDER)
+    };
+    if secret(path) || !path.exists() || path.canonicalize().is_ok_and(|real| secret(&real)) {
+        return false;
+    }
+    let rule = path.ancestors().find_map(|above| walls.0.iter().find(|wall| wall.place() == above));
+    match rule {
+        None => false,
+        Some(Wall::Hide(_)) => true,
+        // In a home or a folder of its own, what is shown has a rule of its own.
+        Some(Wall::Show { from, to, .. }) => {
+            let inside = path.strip_prefix(to).map_or_else(|_| from.clone(), |rest| from.join(rest));
+            from != to && to != path && !inside.exists()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hidden_place_that_an_output_misses_is_named_and_no_secret() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for name in ["lib/tool", ".ssh/id", "shown/x"] {
+            std::fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
+            std::fs::write(root.join(name), "").unwrap();
+        }
+        let shown = root.join("shown");
+        let walls = Walls(vec![
+            Wall::Hide(root.clone()),
+            Wall::Show { from: shown.clone(), to: shown, write: false },
+        ]);
+        let at = |name: &str| root.join(name).display().to_string();
+        for (said, place) in [
+            (format!("sh: 1: {}: not found", at("lib/tool")), Some("lib/tool")),
+            (format!("open \"{}\": No such file or directory", at("lib/tool")), Some("lib/tool")),
+            (format!("reading {}", at("lib/tool")), None),
+            (format!("{}: Permission denied", at(".ssh/id")), None),
+            (format!("{}: not found", at("shown/x")), None),
+            (format!("{}: not found", at("nowhere")), None),
+        ] {
+            assert_eq!(missing_place(&walls, &said), place.map(|place| root.join(place)), "{said}");
+        }
+    }
+}

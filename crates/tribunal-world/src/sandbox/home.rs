@@ -1,0 +1,221 @@
+//! The folder that a launch may write to, in the making: temporary files, and a home that is empty but for what is
+//! mounted or copied there. What a program leaves in it is gone afterwards.
+
+use super::plan::MountPlan;
+use super::{SandboxHost, SandboxSpec, expand};
+use crate::site::scratch::{Scratches, Skeleton};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::io::Write as _;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use tribunal_process::{Wall, Walls};
+
+/// Where the home is in the scratch folder, and where copies are that belong elsewhere.
+const HOME: &str = "home";
+const COPIES: &str = "copies";
+
+/// Files of git in a home that launches get a copy of, without credentials.
+pub(crate) const GIT_FILES: [&str; 2] = [".gitconfig", ".config/git/config"];
+
+/// What happens to a place that an agent's row names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Private,
+    Read,
+    Write,
+    Copy,
+}
+
+/// The user's settings of git, as launches may see them. A file that cannot be read has no copy.
+pub(crate) fn git_settings(home: Option<&Path>) -> Vec<(PathBuf, String)> {
+    let files = GIT_FILES.into_iter().filter_map(|name| Some((PathBuf::from(name), home?.join(name))));
+    let there = files.filter(|(_, file)| file.is_file());
+    there.filter_map(|(name, file)| Some((name, tribunal_git::public_config(&file).ok()?))).collect()
+}
+
+/// The scratch folder of a launch.
+pub(super) struct HomeLayout {
+    home: PathBuf,
+    scratch: PathBuf,
+    skeleton: Skeleton,
+    /// What it gets a copy of, and where.
+    copies: Vec<(PathBuf, PathBuf)>,
+    /// Files that are written for it.
+    texts: Vec<(PathBuf, String)>,
+}
+
+impl HomeLayout {
+    pub(super) fn new(scratch: PathBuf, home: Option<&Path>) -> HomeLayout {
+        let mut skeleton = Skeleton::default();
+        skeleton.folder(Path::new("tmp"));
+        skeleton.folder(Path::new(HOME));
+        HomeLayout {
+            home: home.unwrap_or(Path::new("/")).to_owned(),
+            scratch,
+            skeleton,
+            copies: Vec::new(),
+            texts: Vec::new(),
+        }
+    }
+
+    /// The folder itself.
+    pub(super) fn scratch(&self) -> &Path {
+        &self.scratch
+    }
+
+    /// Puts the empty home, with git's settings, in the place of the user's.
+    pub(super) fn mount(&mut self, plan: &mut MountPlan, settings: &[(PathBuf, String)]) {
+        plan.put(&self.scratch.join(HOME), &self.home, true);
+        for (name, text) in settings {
+            name.parent().into_iter().for_each(|folder| self.skeleton.folder(&Path::new(HOME).join(folder)));
+            self.texts.push((Path::new(HOME).join(name), text.clone()));
+        }
+    }
+
+    /// Puts a text in the place of a file, wherever that lies.
+    pub(super) fn replace(&mut self, plan: &mut MountPlan, file: &Path, text: String) {
+        let copy = Path::new(COPIES).join(self.texts.len().to_string());
+        self.skeleton.folder(Path::new(COPIES));
+        plan.put(&self.scratch.join(&copy), file, false);
+        self.texts.push((copy, text));
+    }
+
+    /// Gives an agent what its row names.
+    pub(super) fn give(&mut self, plan: &mut MountPlan, places: &BTreeMap<PathBuf, Place>) {
+        for (path, place) in places {
+            let at_home = path.starts_with(&self.home);
+            let Ok(real) = path.canonicalize() else { continue };
+            match place {
+                Place::Private => {
+                    if at_home && real.is_dir() {
+                        self.skeleton.folder(&self.inside(path));
+                    }
+                    if plan.shows(path) {
+                        plan.hide(path.clone());
+                    }
+                }
+                Place::Read => plan.put(&real, path, false),
+                Place::Write => plan.put(&real, path, true),
+                Place::Copy if at_home => {
+                    let folder = self.inside(path.parent().unwrap_or(path));
+                    self.skeleton.folder(&folder);
+                    self.copies.push((real, self.inside(path)));
+                }
+                Place::Copy => {
+                    let copy = Path::new(COPIES).join(path.file_name().unwrap_or_default());
+                    self.skeleton.folder(Path::new(COPIES));
+                    plan.put(&self.scratch.join(&copy), path, true);
+                    self.copies.push((real, copy));
+                }
+            }
+        }
+    }
+
+    /// Where a path of the home lies in the scratch folder.
+    fn inside(&self, path: &Path) -> PathBuf {
+        Path::new(HOME).join(path.strip_prefix(&self.home).unwrap_or(path))
+    }
+
+    /// Makes it. What is mounted in the home, or where temporary files are, gets its place when that is done.
+    pub(super) fn build(mut self, walls: &Walls, scratches: &Scratches) -> io::Result<()> {
+        let rules: BTreeMap<&Path, &Wall> = walls.0.iter().map(|wall| (wall.place(), wall)).collect();
+        let above = |path: &Path| path.ancestors().skip(1).find_map(|above| rules.get(above).copied());
+        for wall in &walls.0 {
+            let Wall::Show { from, to, .. } = wall else { continue };
+            let Some(Wall::Show { from: own, to: around, .. }) = above(to) else { continue };
+            if let (Ok(own), Ok(inside)) = (own.strip_prefix(&self.scratch), to.strip_prefix(around)) {
+                // What is ours is not there yet: folders, but for copies.
+                let ours = from.starts_with(&self.scratch) && !from.starts_with(self.scratch.join(COPIES));
+                self.skeleton.mount(&own.join(inside), ours || is_dir(from));
+            }
+        }
+        scratches.make(&self.scratch, &self.skeleton)?;
+        for (from, to) in &self.copies {
+            let copied = copy(from, &self.scratch.join(to));
+            // What is not in the home after all is missed by who needs it, who will say so; what is elsewhere is mounted.
+            if !to.starts_with(HOME) {
+                copied?;
+            }
+        }
+        for (to, text) in &self.texts {
+            let mut file = fs::File::options().write(true).create_new(true).open(self.scratch.join(to))?;
+            file.write_all(text.as_bytes())?;
+        }
+        Ok(())
+    }
+}
+
+impl SandboxHost<'_> {
+    /// What happens to the places that the row of this launch names.
+    pub(super) fn agent_places(
+        &self,
+        spec: &SandboxSpec<'_>,
+        home: &Path,
+    ) -> io::Result<BTreeMap<PathBuf, Place>> {
+        let mut places: BTreeMap<PathBuf, Place> = BTreeMap::new();
+        let find = |text: &str| expand(text, Some(home), spec.env);
+        let Some(row) = spec.row else { return Ok(places) };
+        let private: Vec<PathBuf> = row.home.private.iter().filter_map(|text| find(text)).collect();
+        places.extend(private.iter().map(|path| (path.clone(), Place::Private)));
+        let every = |text: &String| match text.starts_with(['~', '$']) {
+            true => find(text).into_iter().collect::<Vec<_>>(),
+            false => private.iter().map(|folder| folder.join(text.trim_end_matches('/'))).collect(),
+        };
+        // A program that never ran here makes its folder at its first launch, where its variables say.
+        let fresh = private.iter().all(|folder| !folder.is_dir()).then(|| private.last()).flatten();
+        let used = |path: &Path| {
+            private
+                .iter()
+                .any(|folder| path.starts_with(folder) && (folder.is_dir() || Some(folder) == fresh))
+        };
+        let lists = [
+            (&row.login_files, Place::Read),
+            (&row.home.read, Place::Read),
+            (&row.home.write, Place::Write),
+            (&row.home.copy, Place::Copy),
+        ];
+        for (texts, place) in lists {
+            for (text, path) in
+                texts.iter().flat_map(|text| every(text).into_iter().map(move |path| (text, path)))
+            {
+                if text.ends_with('/') && (text.starts_with('~') || used(&path)) {
+                    fs::create_dir_all(&path)?;
+                }
+                places.insert(path, place);
+            }
+        }
+        Ok(places)
+    }
+}
+
+pub(super) fn is_dir(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|meta| meta.is_dir())
+}
+
+/// Copies a file to a place where nothing is yet, not even a link.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let mut file = fs::File::open(from)?;
+    let mode = file.metadata()?.permissions().mode() & 0o777;
+    io::copy(&mut file, &mut fs::File::options().write(true).create_new(true).mode(mode).open(to)?)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_copy_follows_no_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("from"), "text").unwrap();
+        symlink(at("users"), at("to")).unwrap();
+        assert!(copy(&at("from"), &at("to")).is_err());
+        assert!(!at("users").exists());
+        copy(&at("from"), &at("new")).unwrap();
+        assert_eq!(fs::read_to_string(at("new")).unwrap(), "text");
+    }
+}

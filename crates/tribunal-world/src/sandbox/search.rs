@@ -1,0 +1,191 @@
+//! Looks for folders of Tribunal below a folder that a launch is shown: journals, prompts and sockets of whatever project
+//! lies there are hidden. A search has a limit, because it is made for every launch. It fails closed: a folder that it
+//! could not look into may hold anything, and is not shown.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// How far a search goes.
+#[derive(Clone, Copy)]
+pub(super) struct Limits {
+    /// Folders that are looked into.
+    pub(super) folders_max: usize,
+    /// Folders that are hidden one by one; beyond it the folders above them are. Each costs every launch a mount.
+    pub(super) unknown_max: usize,
+}
+
+/// The limits of every search but those of tests: a few tenths of a second.
+pub(super) const LIMITS: Limits = Limits { folders_max: 20_000, unknown_max: 100 };
+
+/// Folders of many files in which hardly anybody keeps a project: they are looked into after all others.
+const DEEP: [&str; 5] = [".git", "node_modules", "target", ".venv", "site-packages"];
+
+/// Folders that every launch is shown and in which people keep projects as well.
+const PERHAPS_PROJECTS: [&str; 3] = ["/opt", "/usr/src", "/usr/local/src"];
+
+/// What a search came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Search {
+    /// Folders of Tribunal.
+    pub(super) found: BTreeSet<PathBuf>,
+    /// Folders of which nobody knows what lies in them.
+    pub(super) unknown: BTreeSet<PathBuf>,
+}
+
+/// Looks through a folder for those of Tribunal.
+pub(super) fn below(folder: &Path, limits: Limits) -> Search {
+    named(folder, crate::FOLDER, limits)
+}
+
+/// Looks through a folder for folders of this name. No link is followed.
+pub(super) fn named(folder: &Path, wanted: &str, limits: Limits) -> Search {
+    let mut search = Search::default();
+    let (mut next, mut later) = (vec![folder.to_path_buf()], Vec::new());
+    let mut looked = 0;
+    while let Some(at) = next.pop().or_else(|| later.pop()) {
+        looked += 1;
+        if looked > limits.folders_max {
+            search.unknown.insert(at);
+            continue;
+        }
+        match folders_in(&at) {
+            Ok(folders) => folders.into_iter().for_each(|path| match path.file_name() {
+                Some(name) if name == wanted => _ = search.found.insert(path),
+                Some(name) if DEEP.iter().any(|deep| name == *deep) => later.push(path),
+                _ => next.push(path),
+            }),
+            // A file that is named itself, and what somebody took away meanwhile, hold no folder.
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
+            Err(_) => _ = search.unknown.insert(at),
+        }
+    }
+    search.unknown = fewer(search.unknown, folder, limits.unknown_max);
+    search
+}
+
+/// What every launch sees of the machine, looked through once for this program, and its first level each time.
+pub(super) fn of_machine() -> Search {
+    static WHOLE: OnceLock<Search> = OnceLock::new();
+    let whole = WHOLE.get_or_init(|| {
+        let mut whole = Search::default();
+        for place in PERHAPS_PROJECTS.map(Path::new).into_iter().filter(|place| is_folder(place)) {
+            let Search { found, unknown } = below(place, LIMITS);
+            whole.found.extend(found);
+            whole.unknown.extend(unknown);
+        }
+        whole
+    });
+    let mut search = whole.clone();
+    for top in PERHAPS_PROJECTS.map(Path::new) {
+        let projects = folders_in(top).unwrap_or_default().into_iter().chain([top.to_path_buf()]);
+        search.found.extend(projects.map(|path| path.join(crate::FOLDER)).filter(|path| is_folder(path)));
+    }
+    search
+}
+
+/// The folders in a folder. One entry that cannot be told apart makes all of it unknown.
+fn folders_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut folders = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            folders.push(entry.path());
+        }
+    }
+    Ok(folders)
+}
+
+fn is_folder(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|meta| meta.is_dir())
+}
+
+/// The same folders, or those above them, so that they are few; at last the one that was looked through.
+fn fewer(mut unknown: BTreeSet<PathBuf>, top: &Path, max: usize) -> BTreeSet<PathBuf> {
+    let depth = |path: &Path| path.components().count();
+    while unknown.len() > max {
+        let deepest = unknown.iter().map(|path| depth(path)).max().unwrap_or_default();
+        if deepest <= depth(top) {
+            break;
+        }
+        let above = |path: PathBuf| match path.parent() {
+            Some(parent) if depth(&path) == deepest => parent.to_path_buf(),
+            _ => path,
+        };
+        unknown = unknown.into_iter().map(above).collect();
+    }
+    unknown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    fn made(paths: &[&str]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        paths.iter().for_each(|path| fs::create_dir_all(folder.path().join(path)).unwrap());
+        folder
+    }
+
+    /// What a search found and what it does not know, from the folder that it looked through.
+    fn looked(folder: &Path, folders_max: usize, unknown_max: usize) -> (Vec<String>, Vec<String>) {
+        let Search { found, unknown } = below(folder, Limits { folders_max, unknown_max });
+        let named = |paths: BTreeSet<PathBuf>| {
+            paths.iter().map(|path| path.strip_prefix(folder).unwrap().display().to_string()).collect()
+        };
+        (named(found), named(unknown))
+    }
+
+    #[test]
+    fn every_folder_of_tribunal_is_found_but_not_through_links() {
+        let deep = "a/b/c/d/e/f/g/h/i/j/.tribunal";
+        let folder = made(&["a/.tribunal/runs", "b/c/.tribunal", "node_modules/x/.tribunal", deep]);
+        symlink(folder.path().join("a"), folder.path().join("link")).unwrap();
+        let (found, unknown) = looked(folder.path(), 1_000, 100);
+        assert_eq!(found, ["a/.tribunal", deep, "b/c/.tribunal", "node_modules/x/.tribunal"]);
+        assert_eq!(unknown, [""; 0]);
+    }
+
+    #[test]
+    fn a_folder_that_was_not_looked_into_is_unknown() {
+        let folder = made(&["a/.tribunal", "node_modules/x/.tribunal", "target/y"]);
+        // Folders of packages come last: those of projects are known first.
+        let (found, unknown) = looked(folder.path(), 2, 100);
+        assert_eq!(
+            (found, unknown),
+            (vec!["a/.tribunal".into()], vec!["node_modules".into(), "target".into()])
+        );
+        assert_eq!(looked(folder.path(), 0, 100).1, [""], "nothing of it is known");
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_listed_is_unknown() {
+        let folder = made(&["a/b"]);
+        let closed = folder.path().join("a");
+        fs::set_permissions(&closed, fs::Permissions::from_mode(0o111)).unwrap();
+        // Root lists it all the same.
+        let expect = if fs::read_dir(&closed).is_ok() { vec![] } else { vec!["a".to_owned()] };
+        assert_eq!(looked(folder.path(), 1_000, 100).1, expect);
+        fs::set_permissions(&closed, fs::Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(looked(&folder.path().join("gone"), 1_000, 100), (vec![], vec![]));
+    }
+
+    #[test]
+    fn many_unknown_folders_are_hidden_by_those_above_them() {
+        let folder = made(&["a/b/1", "a/b/2", "a/b/3", "a/c", "d"]);
+        let unknown = |max: usize| -> Vec<String> {
+            let paths = ["a/b/1", "a/b/2", "a/b/3", "a/c", "d"].map(|path| folder.path().join(path));
+            let few = fewer(paths.into_iter().collect(), folder.path(), max);
+            few.iter().map(|path| path.strip_prefix(folder.path()).unwrap().display().to_string()).collect()
+        };
+        let check = |max: usize, expect: &[&str]| assert_eq!(unknown(max), expect);
+        check(5, &["a/b/1", "a/b/2", "a/b/3", "a/c", "d"]);
+        check(3, &["a/b", "a/c", "d"]);
+        check(2, &["a", "d"]);
+        check(1, &[""]);
+        check(0, &[""]);
+    }
+}

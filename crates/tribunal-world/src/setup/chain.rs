@@ -1,0 +1,426 @@
+//! Beginning one step of an artifact chain: from a feature's folder and settings to a run. Everything that can be wrong is
+//! found here, before anything is written. How an artifact is made and judged is elsewhere.
+
+use super::Ask;
+use super::SHELF;
+use super::begin_for;
+use super::held;
+use super::keep_settings;
+use super::listen;
+use super::one_of;
+use super::open_journal;
+use super::options;
+use super::policies;
+use super::roster;
+use super::run_id;
+use super::sandbox;
+use super::told;
+use super::world;
+use crate::RealWorld;
+use crate::build::artifact::ARTIFACT;
+use crate::build::make::{begin_branch, digest};
+use crate::check::delivery::REGRESSION;
+use crate::check::guard::INTEGRITY;
+use crate::check::hooks::HOOKS;
+use crate::check::rules;
+use crate::project::Project;
+use crate::project::context;
+use crate::project::error::SetupError;
+use crate::project::inside;
+use crate::review::panel;
+use crate::site::{Site, now};
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use tribunal_core::effect::FinishStep;
+use tribunal_core::ids::{Check, Revision, Seat};
+use tribunal_core::policy::{Policy, Use};
+use tribunal_core::run::{ChainSpec, Land, RunSpec};
+pub use tribunal_docs::chain::Artifact;
+use tribunal_docs::chain::{BYTES_MAX, feature_name};
+use tribunal_engine::docket::{ChainNote, Note, RunNote};
+use tribunal_engine::engine::Engine;
+use tribunal_engine::settings::{Settings, When};
+use tribunal_git::{GitError, GitPath, Oid};
+use tribunal_process::Containment;
+
+/// Who judges an artifact, and who what was built.
+const REVIEWER: &str = "chain-reviewer";
+const FINAL: &str = "final-reviewer";
+/// Documents of a feature's folder at most.
+const DOCUMENTS_MAX: usize = 50;
+
+/// What the user asks for.
+#[derive(Clone, Debug)]
+pub struct ChainAsk {
+    /// Which artifact.
+    pub artifact: Artifact,
+    /// Of which feature.
+    pub feature: String,
+    /// What is wanted, in the user's words.
+    pub wanted: String,
+    /// The mode, where the user says so.
+    pub mode: Option<String>,
+    /// Whether it is reviewed, where the user says so.
+    pub review: Option<bool>,
+    /// Stay and wait for a person.
+    pub attached: bool,
+}
+
+/// A feature as it lies in the planning folder, and what is asked of it.
+pub(crate) struct Feature {
+    ask: ChainAsk,
+    folder: String,
+    /// The folder of its plans, where there is one or will be.
+    plans: String,
+    /// Its documents, from the project's root.
+    documents: Vec<(String, Vec<u8>)>,
+    mode: String,
+    skipped: Option<String>,
+    concerns: Vec<String>,
+    warnings: Vec<String>,
+}
+
+/// Begins the run that makes one artifact.
+pub fn begin_chain(
+    project: &Project,
+    settings: &Settings,
+    ask: &ChainAsk,
+) -> Result<(String, Engine<RealWorld>), SetupError> {
+    let head = project.repo().head()?;
+    let branch = head.branch.clone().ok_or(SetupError::Detached)?;
+    let feature = Feature::read(project, settings, ask)?;
+    let mut settings = settings.clone();
+    panel::personify(project, &mut settings, REVIEWER, &["reviewer"]);
+    roster::check_chain(project, &settings, feature.seat())?;
+    if settings.agents.sandbox == "required" {
+        sandbox(&settings, &Containment::detect())?;
+    }
+    let spec = feature.run_spec(&settings)?;
+    rules::check(project, &settings, None)?;
+    project.prepare()?;
+    let at = now();
+    let run = run_id(project, at.0, &format!("{}-{}", ask.artifact.word(), ask.feature));
+    let dir = project.run_dir(&run);
+    let journal = open_journal(project, &run, at)?;
+    let world = world(project, &settings, &run, SHELF)?;
+    let site = Arc::clone(&world.site);
+    begin_branch(&site, &head.commit)?;
+    let note = feature.note(&site, &head.commit)?;
+    context::keep(project, &dir, "")?;
+    let about = RunNote {
+        chain: Some(Box::new(note)),
+        settings: keep_settings(&dir, &settings)?,
+        ..told(project, &settings, &site, &branch, &head.commit)?
+    };
+    let engine =
+        Engine::begin(journal, world, options(&settings, ask.attached), &spec, Note::Run(Box::new(about)))?;
+    listen(&dir, &engine)?;
+    Ok((run, engine))
+}
+
+/// Begins the run that builds a feature's plans, and holds what was built against its spec.
+pub fn begin_implementation(
+    project: &Project,
+    settings: &Settings,
+    ask: &ChainAsk,
+    run: &Ask,
+) -> Result<(String, Engine<RealWorld>), SetupError> {
+    let feature = Feature::read(project, settings, ask)?;
+    let mut settings = settings.clone();
+    panel::personify(project, &mut settings, FINAL, &["reviewer"]);
+    roster::check_chain(project, &settings, feature.seat())?;
+    // The final reviewer sits in the place of a panel.
+    let run = Ask { panel: Some(false), ..run.clone() };
+    begin_for(project, &settings, &run, Some(&feature))
+}
+
+/// The folder of a feature's plans, as the program names phases; none where there are none.
+pub fn plans_of(project: &Project, feature: &str) -> Option<String> {
+    let phases = project.phases().ok()?;
+    let named = |name: &String| name.split_once('-').is_some_and(|(_, slug)| slug == feature);
+    phases.into_iter().map(|(_, name)| name).find(named)
+}
+
+impl Feature {
+    /// Reads the feature's folder, and refuses what cannot be begun.
+    pub(crate) fn read(
+        project: &Project,
+        settings: &Settings,
+        ask: &ChainAsk,
+    ) -> Result<Feature, SetupError> {
+        let name = ask.feature.as_str();
+        feature_name(name).map_err(|why| {
+            SetupError::Refused(format!(
+                "{name:?} is no name for a feature: {why}\nhint: name it as login or 003-password-reset; nothing was changed"
+            ))
+        })?;
+        let folder = format!("{}/features/{name}", project.planning());
+        let known = plans_of(project, name);
+        let plans = known.clone().unwrap_or_else(|| next_folder(project, name));
+        let plans = format!("{}/phases/{plans}", project.planning());
+        let mut documents =
+            documents(project.root(), &folder, |name| name.ends_with(".md") && !name.starts_with('.'))?;
+        let planned = self::documents(project.root(), &plans, |name| name.ends_with("PLAN.md"))?;
+        let has_plan = !planned.is_empty();
+        if ask.artifact != Artifact::Implementation {
+            documents.extend(planned);
+        }
+        let (mode, _) = rounds(ask.mode.as_deref().unwrap_or(&settings.chain.mode))?;
+        let mut feature = Feature {
+            ask: ask.clone(),
+            folder,
+            plans: if ask.artifact >= Artifact::Plan { plans } else { String::new() },
+            documents,
+            mode: mode.to_owned(),
+            skipped: skipped(settings.chain.review, ask.review),
+            concerns: Vec::new(),
+            warnings: Vec::new(),
+        };
+        feature.recall(project);
+        feature.prerequisites(has_plan)?;
+        Ok(feature)
+    }
+
+    /// What the record in the folder says of earlier artifacts: whoever makes the next one is told.
+    fn recall(&mut self, project: &Project) {
+        let path = format!("{}/.meta.json", self.folder);
+        let Some(bytes) = inside::read(project.root(), &path).filter(|bytes| bytes.len() <= BYTES_MAX) else {
+            return;
+        };
+        let before = Artifact::ALL.into_iter().filter(|before| *before < self.ask.artifact);
+        let phases: Vec<&str> = before.map(Artifact::command).collect();
+        let (open, unapproved) = tribunal_view::chain::concerns(&String::from_utf8_lossy(&bytes), &phases);
+        self.concerns = open;
+        let name = &self.ask.feature;
+        let told = unapproved.iter().map(|phase| {
+            format!("what `{phase}` made was not approved; `tribunal {phase} {name}` would make it anew")
+        });
+        self.warnings.extend(told);
+    }
+
+    fn has(&self, artifact: Artifact) -> bool {
+        let path = artifact.file().map(|file| format!("{}/{file}", self.folder));
+        path.is_some_and(|path| self.documents.iter().any(|(known, _)| *known == path))
+    }
+
+    /// A spec before code, plans before tasks: those are missed at once. The rest is told.
+    fn prerequisites(&mut self, has_plan: bool) -> Result<(), SetupError> {
+        let (artifact, name) = (self.ask.artifact, self.ask.feature.clone());
+        let refused = |what: &str, needs: Artifact| {
+            let command = needs.command();
+            Err(SetupError::Refused(format!(
+                "{what}\nhint: `tribunal {command} {name}` makes it; nothing was changed"
+            )))
+        };
+        if artifact == Artifact::Implementation && !self.has(Artifact::Spec) {
+            return refused(
+                &format!("{} has no spec: {}/spec.md does not exist", name, self.folder),
+                Artifact::Spec,
+            );
+        }
+        if artifact >= Artifact::Tasks && !has_plan {
+            return refused(
+                &format!("{} has no plan: there is none in {}", name, self.plans),
+                Artifact::Plan,
+            );
+        }
+        let mut before = vec![Artifact::Spec, Artifact::Design, Artifact::Tasks];
+        before.retain(|before| *before < artifact && !self.has(*before));
+        for missing in before {
+            let (file, command) = (missing.file().unwrap_or_default(), missing.command());
+            self.warnings.push(format!("{name} has no {file}; `tribunal {command} {name}` would make it"));
+        }
+        if artifact == Artifact::Spec && self.ask.wanted.trim().is_empty() && self.documents.is_empty() {
+            self.warnings.push(format!(
+                "nothing says what {name} is: `tribunal specify {name} WORDS…`, or a document in {}, would",
+                self.folder
+            ));
+        }
+        Ok(())
+    }
+
+    fn seat_name(&self) -> &'static str {
+        if self.ask.artifact == Artifact::Implementation { FINAL } else { REVIEWER }
+    }
+
+    fn seat(&self) -> Option<&'static str> {
+        self.skipped.is_none().then(|| self.seat_name())
+    }
+
+    /// What the run is told of it. Keeps what it is made on.
+    pub(crate) fn note(&self, site: &Site, head: &Oid) -> Result<ChainNote, SetupError> {
+        let ask = &self.ask;
+        let own = ask.artifact.file().map(|file| format!("{}/{file}", self.folder));
+        let earlier = self.documents.iter().map(|(path, _)| path.clone());
+        let earlier = earlier.filter(|path| Some(path) != own.as_ref() && is_earlier(ask.artifact, path));
+        Ok(ChainNote {
+            feature: ask.feature.clone(),
+            artifact: ask.artifact,
+            folder: self.folder.clone(),
+            plans: self.plans.clone(),
+            wanted: ask.wanted.trim().to_owned(),
+            earlier: earlier.collect(),
+            ground: self.ground(site, head)?,
+            mode: self.mode.clone(),
+            skipped: self.skipped.clone(),
+            concerns: self.concerns.clone(),
+            warnings: self.warnings.clone(),
+        })
+    }
+
+    /// The user's commit with the feature's documents as they lie in the folder, tracked or not.
+    fn ground(&self, site: &Site, head: &Oid) -> Result<Revision, GitError> {
+        let mut blobs = Vec::new();
+        for (path, bytes) in &self.documents {
+            blobs.push((GitPath::from(path.as_str()), site.repo.write_blob(bytes)?));
+        }
+        let tree = site.repo.tree_placing(head, &blobs)?;
+        let revision = digest(&[b"ground", tree.as_str().as_bytes(), head.as_str().as_bytes()]);
+        let commit = if tree == site.repo.tree_of(head)? {
+            head.clone()
+        } else {
+            let who = site.signature();
+            let message = format!("docs({}): as it lay in the folder\n", self.ask.feature);
+            site.repo.commit(&tree, std::slice::from_ref(head), &message, &who, &who)?
+        };
+        site.keep(&revision, &commit, Vec::new())?;
+        Ok(revision)
+    }
+
+    /// How its loop judges.
+    pub(crate) fn spec(&self, settings: &Settings) -> Result<ChainSpec, SetupError> {
+        let (_, rounds_max) = rounds(&self.mode)?;
+        let goes_on = one_of(
+            "chain.on_exhausted",
+            &settings.chain.on_exhausted,
+            "block, warn",
+            &[("block", false), ("warn", true)],
+        )?;
+        let like = policies(settings)?;
+        let code = self.ask.artifact == Artifact::Implementation;
+        let commands = settings.checks.commands.keys().map(Check::new);
+        let checks = match code {
+            true => [INTEGRITY, REGRESSION, HOOKS].into_iter().map(Check::new).chain(commands).collect(),
+            false => vec![Check::new(ARTIFACT)],
+        };
+        let policy = Policy {
+            seats: self.seat().into_iter().map(Seat::new).collect(),
+            checks,
+            rounds_max,
+            backup: like.task.backup,
+            attempts_max: like.task.attempts_max,
+            parts_max: like.task.parts_max,
+            stale_limit: like.task.stale_limit,
+            timeouts: like.task.timeouts,
+            ..Policy::of(Use::Chain)
+        };
+        Ok(ChainSpec { name: self.ask.artifact.word().to_owned(), policy, goes_on })
+    }
+
+    fn run_spec(&self, settings: &Settings) -> Result<RunSpec, SetupError> {
+        Ok(RunSpec {
+            plans: Vec::new(),
+            gate: None,
+            land: Land::Group,
+            qa: false,
+            bare: false,
+            hold: false,
+            review: false,
+            polish: None,
+            exists: None,
+            chain: Some(Box::new(self.spec(settings)?)),
+            land_again: settings.run.land_again,
+            checkpoint_every: None,
+            landing_rounds: 0,
+            attempts_max: settings.run.attempts_max,
+            policies: policies(settings)?,
+            finish: vec![FinishStep::Boundary, FinishStep::Forward],
+            step_timeout_ms: settings.agents.reviewer_timeout_s * 1000,
+        })
+    }
+}
+
+/// Documents that are no artifact (a brainstorm), and artifacts before this one.
+fn is_earlier(artifact: Artifact, path: &str) -> bool {
+    let of = |known: &Artifact| match known.file() {
+        Some(file) => path.rsplit('/').next() == Some(file),
+        None => *known == Artifact::Plan && path.ends_with("PLAN.md"),
+    };
+    Artifact::ALL.iter().find(|known| of(known)).is_none_or(|known| *known < artifact)
+}
+
+/// Why nobody reviews it, where nobody does.
+fn skipped(when: When, asked: Option<bool>) -> Option<String> {
+    if held(when, asked) {
+        return None;
+    }
+    Some(match (when, asked) {
+        (_, Some(_)) => "--no-review".to_owned(),
+        (When::OnRequest, None) => "chain.review = \"on_request\", and nobody asked".to_owned(),
+        (_, None) => "chain.review = \"never\"".to_owned(),
+    })
+}
+
+/// A mode and its rounds.
+fn rounds(mode: &str) -> Result<(&'static str, u32), SetupError> {
+    let modes = [
+        ("hotfix", ("hotfix", 1)),
+        ("quick", ("quick", 2)),
+        ("standard", ("standard", 3)),
+        ("full", ("full", 5)),
+    ];
+    one_of("chain.mode", mode, "hotfix, quick, standard, full", &modes)
+}
+
+/// The folder that plans of a new feature go to: the next number.
+fn next_folder(project: &Project, feature: &str) -> String {
+    let numbers = project.phases().unwrap_or_default().into_iter();
+    let last = numbers.filter_map(|(number, _)| number.split('.').next()?.parse::<u32>().ok()).max();
+    format!("{:02}-{feature}", last.unwrap_or(0) + 1)
+}
+
+/// The documents right in a folder of the project. No link is followed; what cannot be read as text is refused.
+fn documents(
+    root: &Path,
+    folder: &str,
+    wanted: impl Fn(&str) -> bool,
+) -> Result<Vec<(String, Vec<u8>)>, SetupError> {
+    let mut at = root.to_path_buf();
+    for part in Path::new(folder).components() {
+        at.push(part);
+        match at.symlink_metadata() {
+            Ok(meta) if meta.is_dir() => {}
+            Ok(_) => {
+                let what = format!("{} is no folder, or a link to one", at.display());
+                let way_out = "put the folder itself there";
+                return Err(SetupError::Document { path: folder.to_owned(), what, way_out });
+            }
+            Err(_) => return Ok(Vec::new()),
+        }
+    }
+    let entries = fs::read_dir(&at).map_err(|error| SetupError::io("read", &at, &error))?;
+    let names = entries.filter_map(Result::ok).filter_map(|entry| entry.file_name().into_string().ok());
+    let mut names: Vec<String> = names.filter(|name| wanted(name)).collect();
+    names.sort();
+    if names.len() > DOCUMENTS_MAX {
+        let what = format!("it holds more than {DOCUMENTS_MAX} documents");
+        let way_out = "move those away that no agent needs";
+        return Err(SetupError::Document { path: folder.to_owned(), what, way_out });
+    }
+    let mut found = Vec::new();
+    for name in names {
+        let path = format!("{folder}/{name}");
+        let odd = |what: &str| SetupError::Document {
+            path: path.clone(),
+            what: what.to_owned(),
+            way_out: "put the text itself there, in UTF-8",
+        };
+        let bytes = inside::read(root, &path).ok_or_else(|| odd("it is no plain file"))?;
+        if bytes.len() > BYTES_MAX || std::str::from_utf8(&bytes).is_err() {
+            return Err(odd("it is larger than 256 KiB, or not UTF-8"));
+        }
+        found.push((path, bytes));
+    }
+    Ok(found)
+}

@@ -1,0 +1,1071 @@
+//! Beginning, resuming and clearing away runs: from documents and settings to a spec, from a folder to an
+//! engine. Everything that can be wrong is found here, before anything is written.
+
+pub(crate) mod chain;
+pub mod doctor;
+pub(crate) mod examine;
+pub(crate) mod roster;
+pub(crate) mod words;
+
+use crate::RealWorld;
+use crate::build::account::summary_path;
+use crate::build::artifact;
+use crate::build::make::{
+    BY_HAND, Mended, begin_branch, digest, document_tree, keep_document, keep_documents, keep_fix,
+    keep_fix_on_head, place_of,
+};
+use crate::build::polish;
+use crate::build::takeover::{self, History};
+use crate::check::around::{AFTER_PLAN, AFTER_TASK};
+use crate::check::guard::{CONTRACT, INTEGRITY};
+use crate::check::hooks::HOOKS;
+use crate::check::rules;
+use crate::check::{LANDING, STRUCTURE, VERIFICATION};
+use crate::gates;
+use crate::project::context;
+use crate::project::error::SetupError;
+use crate::project::inside;
+use crate::project::kept;
+use crate::project::standing;
+use crate::project::state;
+use crate::project::{PhaseFiles, Project, noticed};
+use crate::review::panel;
+use crate::sandbox::Sandbox;
+use crate::setup::chain::Feature;
+use crate::setup::doctor::environment;
+use crate::site::base::fork;
+use crate::site::pool::Pool;
+use crate::site::subject;
+use crate::site::{Site, lock, now, slug};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use tribunal_agent::tool::Tools;
+use tribunal_core::defence::{Defence, stands};
+use tribunal_core::effect::{EffectId, FinishStep};
+use tribunal_core::green::ProjectCommand;
+use tribunal_core::held::Arrival;
+use tribunal_core::ids::{Check, LoopId, Maker, PlanId, Revision, Seat, Time};
+use tribunal_core::policy::{Claims, NoVerdict, Policy, Timeouts, Use, waits_for};
+use tribunal_core::review_loop::Loop;
+use tribunal_core::roster::Roster;
+use tribunal_core::run::{Ending, Job, Land, PlanGate, PlanSpec, Policies, RunSpec, Standing, Subject, Was};
+use tribunal_docs::qa::CHECKS;
+use tribunal_docs::{CheckStatus, Completions, Phase, Plan};
+use tribunal_engine::budget::Caps;
+use tribunal_engine::docket::{Docket, Note, RunNote};
+use tribunal_engine::engine::{Engine, Options};
+use tribunal_engine::route::{self, asks_first, has_team, is_turbo};
+use tribunal_engine::settings::{RunSettings, Settings, When};
+use tribunal_git::{Archive, Arrived, Oid, Shelf};
+use tribunal_journal::{Head, Journal, Poke};
+use tribunal_process::{Containment, Keeper};
+
+/// Worker threads for git and reading.
+const WORKERS: usize = 4;
+/// Worker threads for checks and landings.
+const SLOW_WORKERS: usize = 2;
+/// Trees kept for reuse.
+const SHELF_MAX: usize = 64;
+pub(crate) const SHELF: &str = "shelf";
+/// The file in a run's folder that keeps the settings it began with.
+pub const SETTINGS: &str = "settings.json";
+
+/// What the user asks for.
+#[derive(Clone, Debug, Default)]
+pub struct Ask {
+    /// The phase.
+    pub phase: Option<String>,
+    /// Only this plan.
+    pub plan: Option<String>,
+    /// The plan gate, where the user says so.
+    pub review: Option<bool>,
+    /// The delivery gate, where the user says so.
+    pub qa: Option<bool>,
+    /// The review of the whole phase by a panel, where the user says so.
+    pub panel: Option<bool>,
+    /// Stay and wait for a person.
+    pub attached: bool,
+}
+
+/// Begins a run: reads everything, checks it, opens the journal, and gives back an engine ready to go.
+pub fn begin(
+    project: &Project,
+    settings: &Settings,
+    ask: &Ask,
+) -> Result<(String, Engine<RealWorld>), SetupError> {
+    begin_for(project, settings, ask, None)
+}
+
+/// The same, with everything that was built held against a feature's spec at the end.
+pub(crate) fn begin_for(
+    project: &Project,
+    settings: &Settings,
+    ask: &Ask,
+    last: Option<&Feature>,
+) -> Result<(String, Engine<RealWorld>), SetupError> {
+    let head = project.repo().head()?;
+    let branch = head.branch.clone().ok_or(SetupError::Detached)?;
+    let files = project.phase(ask.phase.as_deref())?;
+    let (plans, noticed) = plans_to_run(project, &files, ask)?;
+    roster::check(project, settings)?;
+    if settings.agents.sandbox == "required" {
+        // Asked before anything is written.
+        sandbox(settings, &Containment::detect())?;
+    }
+    let mut settings = settings.clone();
+    let roster = match held(settings.phase.review, ask.panel) {
+        true => Some(people(project, &head.commit, &mut settings)?),
+        false => None,
+    };
+    let settings = &settings;
+    let policies = policies(settings)?;
+    rules::check(project, settings, None)?;
+    project.prepare()?;
+    let at = now();
+    let run = run_id(project, at.0, &files.number);
+    let dir = project.run_dir(&run);
+    let journal = open_journal(project, &run, at)?;
+    let world = world(project, settings, &run, SHELF)?;
+    let site = Arc::clone(&world.site);
+    begin_branch(&site, &head.commit)?;
+    let approved = plans.iter().any(|(_, _, plan)| asks_first(&settings.run, plan));
+    let specs = plan_specs(&site, &plans, &head.commit)?;
+    let mut spec = run_spec(settings, ask, specs, policies, approved)?;
+    let mut about = about(project, settings, &files, &plans, &branch, &head.commit, &site)?;
+    about.warnings = noticed;
+    about.warnings.extend(crate::tests_run::green::tests_nothing_warning(settings));
+    if let Some(feature) = last {
+        about.chain = Some(Box::new(feature.note(&site, &head.commit)?));
+        (spec.review, spec.chain) = (true, Some(Box::new(feature.spec(settings)?)));
+    }
+    context::keep(project, &dir, &files.number)?;
+    about.settings = keep_settings(&dir, settings)?;
+    let about = Note::Run(Box::new(about));
+    roster.iter().try_for_each(|roster| panel::keep(&dir, roster))?;
+    let engine = Engine::begin(journal, world, options(settings, ask.attached), &spec, about)?;
+    listen(&dir, &engine)?;
+    Ok((run, engine))
+}
+
+/// The roster, and everybody's personality in the settings: as they are when the run begins.
+fn people(project: &Project, at: &Oid, settings: &mut Settings) -> Result<Roster, SetupError> {
+    panel::people(&panel::Ground { project, base: at, user: at, changed: &[], documents: "" }, settings)
+}
+
+/// Goes on with a run.
+pub fn resume(
+    project: &Project,
+    settings: &Settings,
+    run: &str,
+    attached: bool,
+) -> Result<Engine<RealWorld>, SetupError> {
+    let dir = project.run_dir(run);
+    if !dir.join(tribunal_journal::FILE).exists() {
+        return Err(SetupError::NoRun { wanted: run.to_owned() });
+    }
+    let journal = Journal::open(&dir)?;
+    let world = world(project, settings, run, SHELF)?;
+    world.settle_forward();
+    let engine = Engine::resume(journal, world, options(settings, attached))?;
+    listen(&dir, &engine)?;
+    Ok(engine)
+}
+
+/// Opens the journal of a new run, in a folder that is marked as the user's.
+pub(crate) fn open_journal(project: &Project, run: &str, at: Time) -> Result<Journal, SetupError> {
+    let dir = project.run_dir(run);
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let head = Head { run_id: run.to_owned(), product_version: version, created_at: at.0 };
+    // The mark comes first: whoever dies in between leaves a folder that is known as the user's.
+    state::mark(&dir)?;
+    state::claim(&crate::tool::cache::folder(project))?;
+    let journal = Journal::create(&dir, &head)?;
+    // `gc` may have taken the folder away before it was locked.
+    state::mark(&dir)?;
+    Ok(journal)
+}
+
+/// A run keeps the settings it began with, whatever the files and the environment say later. Gives their digest, for the
+/// journal.
+pub(crate) fn keep_settings(dir: &Path, settings: &Settings) -> Result<String, SetupError> {
+    let path = dir.join(SETTINGS);
+    let text = serde_json::to_string_pretty(settings).map_err(tribunal_engine::engine::EngineError::Json)?;
+    crate::land::write_atomic(&path, text.as_bytes())
+        .map_err(|error| SetupError::io("write", &path, &error))?;
+    Ok(gates::sha256(text.as_bytes()))
+}
+
+/// The settings a run began with, if they can be read. For who only looks; a run goes on with `kept_settings`.
+pub fn settings_of(run_dir: &Path) -> Option<Settings> {
+    serde_json::from_slice(&std::fs::read(run_dir.join(SETTINGS)).ok()?).ok()
+}
+
+/// The settings a run began with, as its journal knows them. Lost or changed ones are not replaced by those of now: these
+/// could come from a branch that somebody has checked out since, and would judge what was begun under others.
+pub fn kept_settings(run_dir: &Path, about: &RunNote) -> Result<Settings, String> {
+    let bytes = std::fs::read(run_dir.join(SETTINGS)).map_err(|error| error.to_string())?;
+    let known = about.settings.is_empty() || about.settings == gates::sha256(&bytes);
+    if !known && stands(Defence::KeptSettings) {
+        return Err("it is not the file that the run wrote when it began".to_owned());
+    }
+    serde_json::from_slice(&bytes).map_err(|error| error.to_string())
+}
+
+/// Wakes the engine when somebody leaves a letter.
+pub(crate) fn listen(dir: &Path, engine: &Engine<RealWorld>) -> Result<(), SetupError> {
+    let poke = Poke::listen(dir)?;
+    let handle = engine.world().handle();
+    // A letter may have come before anybody listened.
+    handle.mail();
+    let spawned = std::thread::Builder::new().name("mail".to_owned()).spawn(move || {
+        while poke.wait(None).is_ok() {
+            if poke.drain().is_err() {
+                return;
+            }
+            handle.mail();
+        }
+    });
+    spawned.map(drop).map_err(|error| SetupError::io("listen in", dir, &error))
+}
+
+pub(crate) fn options(settings: &Settings, attached: bool) -> Options {
+    Options {
+        width: if has_team(&settings.run) { settings.run.parallel_max.max(1) } else { 1 },
+        attached,
+        grace_ms: settings.run.grace_s * 1000,
+        backoff_ms: settings.run.backoff_ms,
+        backoff_max_ms: settings.run.backoff_max_ms,
+        caps: Caps::of(&settings.budget),
+    }
+}
+
+/// `20261115-201530-01`: sorts by time, says which phase.
+pub(crate) fn run_id(project: &Project, ms: u64, phase: &str) -> String {
+    let stem = later_stem(project.newest().as_deref().unwrap_or_default(), ms, phase);
+    let free = |name: &String| !project.run_dir(name).exists();
+    let numbered = (2..).map(|n| format!("{stem}.{n}"));
+    std::iter::once(stem.clone()).chain(numbered).find(free).unwrap_or(stem)
+}
+
+/// The newest run is found by its name: one that begins in the same second as others is called by a second after theirs. A
+/// clock that was set back a long way is believed.
+fn later_stem(newest: &str, ms: u64, phase: &str) -> String {
+    let stems = (0..60).map(|second| run_stem(ms + 1000 * second, phase));
+    stems.into_iter().find(|stem| stem.as_str() >= newest).unwrap_or_else(|| run_stem(ms, phase))
+}
+
+fn run_stem(ms: u64, phase: &str) -> String {
+    let seconds = ms / 1000 % 86_400;
+    let date = tribunal_view::calendar::date(ms).replace('-', "");
+    let time = format!("{:02}{:02}{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
+    format!("{date}-{time}-{}", slug(phase))
+}
+
+/// A plan with its path and its text.
+type Chosen = (String, String, Plan);
+
+/// The plans to build, and what was noticed in them.
+fn plans_to_run(
+    project: &Project,
+    files: &PhaseFiles,
+    ask: &Ask,
+) -> Result<(Vec<Chosen>, Vec<String>), SetupError> {
+    let mut problems = Vec::new();
+    let mut plans = Vec::new();
+    for document in &files.plans {
+        let read = tribunal_docs::read_plan(&document.path, &document.text);
+        match read.value {
+            Some(plan) => plans.push((document.path.clone(), document.text.clone(), plan)),
+            None => problems.extend(
+                read.diagnostics
+                    .iter()
+                    .map(|d| format!("{}:{}:{}: {}", document.path, d.line, d.column, d.message)),
+            ),
+        }
+    }
+    let complete = standing::completed(files);
+    let (done, open): (Vec<_>, Vec<_>) =
+        plans.into_iter().partition(|(_, _, plan)| complete.contains(&plan.id));
+    let to_build = |path: &str| open.iter().any(|(open, _, _)| open == path);
+    let (notes, misread) = noticed(files.plans.iter().filter(|document| to_build(&document.path)));
+    if !misread.is_empty() {
+        // What they depend on and claim is not known: nothing further can be said about them.
+        return Err(SetupError::Plans { problems: problems.into_iter().chain(misread).collect() });
+    }
+    problems.extend(empty_words(project, files, &done)?);
+    let mut completions = Completions::default();
+    done.iter().for_each(|(_, _, plan)| completions.note(plan.id.clone(), true));
+    let phase = Phase {
+        number: files.number.clone(),
+        name: files.folder.clone(),
+        plans: open.iter().chain(&done).map(|(_, _, plan)| plan.clone()).collect(),
+    };
+    let found = tribunal_docs::validate(&phase, &completions);
+    // What a plan gate judges is not refused here: a claim on one file is a finding, a cycle cannot even run.
+    let fatal = found.iter().filter(|problem| problem.kind != tribunal_docs::ProblemKind::FileClaim);
+    problems.extend(
+        fatal.map(|problem| {
+            format!("{}:{}: {}\n  {}", problem.path, problem.line, problem.message, problem.fix)
+        }),
+    );
+    if !problems.is_empty() {
+        problems.extend(phase.plans.iter().filter_map(called_otherwise));
+        return Err(SetupError::Plans { problems });
+    }
+    let wanted = ask.plan.as_deref().and_then(tribunal_docs::plan_argument);
+    let number = wanted.as_ref().map(|wanted| wanted.number.clone());
+    let chosen: Vec<_> = match (&ask.plan, wanted) {
+        (None, _) => open,
+        (Some(_), Some(wanted)) => open.into_iter().filter(|(_, _, p)| p.id.plan == wanted.number).collect(),
+        (Some(_), None) => Vec::new(),
+    };
+    if chosen.is_empty() {
+        return Err(nothing_to_run(files, ask.plan.is_some(), number.as_deref(), &done));
+    }
+    nothing_is_skipped(&chosen, &done)?;
+    if let Some((path, _, _)) = chosen.iter().find(|(_, _, plan)| plan.tasks.is_empty()) {
+        let text = format!("{path}: it has no task\n  write tasks as `### Task 1: title`");
+        return Err(SetupError::Plans { problems: vec![text] });
+    }
+    Ok((chosen, notes))
+}
+
+/// A plan whose number is not that of its file, where something is wrong with the plans: that may be why.
+fn called_otherwise(plan: &Plan) -> Option<String> {
+    let named = tribunal_docs::document_name(&plan.path)?.plan?;
+    let named = tribunal_docs::PlanId::new(&plan.id.phase, &named).plan;
+    (named != plan.id.plan).then(|| {
+        format!(
+            "{}:{}: it says plan {}, its name says {named}",
+            plan.path,
+            plan.line_of("plan"),
+            plan.id.plan
+        )
+    })
+}
+
+/// Why there is nothing to run: it is done, or it is not there.
+fn nothing_to_run(
+    files: &PhaseFiles,
+    narrowed: bool,
+    number: Option<&str>,
+    done: &[(String, String, Plan)],
+) -> SetupError {
+    let asked = done.iter().find(|(_, _, plan)| number == Some(plan.id.plan.as_str()));
+    match (narrowed, asked) {
+        (true, Some((_, _, plan))) => SetupError::Finished { what: format!("plan {}", plan.id) },
+        (false, _) if !done.is_empty() => SetupError::Finished { what: files.path.clone() },
+        _ => SetupError::NoPlans { path: files.path.clone() },
+    }
+}
+
+/// Summaries that say complete and do not hold: whether their plan is built is for a person to say, not for us to guess.
+fn empty_words(
+    project: &Project,
+    files: &PhaseFiles,
+    done: &[(String, String, Plan)],
+) -> Result<Vec<String>, SetupError> {
+    let mut problems = Vec::new();
+    for (_, _, plan) in done {
+        let read = files.summaries.iter().filter_map(|document| {
+            let summary = tribunal_docs::read_summary(&document.path, &document.text).value?;
+            (summary.id == plan.id && summary.is_complete()).then_some((&document.path, summary))
+        });
+        for (path, summary) in read {
+            let archive = Archive::open(project.root())?;
+            let delivery = gates::Delivery { archive: &archive, plan, summary: &summary };
+            let wrong = gates::summary_checks(&delivery).into_iter();
+            let wrong = wrong.filter(|check| check.status != CheckStatus::Pass);
+            problems.extend(wrong.map(|check| {
+                format!(
+                    "{path}: it says complete, but {} does not hold: {}\n  mend it, or remove it and the plan is built anew",
+                    check.name, check.detail
+                )
+            }));
+        }
+    }
+    Ok(problems)
+}
+
+/// What a chosen plan depends on in its phase is finished or chosen too.
+fn nothing_is_skipped(
+    chosen: &[(String, String, Plan)],
+    done: &[(String, String, Plan)],
+) -> Result<(), SetupError> {
+    let there = |id: &tribunal_docs::PlanId| chosen.iter().chain(done).any(|(_, _, plan)| plan.id == *id);
+    for (_, _, plan) in chosen {
+        let needs = plan.depends_on.iter().filter_map(|dependency| dependency.id(&plan.id.phase));
+        for id in needs.filter(|id| id.phase == plan.id.phase) {
+            if !there(&id) {
+                let (plan, needs, number) = (plan.id.to_string(), id.to_string(), id.plan.clone());
+                return Err(SetupError::Unfinished { plan, needs, number });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn plan_specs(
+    site: &Site,
+    plans: &[(String, String, Plan)],
+    base: &Oid,
+) -> Result<Vec<PlanSpec>, SetupError> {
+    let documents: Vec<Plan> = plans.iter().map(|(_, _, plan)| plan.clone()).collect();
+    let waves = tribunal_docs::waves(&documents);
+    let here: Vec<String> = documents.iter().map(|plan| plan.id.to_string()).collect();
+    let texts: Vec<&[u8]> = plans.iter().map(|(_, text, _)| text.as_bytes()).collect();
+    let history = History::read(site, base, &documents.iter().collect::<Vec<_>>())?;
+    let mut specs = Vec::new();
+    for ((_, _, plan), revision) in plans.iter().zip(keep_documents(site, &texts)?) {
+        let depends = plan.depends_on.iter().filter_map(|dependency| dependency.id(&plan.id.phase));
+        let depends = depends.map(|id| id.to_string()).filter(|id| here.contains(id));
+        specs.push(PlanSpec {
+            id: PlanId::new(plan.id.to_string()),
+            wave: waves.get(&plan.id).copied().unwrap_or(1),
+            depends_on: depends.map(PlanId::new).collect(),
+            after: Vec::new(),
+            tasks: u32::try_from(plan.tasks.len()).unwrap_or(u32::MAX),
+            revision,
+            done: history.tasks_done(site, plan)?,
+        });
+    }
+    specs.sort_by(|a, b| a.id.cmp(&b.id));
+    hold_back(&mut specs, &documents);
+    Ok(specs)
+}
+
+/// Makes plans wait for the files that earlier ones claim.
+fn hold_back(specs: &mut [PlanSpec], documents: &[Plan]) {
+    let files: BTreeMap<String, Vec<String>> =
+        documents.iter().map(|plan| (plan.id.to_string(), plan.claimed_files())).collect();
+    let claims: Vec<Claims> = specs
+        .iter()
+        .map(|spec| Claims {
+            plan: spec.id.clone(),
+            wave: spec.wave,
+            files: files.get(spec.id.as_str()).cloned().unwrap_or_default(),
+        })
+        .collect();
+    let mut waits = waits_for(&claims);
+    for spec in specs {
+        spec.after = waits.remove(&spec.id).into_iter().flatten().collect();
+    }
+}
+
+pub(crate) fn held(when: When, asked: Option<bool>) -> bool {
+    match (when, asked) {
+        (_, Some(asked)) => asked,
+        (When::Always, None) => true,
+        (When::OnRequest | When::Never, None) => false,
+    }
+}
+
+pub(crate) fn one_of<T: Clone>(
+    key: &'static str,
+    value: &str,
+    allowed: &'static str,
+    table: &[(&str, T)],
+) -> Result<T, SetupError> {
+    let found = table.iter().find(|(name, _)| *name == value).map(|(_, meaning)| meaning.clone());
+    found.ok_or_else(|| SetupError::Setting { key, value: value.to_owned(), allowed })
+}
+
+fn run_spec(
+    settings: &Settings,
+    ask: &Ask,
+    plans: Vec<PlanSpec>,
+    mut policies: Policies,
+    approved: bool,
+) -> Result<RunSpec, SetupError> {
+    let run = &settings.run;
+    let gate = one_of(
+        "run.plan_gate",
+        &run.plan_gate,
+        "all, each",
+        &[("all", PlanGate::All), ("each", PlanGate::Each)],
+    )?;
+    let land = one_of("run.land", &run.land, "group, each", &[("group", Land::Group), ("each", Land::Each)])?;
+    let mut finish = vec![FinishStep::Boundary, FinishStep::Forward];
+    if settings.git.push != "never" {
+        finish.push(FinishStep::Push);
+    }
+    let reviewed = held(settings.plan.review, ask.review);
+    let panel = held(settings.phase.review, ask.panel);
+    let polish = (panel && settings.phase.polish)
+        .then(|| Box::new(Policy::polish(&policies.phase, Maker::new(polish::POLISHER))));
+    if !reviewed {
+        // A plan that only a person approves is judged by its form alone before.
+        policies.plan.seats = Vec::new();
+    }
+    Ok(RunSpec {
+        plans,
+        gate: (reviewed || approved).then_some(gate),
+        land,
+        qa: held(settings.qa.review, ask.qa),
+        bare: false,
+        hold: false,
+        review: panel,
+        polish,
+        exists: None,
+        chain: None,
+        land_again: run.land_again,
+        checkpoint_every: run.effort.checkpoint_every(),
+        landing_rounds: run.landing_rounds,
+        attempts_max: run.attempts_max,
+        policies,
+        finish,
+        step_timeout_ms: settings.agents.reviewer_timeout_s * 1000,
+    })
+}
+
+pub(crate) fn policies(settings: &Settings) -> Result<Policies, SetupError> {
+    let agents = &settings.agents;
+    let no_verdict = one_of(
+        "task.on_no_verdict",
+        &settings.task.on_no_verdict,
+        "escalate, checks_only",
+        &[("escalate", NoVerdict::Escalate), ("checks_only", NoVerdict::ChecksOnly)],
+    )?;
+    let timeouts =
+        Timeouts { make_ms: agents.maker_timeout_s * 1000, judge_ms: agents.reviewer_timeout_s * 1000 };
+    let base = |of: Use, seats: &[String], rounds_max: u32| Policy {
+        seats: seats.iter().map(Seat::new).collect(),
+        backup: agents.backup,
+        // Fixes of a phase go to whom findings name.
+        maker_backup: of != Use::Phase
+            && agents.roles.contains_key(crate::backup_of(Policy::of(of).maker.as_str())),
+        attempts_max: settings.run.attempts_max,
+        parts_max: agents.parts_max,
+        stale_limit: settings.task.stale_limit,
+        rounds_max,
+        timeouts,
+        ..Policy::of(of)
+    };
+    if let Some(own) =
+        settings.checks.commands.keys().map(Check::new).find_map(|name| ProjectCommand::of(&name))
+    {
+        let text = format!("a check of yours has the name {own}, which is Tribunal's own\nhint: rename it");
+        return Err(SetupError::Refused(text));
+    }
+    let commands = settings.checks.commands.keys().map(Check::new);
+    let gates = [CONTRACT, INTEGRITY, AFTER_TASK, VERIFICATION, HOOKS].into_iter().map(Check::new);
+    let task_checks: Vec<Check> = gates.chain(commands).collect();
+    let rounds = match settings.task.rounds_max {
+        0 => settings.run.effort.task_rounds(),
+        rounds => rounds,
+    };
+    let adjudicator = agents.roles.contains_key("adjudicator").then(|| Seat::new("adjudicator"));
+    let task = Policy {
+        checks: task_checks.clone(),
+        iterations_max: Some(settings.task.iterations_max),
+        no_verdict,
+        adjudicator,
+        ..base(Use::Task, &agents.task_seats, rounds)
+    };
+    let mut repair = task.clone();
+    repair.checks.insert(0, Check::new(LANDING));
+    let plan = Policy {
+        checks: vec![Check::new(STRUCTURE)],
+        ..base(Use::Plan, &agents.plan_seats, settings.plan.rounds_max)
+    };
+    Ok(Policies {
+        plan,
+        task,
+        repair,
+        qa: Policy {
+            // Whoever mends a delivery may not do what a task may not.
+            checks: CHECKS
+                .into_iter()
+                .chain(AFTER_PLAN)
+                .chain([CONTRACT, INTEGRITY, HOOKS])
+                .map(Check::new)
+                .collect(),
+            ..base(Use::Qa, &agents.qa_seats, settings.qa.rounds_max)
+        },
+        phase: Policy {
+            confirm: settings.phase.final_pass,
+            ..base(Use::Phase, &agents.phase_seats, settings.phase.rounds_max)
+        },
+    })
+}
+
+fn about(
+    project: &Project,
+    settings: &Settings,
+    files: &PhaseFiles,
+    plans: &[(String, String, Plan)],
+    branch: &str,
+    base: &Oid,
+    site: &Site,
+) -> Result<RunNote, SetupError> {
+    let id = |plan: &Plan| PlanId::new(plan.id.to_string());
+    let title = |plan: &Plan| plan.title.clone().unwrap_or_default();
+    let said = |name: &str| site.environment.get(name).and_then(|value| value.clone().into_string().ok());
+    let correlation = said("TRIBUNAL_CORRELATION_ID").or_else(|| said("YOLO_CORRELATION_ID"));
+    let correlation = correlation.or_else(|| takeover::correlation(project, &files.number));
+    let those = |is: fn(&RunSettings, &Plan) -> bool| {
+        plans.iter().filter(|(_, _, plan)| is(&settings.run, plan)).map(|(_, _, plan)| id(plan)).collect()
+    };
+    let told = told(project, settings, site, branch, base)?;
+    Ok(RunNote {
+        phase: files.number.clone(),
+        phase_path: files.path.clone(),
+        titles: plans.iter().map(|(_, _, plan)| (id(plan), title(plan))).collect(),
+        paths: plans.iter().map(|(path, _, plan)| (id(plan), path.clone())).collect(),
+        approval: those(asks_first),
+        turbo: those(is_turbo),
+        scores: plans.iter().map(|(_, _, plan)| (id(plan), route::score(plan))).collect(),
+        correlation: correlation.unwrap_or(told.correlation),
+        ..told
+    })
+}
+
+/// What every run notes of itself, whatever it is about.
+pub(crate) fn told(
+    project: &Project,
+    settings: &Settings,
+    site: &Site,
+    branch: &str,
+    base: &Oid,
+) -> Result<RunNote, SetupError> {
+    let tracked = project.repo().list_tree(base)?;
+    let planning = project.planning_path();
+    let canonical: Vec<String> =
+        site.adapters.names().filter_map(|name| Some(site.adapters.get(name).ok()?.canonical())).collect();
+    let configuration = format!("{settings:?}{canonical:?}");
+    Ok(RunNote {
+        branch: branch.to_owned(),
+        base: base.as_str().to_owned(),
+        planning_tracked: tracked.iter().any(|entry| entry.path.is_under(&planning)),
+        containment: site.keeper.containment().name().to_owned(),
+        sandbox: site.sandbox_words(),
+        promised: Some(site.promised),
+        configuration: digest(&[configuration.as_bytes()]).to_string(),
+        correlation: site.run.clone(),
+        effort: standing::effort_word(settings),
+        autonomy: settings.run.autonomy.clone(),
+        ..RunNote::default()
+    })
+}
+
+/// The world of a run. `shelf` is where trees are kept for reuse: no two processes may share it.
+pub(crate) fn world(
+    project: &Project,
+    settings: &Settings,
+    run: &str,
+    shelf: &str,
+) -> Result<RealWorld, SetupError> {
+    let dir = project.run_dir(run);
+    let pool =
+        |name, n| Pool::new(name, n).map_err(|error| SetupError::io("start threads for", &dir, &error));
+    let (workers, checkers) = (pool("worker", WORKERS)?, pool("check", SLOW_WORKERS)?);
+    let (sender, arrivals) = channel();
+    let thens: Arc<Mutex<BTreeMap<String, crate::site::Then>>> = Arc::default();
+    let waiting = Arc::clone(&thens);
+    let keeper = Keeper::new(Containment::detect(), move |exit| {
+        let then = lock(&waiting).remove(&exit.id);
+        if let Some(then) = then {
+            then(exit);
+        }
+    })?;
+    let keeper = Arc::new(keeper);
+    let sandbox = sandbox(settings, keeper.containment())?;
+    let promised = crate::sandbox::enforced::facts(sandbox, keeper.containment(), settings);
+    let stops = Arc::downgrade(&keeper);
+    let stop = move |id: &str, grace| {
+        stops.upgrade().into_iter().for_each(|keeper| keeper.stop(id, grace));
+    };
+    let disk = crate::launch::watch::Disk { at: dir.clone(), free: settings.agents.disk_free_mb << 20 };
+    let watch = crate::launch::watch::Watch::new(disk, stop)
+        .map_err(|error| SetupError::io("start threads for", &dir, &error))?;
+    let desk = crate::launch::desk::Desk::new()
+        .map_err(|error| SetupError::io("start threads for", &dir, &error))?;
+    let adapters = roster::adapters(settings)?;
+    let environment = environment();
+    let own_binary =
+        std::env::current_exe().map_err(|error| SetupError::io("find", Path::new("tribunal"), &error))?;
+    project.repo().limit_files(settings.checks.file_mb << 20);
+    let site = Site {
+        repo: project.repo().clone(),
+        keys: project.repo().signing_secrets(),
+        project: project.clone(),
+        run: run.to_owned(),
+        marker: marker(&dir, run),
+        shelf: Shelf::open(project.repo(), &dir.join(shelf), SHELF_MAX)?,
+        dir,
+        settings: settings.clone(),
+        adapters,
+        tools: Tools::load(&settings.tools)?,
+        roster: std::sync::OnceLock::new(),
+        keeper,
+        sandbox,
+        promised,
+        scratches: crate::site::scratch::Scratches::default(),
+        git_settings: std::sync::OnceLock::new(),
+        jobs: workers.jobs(),
+        slow: checkers.jobs(),
+        arrivals: sender.clone(),
+        thens,
+        unwanted: Mutex::default(),
+        parked: Mutex::default(),
+        versions: Mutex::default(),
+        watch,
+        desk,
+        commits: Mutex::default(),
+        plans: Mutex::default(),
+        works: Mutex::default(),
+        passed: Mutex::default(),
+        suites: Mutex::default(),
+        detected: Default::default(),
+        checks_by_base: Default::default(),
+        seen: Mutex::default(),
+        read: Mutex::default(),
+        words: Mutex::default(),
+        contexts: Mutex::default(),
+        taken: std::sync::OnceLock::new(),
+        seats: Mutex::default(),
+        base_programs: Mutex::default(),
+        environment,
+        own_binary,
+        hooked: Mutex::default(),
+        judged_from: Mutex::default(),
+    };
+    Ok(RealWorld { site: Arc::new(site), arrivals, sender, workers, checkers })
+}
+
+/// What keeps launches to their own files here; refused where the settings require it and nothing does.
+pub(crate) fn sandbox(settings: &Settings, containment: &Containment) -> Result<Sandbox, SetupError> {
+    let setting = settings.agents.sandbox.as_str();
+    match Sandbox::of(setting, || containment.can_wall()) {
+        Sandbox::Missing if setting == "required" => Err(SetupError::NoSandbox),
+        sandbox => Ok(sandbox),
+    }
+}
+
+/// The marker of a run's processes: two projects may have runs of the same name.
+pub fn marker(run_dir: &Path, run: &str) -> String {
+    let dir = std::fs::canonicalize(run_dir).unwrap_or_else(|_| run_dir.to_path_buf());
+    format!("{run}-{}", &digest(&[dir.as_os_str().as_encoded_bytes()]).as_str()[..12])
+}
+
+/// Where a person mends what a question is about, in the run's folder.
+pub fn place_to_fix(dir: &Path, docket: &Docket, effect: &EffectId) -> Option<PathBuf> {
+    let of = effect.of.as_str();
+    let subject = match docket.loops.contains_key(&LoopId::new(of)) {
+        true => subject::of(&LoopId::new(of))?,
+        false => Subject::Lane(PlanId::new(of), Job::Repair),
+    };
+    match subject {
+        Subject::Plan(plan) => Some(document_tree(dir, &plan).join(docket.about.paths.get(&plan)?)),
+        Subject::Lane(plan, _) => Some(dir.join("lanes").join(slug(plan.as_str())).join("tree")),
+        Subject::Chain => Some(dir.join("lanes").join(slug(artifact::LANE)).join("tree")),
+        Subject::Phase | Subject::Polish => None,
+    }
+}
+
+/// Takes what a person mended as a revision of its own.
+pub fn fixed(
+    project: &Project,
+    settings: &Settings,
+    run: &str,
+    docket: &Docket,
+    effect: &EffectId,
+) -> Result<Revision, SetupError> {
+    let place = place_to_fix(&project.run_dir(run), docket, effect).ok_or_else(|| {
+        SetupError::Refused("this question has no place where it could be mended".to_owned())
+    })?;
+    if !place.exists() {
+        let text = format!("{} does not exist\nhint: choose another option", place.display());
+        return Err(SetupError::Refused(text));
+    }
+    // The orchestrator may be alive and have its own shelf.
+    let world = world(project, settings, run, "shelf-of-a-person")?;
+    match mended(&world.site, docket, effect)? {
+        Mended::Kept(revision) => Ok(revision),
+        Mended::Nothing => Err(SetupError::NothingMended { place }),
+        Mended::Untakable(what) => Err(SetupError::Refused(format!(
+            "git cannot take all of it: {}\nhint: take that out of {}",
+            tribunal_view::plain::clipped(&what.join("; "), 400),
+            place.display()
+        ))),
+        Mended::Conflicts(files) => {
+            let files: Vec<String> = files.iter().map(ToString::to_string).collect();
+            Err(SetupError::Refused(format!(
+                "{} still conflicts with what landed meanwhile\nhint: write it as it should be in {}; what landed shows `git show {}:{}`",
+                files.join(", "),
+                place.display(),
+                world.site.name("head"),
+                files[0],
+            )))
+        }
+    }
+}
+
+fn mended(site: &Site, docket: &Docket, effect: &EffectId) -> Result<Mended, SetupError> {
+    let lp = docket.loops.get(&LoopId::new(effect.of.as_str()));
+    let subject = lp.and_then(|lp| subject::of(lp.id()));
+    // What was judged already is no fix of it.
+    let kept = |revision: Revision| match lp.and_then(Loop::revision) == Some(&revision) {
+        true => Mended::Nothing,
+        false => Mended::Kept(revision),
+    };
+    if let Some(Subject::Plan(plan)) = &subject {
+        let path = docket.about.paths.get(plan).cloned().unwrap_or_default();
+        let bytes = inside::read(&document_tree(&site.dir, plan), &path)
+            .ok_or_else(|| SetupError::Refused(format!("{path} is gone or no plain file")))?;
+        return Ok(kept(keep_document(site, &bytes)?));
+    }
+    if subject == Some(Subject::Chain) {
+        let revision = artifact::fixed(site, docket)
+            .ok_or_else(|| SetupError::Refused("what was mended cannot be taken".to_owned()))??;
+        return Ok(kept(revision));
+    }
+    let plan = match &subject {
+        Some(subject) => subject::plan_of(subject).cloned(),
+        None => Some(PlanId::new(effect.of.as_str())),
+    };
+    let plan = plan.ok_or_else(|| SetupError::Refused("this question is about no plan".to_owned()))?;
+    let parent = parent_of_fix(site, docket, &plan)?;
+    let summary = docket.about.paths.get(&plan).map(|path| summary_path(path)).unwrap_or_default();
+    let message = site.own_message(format!("fix({plan}): {BY_HAND}\n\nTribunal-Plan: {plan}\n"));
+    Ok(match landing_was_refused(docket, &plan) {
+        true => keep_fix_on_head(site, &plan, &parent, &summary, &message)?,
+        false => keep_fix(site, &plan, &parent, &summary, &message)?,
+    })
+}
+
+fn landing_was_refused(docket: &Docket, plan: &PlanId) -> bool {
+    let mut standings = docket.run.iter().flat_map(|run| run.standings());
+    standings.any(|(id, standing)| match standing {
+        Standing::Stuck(stuck) => id == plan && matches!(stuck.was, Was::Landing | Was::Loop(Job::Repair)),
+        _ => false,
+    })
+}
+
+/// What a person's commit stands on: what the lane left last.
+fn parent_of_fix(site: &Site, docket: &Docket, plan: &PlanId) -> Result<Oid, SetupError> {
+    let standing = docket.run.iter().flat_map(|run| run.standings()).find(|(id, _)| *id == plan);
+    let stuck = match standing {
+        Some((_, Standing::Stuck(stuck))) => stuck.revision.clone(),
+        _ => None,
+    };
+    let live = subject::loops_of(docket, plan).filter(|lp| lp.outcome().is_none()).last();
+    let approved = || docket.run.as_ref()?.lane_head(plan).cloned();
+    let revision = live.and_then(|lp| lp.revision().cloned()).or(stuck).or_else(approved);
+    Ok(match (revision, place_of(site, plan)) {
+        (Some(revision), _) => site.commit_of(&revision)?,
+        // Nothing was made: it stands where the lane began, whatever landed since.
+        (None, Some(at)) => fork(site, &at)?,
+        (None, None) => site.run_head()?,
+    })
+}
+
+/// What `gc` removed, or would.
+#[derive(Clone, Debug, Default)]
+pub struct GcReport {
+    /// Runs removed.
+    pub runs: Vec<String>,
+    /// Runs kept, and why.
+    pub kept: Vec<(String, String)>,
+    /// Caches of tools removed.
+    pub caches: Vec<String>,
+    /// Bytes freed.
+    pub bytes: u64,
+}
+
+/// What `gc` is asked to remove.
+#[derive(Clone, Copy, Debug)]
+pub struct GcAsk {
+    /// Runs that ended at least so many days ago.
+    pub older_than_days: u32,
+    /// Only say what would be removed.
+    pub dry: bool,
+    /// Also runs whose result is on no branch, or that keep what git could not take.
+    pub force: bool,
+}
+
+/// Removes runs that ended long enough ago: folder, journal, refs. A run that can go on is kept; one that never began
+/// cannot.
+pub fn gc(project: &Project, _settings: &Settings, asked: GcAsk) -> Result<GcReport, SetupError> {
+    let mut report = GcReport::default();
+    let limit = now().0.saturating_sub(u64::from(asked.older_than_days) * 86_400_000);
+    for run in project.folders() {
+        let dir = project.run_dir(&run);
+        let may = match began(&dir) {
+            Ok(false) => nobody_begins(&dir),
+            Ok(true) => removable(&dir, limit).and_then(|ending| match asked.force {
+                true => Ok(()),
+                false => taken(project, &run, ending).and_then(|()| nothing_kept(&dir)),
+            }),
+            Err(why) => Err(why),
+        };
+        match may {
+            Ok(()) => {
+                report.bytes += size_of(&dir);
+                if !asked.dry {
+                    remove(project, &run, &dir)?;
+                }
+                report.runs.push(run);
+            }
+            Err(why) => report.kept.push((run, why)),
+        }
+    }
+    let (caches, bytes) = crate::tool::cache::gc(project, limit, asked.dry);
+    report.caches = caches;
+    report.bytes += bytes;
+    Ok(report)
+}
+
+/// Whether a run's folder holds a run: whoever dies in the first moments leaves one without.
+fn began(dir: &Path) -> Result<bool, String> {
+    match tribunal_journal::Reader::open(dir) {
+        Ok(reader) => reader.last_seq().map(|seq| seq > 0).map_err(|error| error.to_string()),
+        Err(tribunal_journal::Error::Missing { .. }) => Ok(false),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// A folder without a run may go, unless somebody is about to begin one there, or it is not ours.
+fn nobody_begins(dir: &Path) -> Result<(), String> {
+    let ours = dir.join(tribunal_journal::FILE).is_file()
+        || std::fs::read_dir(dir).is_ok_and(|mut left| {
+            let own = |name: &std::ffi::OsStr| name == "lock" || name == state::MARK;
+            left.all(|entry| entry.is_ok_and(|entry| own(&entry.file_name())))
+        });
+    if !ours {
+        return Err("it is no run".to_owned());
+    }
+    match tribunal_journal::RunLock::take(dir) {
+        Ok(_) => Ok(()),
+        Err(tribunal_journal::Error::Locked { .. }) => Err("it is just beginning".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// How a run ended, if that was long enough ago.
+fn removable(dir: &Path, limit: u64) -> Result<Ending, String> {
+    let reader = tribunal_journal::Reader::open(dir).map_err(|error| error.to_string())?;
+    let docket = Docket::read(&reader).map_err(|error| error.to_string())?;
+    let ending = docket.run.as_ref().and_then(|run| run.ending()).ok_or("it has not ended")?;
+    if docket.at.0 > limit {
+        return Err("it ended recently".to_owned());
+    }
+    Ok(ending)
+}
+
+/// What is on no branch of the user's is gone with the run.
+fn taken(project: &Project, run: &str, ending: Ending) -> Result<(), String> {
+    match not_taken(project, run, ending).map_err(|error| error.to_string())? {
+        None => Ok(()),
+        Some(head) => {
+            let at = project.repo().head().ok();
+            let forward = at.is_some_and(|at| project.repo().is_ancestor(&at.commit, &head).unwrap_or(false));
+            let keep = match forward {
+                true => format!("`git merge --ff-only {head}` takes it"),
+                false => format!("`git branch result-{run} {head}` keeps it"),
+            };
+            Err(format!("its result is on no branch: {keep}, `tribunal gc --force` gives it up"))
+        }
+    }
+}
+
+/// Whether the user's branch has the result of a run whose result is held, or that is over; nothing where it does not even
+/// contain it.
+pub fn arrived(project: &Project, run: &str, docket: &Docket) -> Result<Option<Arrival>, SetupError> {
+    // While it is rebased the run branch lacks the result, and proves nothing.
+    if !docket.run.as_ref().is_some_and(|run| run.is_whole() || run.ending().is_some()) {
+        return Ok(None);
+    }
+    let repo = project.repo();
+    let branch = repo.ref_at(&format!("refs/heads/{}", docket.about.branch))?;
+    let head = repo.ref_at(&format!("refs/tribunal/{run}/head"))?;
+    let (Some(at), Some(new)) = (branch, head) else { return Ok(None) };
+    if !repo.is_ancestor(&new, &at)? {
+        return Ok(None);
+    }
+    let (old, beside) = (Oid::parse(docket.base())?, project.planning_path());
+    Ok(Some(repo.arrival(&Arrived { old: &old, new: &new, at: &at, beside: &beside })?))
+}
+
+/// What landed in a run that ended so, where no branch of the user's has it.
+pub fn not_taken(project: &Project, run: &str, ending: Ending) -> Result<Option<Oid>, SetupError> {
+    let repo = project.repo();
+    let at = |name: &str| repo.ref_at(&format!("refs/tribunal/{run}/{name}"));
+    let Some(head) = at("head")? else { return Ok(None) };
+    let mut landed = vec![head.clone()];
+    // What it says of a gate that stayed shut is no result; what landed before that is.
+    if !matches!(ending, Ending::Passed | Ending::Concerns) && at("boundary")?.as_ref() == Some(&head) {
+        landed = repo.parents_of(&head)?;
+    }
+    for (_, branch) in repo.refs_under("refs/heads")? {
+        let mut on_it = true;
+        for commit in &landed {
+            on_it &= repo.is_ancestor(commit, &branch)?;
+        }
+        if on_it {
+            return Ok(None);
+        }
+    }
+    Ok(Some(head))
+}
+
+/// Whether a run holds nothing that git could not take: that is nowhere else.
+fn nothing_kept(dir: &Path) -> Result<(), String> {
+    let place = kept::place(dir);
+    match std::fs::read_dir(&place).is_ok_and(|mut left| left.next().is_some()) {
+        true => Err(format!(
+            "what git could not take of its work is only in {}: `tribunal gc --force` gives it up",
+            place.display()
+        )),
+        false => Ok(()),
+    }
+}
+
+fn remove(project: &Project, run: &str, dir: &Path) -> Result<(), SetupError> {
+    let lock = tribunal_journal::RunLock::take(dir)?;
+    let mut changes = Vec::new();
+    for prefix in [format!("refs/tribunal/{run}"), format!("refs/tribunal/snap/{run}")] {
+        let refs = project.repo().refs_under(&prefix)?;
+        changes.extend(refs.into_iter().map(|(name, at)| tribunal_git::RefChange::delete(name, &at)));
+    }
+    project.repo().refs_update(&changes, "tribunal: gc")?;
+    let trash = tribunal_git::Trash::open(&project.folder().join("trash"))?;
+    trash.take(dir)?;
+    trash.empty();
+    drop(lock);
+    Ok(())
+}
+
+fn size_of(dir: &Path) -> u64 {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok);
+    entries
+        .map(|entry| match entry.path().symlink_metadata() {
+            Ok(meta) if meta.is_dir() => size_of(&entry.path()),
+            Ok(meta) => meta.len(),
+            Err(_) => 0,
+        })
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_later_run_has_a_later_name() {
+        let at = 1_794_838_815_000;
+        let mut newest = String::new();
+        for phase in ["specify", "design", "create-plan", "create-plan", "01", "review"] {
+            let stem = later_stem(&newest, at, phase);
+            assert!(stem >= newest, "{stem} after {newest}");
+            newest = if stem == newest { format!("{stem}.2") } else { stem };
+        }
+        assert_eq!(
+            later_stem("29990101-000000-01", at, "01"),
+            run_stem(at, "01"),
+            "a clock that was set back"
+        );
+    }
+}

@@ -1,0 +1,110 @@
+//! What a loop is about, read off its name, and what the docket knows of it. Looks things up; changes nothing.
+
+use tribunal_core::ids::{LoopId, PlanId, Revision};
+use tribunal_core::review_loop::{Loop, Outcome};
+use tribunal_core::run::{Job, Standing, Subject};
+use tribunal_engine::docket::Docket;
+
+/// Before the name of an artifact, in the name of its loop.
+const CHAIN: &str = "chain.";
+
+/// Before the number of a loop that polishes.
+const POLISH: &str = "phase.polish";
+
+/// The subject of a loop, by its name: `01-02/task-1.3`, `01-02/plan.1`, `phase.4`, `phase.polish.5`, `chain.spec.1`.
+pub(crate) fn of(id: &LoopId) -> Option<Subject> {
+    let (name, entry) = id.as_str().rsplit_once('.')?;
+    entry.parse::<u32>().ok()?;
+    match name {
+        "phase" => return Some(Subject::Phase),
+        POLISH => return Some(Subject::Polish),
+        artifact if artifact.starts_with(CHAIN) => return Some(Subject::Chain),
+        _ => {}
+    }
+    let (plan, label) = name.rsplit_once('/')?;
+    let plan = PlanId::new(plan);
+    Some(match label {
+        "plan" => Subject::Plan(plan),
+        "repair" => Subject::Lane(plan, Job::Repair),
+        "qa" => Subject::Lane(plan, Job::Qa),
+        _ => Subject::Lane(plan, Job::Task(label.strip_prefix("task-")?.parse().ok()?)),
+    })
+}
+
+/// The plan a loop works for.
+pub(crate) fn plan_of(subject: &Subject) -> Option<&PlanId> {
+    match subject {
+        Subject::Plan(plan) | Subject::Lane(plan, _) => Some(plan),
+        Subject::Phase | Subject::Polish | Subject::Chain => None,
+    }
+}
+
+/// Whether a name is that of a loop; those of lanes and of the run itself are not.
+pub(crate) fn is_loop(of: &str) -> bool {
+    of.contains('/') || of.starts_with("phase.") || of.starts_with(CHAIN)
+}
+
+/// All loops of a plan, in order of their names.
+pub(crate) fn loops_of<'a>(docket: &'a Docket, plan: &PlanId) -> impl Iterator<Item = &'a Loop> {
+    let prefix = format!("{plan}/");
+    let from = LoopId::new(&prefix);
+    docket.loops.range(from..).take_while(move |(id, _)| id.as_str().starts_with(&prefix)).map(|(_, lp)| lp)
+}
+
+/// The plan's document as it stands: as approved, or as the run found it.
+pub(crate) fn plan_revision(docket: &Docket, plan: &PlanId) -> Option<Revision> {
+    let judged = loops_of(docket, plan)
+        .filter(|lp| matches!(of(lp.id()), Some(Subject::Plan(_))))
+        .filter(|lp| lp.outcome().is_none_or(Outcome::is_good))
+        .last()
+        .and_then(|lp| lp.revision().cloned());
+    judged.or_else(|| found_revision(docket, plan))
+}
+
+/// The plan's document as the run found it: the only one whose commands are trusted.
+pub(crate) fn found_revision(docket: &Docket, plan: &PlanId) -> Option<Revision> {
+    let spec = docket.run.as_ref()?.spec();
+    spec.plans.iter().find(|spec| spec.id == *plan).map(|spec| spec.revision.clone())
+}
+
+/// How many other lanes a prompt names.
+const LANES_SHOWN: usize = 40;
+
+/// The other lanes, one line each; those at work first, and no more than anybody would read.
+pub(crate) fn other_lanes(docket: &Docket, plan: &PlanId) -> Vec<String> {
+    let Some(run) = &docket.run else { return Vec::new() };
+    let title = |id: &PlanId| docket.about.titles.get(id).map_or("", String::as_str);
+    let rests = |standing: &Standing<'_>| {
+        matches!(standing, Standing::Ready | Standing::Landed(_) | Standing::Dropped(_))
+    };
+    let others = || run.standings().filter(|(id, _)| *id != plan);
+    let at_work = others().filter(|(_, standing)| !rests(standing));
+    let at_rest = others().filter(|(_, standing)| rests(standing));
+    let mut lines: Vec<String> = at_work
+        .chain(at_rest)
+        .take(LANES_SHOWN)
+        .map(|(id, standing)| format!("{id} ({}): {}", standing_word(&standing), title(id)))
+        .collect();
+    let more = others().count().saturating_sub(lines.len());
+    if more > 0 {
+        lines.push(format!("and {more} more"));
+    }
+    lines
+}
+
+/// The word for a plan's standing.
+pub(crate) fn standing_word(standing: &Standing<'_>) -> &'static str {
+    match standing {
+        Standing::Gating => "plan under review",
+        Standing::Ready => "waiting",
+        Standing::Working(Job::Task(_)) => "in progress",
+        Standing::Working(Job::Repair) => "being repaired",
+        Standing::Working(Job::Qa) => "delivery under review",
+        Standing::Summary => "writing its summary",
+        Standing::Queued => "waiting to land",
+        Standing::Stuck(_) => "stuck",
+        Standing::Landed(_) => "merged",
+        Standing::Refused(_) => "refused",
+        Standing::Dropped(_) => "dropped",
+    }
+}

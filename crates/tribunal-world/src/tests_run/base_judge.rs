@@ -1,0 +1,330 @@
+//! The judge as the base has it: which of the files that judge a change it also changes, and its tree with those put back.
+//! `tribunal_core::judge_files` says which files judge; this file reads them from git. What a named person took of them
+//! is the judge from then on, in later rounds, landings and rebases.
+
+use crate::site::Site;
+use std::collections::BTreeSet;
+use tribunal_core::green::{BaseJudge, CommandState, changed_with_code};
+use tribunal_core::ids::{LoopId, PlanId};
+use tribunal_core::judge_files::{JudgeFacts, JudgeFiles, Named, Stage, commands_in, ordinary, runs_targets};
+use tribunal_docs::integrity;
+use tribunal_docs::project_commands::{ProjectFiles, defines, recipe_of};
+use tribunal_engine::docket::{CommandNote, Docket};
+use tribunal_git::{GitError, GitPath, Oid};
+
+/// Where the judge's files come from: the commit that a run or review began with, and what people took since.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TrustedJudge {
+    base: String,
+    /// Files that a named person took, and the tree that has them so.
+    taken: Vec<(String, Vec<String>)>,
+}
+
+/// A command that judges, for which files of its judge are looked for.
+pub(crate) struct JudgingCommand {
+    /// It and what runs before it.
+    pub(crate) steps: Vec<Vec<String>>,
+    /// What the files are that it names.
+    pub(crate) named: Named,
+}
+
+/// How a change stands with its judge put back: at the first stage that is not green, otherwise at the last one.
+pub(crate) struct BaseLook<T> {
+    /// How the command stands there.
+    pub(crate) judged: BaseJudge,
+    /// What that run left behind.
+    pub(crate) evidence: T,
+    /// All files of the judge that the change has otherwise. Whoever takes the change takes these.
+    pub(crate) files: Vec<String>,
+}
+
+/// Runs the command on a tree and watches these files of it: the ones that were read.
+pub(crate) type ReadOn<'a> = &'a mut dyn FnMut(&Oid, &[String]) -> Result<BTreeSet<String>, GitError>;
+
+/// Runs the command on a tree: how it stands there, and what the run left behind.
+pub(crate) type RunOn<'a, T> = &'a mut dyn FnMut(&Oid) -> Result<(CommandState, T), GitError>;
+
+impl TrustedJudge {
+    /// What the docket knows.
+    pub(crate) fn of(docket: &Docket) -> TrustedJudge {
+        TrustedJudge {
+            base: docket.reviewed_from().to_owned(),
+            taken: taken(docket)
+                .map(|note| (note.tree.clone(), note.judge.clone()))
+                .chain(docket.judges_taken().map(|note| (note.tree.clone(), note.files.clone())))
+                .collect(),
+        }
+    }
+
+    /// The tree whose files judge.
+    fn tree(&self, site: &Site) -> Result<Oid, GitError> {
+        let mut tree = site.repo.tree_of(&Oid::parse(&self.base)?)?;
+        for (taken, files) in &self.taken {
+            let files: Vec<GitPath> = files.iter().map(|file| GitPath::from(file.as_str())).collect();
+            tree = site.repo.tree_with(&tree, &Oid::parse(taken)?, &files)?;
+        }
+        Ok(tree)
+    }
+
+    /// How commands stand on a change with the files that judge it put back, stage by stage; none where it changes none of
+    /// them, or only tests together with what they test.
+    pub(crate) fn look<T>(
+        &self,
+        site: &Site,
+        commands: &[JudgingCommand],
+        commit: &Oid,
+        run: RunOn<'_, T>,
+        read: ReadOn<'_>,
+    ) -> Result<Option<BaseLook<T>>, GitError> {
+        let trusted = self.tree(site)?;
+        let mut files = JudgeFiles::default();
+        for command in commands {
+            files = files.and(changed_judge(site, &trusted, commit, command)?);
+        }
+        let mut watched = BTreeSet::new();
+        for command in commands {
+            watched.extend(with_facts(site, &trusted, commit, command, "", |facts| {
+                facts.worth_watching(&files)
+            })?);
+        }
+        let watched: Vec<String> = watched.into_iter().collect();
+        let observed = match watched.is_empty() {
+            true => BTreeSet::new(),
+            false => read(&trusted, &watched)?,
+        };
+        for command in commands.iter().filter(|_| !observed.is_empty()) {
+            let more = with_facts(site, &trusted, commit, command, "", |facts| facts.observed(&observed))?;
+            files = files.and(more);
+        }
+        put_back(&Change { site, trusted: &trusted, commit, observed: &observed }, &files, run)
+    }
+}
+
+/// A change, and the tree whose files judge it.
+pub(crate) struct Change<'a> {
+    pub(crate) site: &'a Site,
+    pub(crate) trusted: &'a Oid,
+    pub(crate) commit: &'a Oid,
+    /// Files of the judge that nothing names: a run was seen to read them.
+    pub(crate) observed: &'a BTreeSet<String>,
+}
+
+/// How a change stands with files of its judge put back, stage by stage, as `TrustedJudge::look` says it.
+pub(crate) fn put_back<T>(
+    change: &Change<'_>,
+    files: &JudgeFiles,
+    run: RunOn<'_, T>,
+) -> Result<Option<BaseLook<T>>, GitError> {
+    let Change { site, trusted, commit, .. } = *change;
+    let (mut last, mut tests_stay) = (None, false);
+    for stage in Stage::ALL {
+        let back = files.put_back(stage, tests_stay);
+        if back.is_empty() {
+            continue;
+        }
+        let (state, evidence) = run(&site.repo.tree_with(commit, trusted, &paths(&back))?)?;
+        let is_green = state.is_green();
+        if !is_green && change.are_ordinary(stage, files.own(stage), run)? {
+            tests_stay |= stage == Stage::Tests;
+            continue;
+        }
+        let mut new = BTreeSet::new();
+        for file in &back {
+            if site.repo.file_at(trusted, &GitPath::from(file.as_str()))?.is_none() {
+                new.insert(file.clone());
+            }
+        }
+        let judged = BaseJudge { state, files: back, new };
+        last = Some(BaseLook { judged, evidence, files: files.all().into_iter().collect() });
+        if !is_green {
+            break;
+        }
+    }
+    Ok(last)
+}
+
+impl Change<'_> {
+    /// Whether each script only changed as ordinary work changes it: with what it tests, or by a name of what it calls.
+    fn are_ordinary<T>(&self, stage: Stage, all: &[String], run: RunOn<'_, T>) -> Result<bool, GitError> {
+        if !matches!(stage, Stage::Tests | Stage::Tools | Stage::Either) {
+            return Ok(false);
+        }
+        let (mut old, mut new) = (Vec::new(), Vec::new());
+        for path in all {
+            match self.text(self.trusted, path)? {
+                None => new.push(path.clone()),
+                Some(before) if !self.is_renamed(path, &before)? => old.push((path.clone(), before)),
+                Some(_) => {}
+            }
+        }
+        let is_known = old.is_empty() && new.is_empty();
+        if is_known || stage != Stage::Tests || old.len() > ordinary::ALONE_MAX {
+            return Ok(is_known);
+        }
+        for (path, before) in &old {
+            let now = self.text(self.commit, path)?.map(|text| integrity::checks_in(&text));
+            let before = integrity::checks_in(before);
+            let is_kept = match self.observed.contains(path) && ordinary::is_helper(path) {
+                true => ordinary::helper_keeps_checks(before, now),
+                false => ordinary::keeps_checks(Some(before), now),
+            };
+            if !is_kept {
+                return Ok(false);
+            }
+        }
+        let old: Vec<String> = old.into_iter().map(|(path, _)| path).collect();
+        self.changed_with_code(&old, &new, run)
+    }
+
+    /// Whether scripts of tests changed with what they test, each by itself. Those that find the code of the base good, too,
+    /// must find the change good as they were.
+    fn changed_with_code<T>(
+        &self,
+        old: &[String],
+        new: &[String],
+        run: RunOn<'_, T>,
+    ) -> Result<bool, GitError> {
+        let repo = &self.site.repo;
+        let mut on_base = |files: &[String]| -> Result<CommandState, GitError> {
+            Ok(run(&repo.tree_with(self.trusted, self.commit, &paths(files))?)?.0)
+        };
+        let base = on_base(&[])?;
+        if !base.is_green() {
+            return Ok(false);
+        }
+        // A new script that fails on the base would speak for all others: it comes along only where one names it.
+        let with_new = on_base(new)?;
+        let mut same = Vec::new();
+        for path in old {
+            let text = self.text(self.commit, path)?.unwrap_or_default();
+            let is_along = |one: &&String| with_new.is_green() || text.contains(name_of(one));
+            let along = new.iter().filter(is_along).chain([path]).cloned().collect::<Vec<_>>();
+            if !changed_with_code(true, &base, &on_base(&along)?) {
+                same.push(path.clone());
+            }
+        }
+        match (same.is_empty(), old.is_empty()) {
+            (_, true) => Ok(changed_with_code(true, &base, &with_new)),
+            (true, _) => Ok(true),
+            (false, _) => Ok(run(&repo.tree_with(self.commit, self.trusted, &paths(&same))?)?.0.is_green()),
+        }
+    }
+
+    /// Whether a script only calls by a new name what another file of the change defines.
+    fn is_renamed(&self, path: &str, before: &str) -> Result<bool, GitError> {
+        let Some(now) = self.text(self.commit, path)? else { return Ok(false) };
+        let mut others = Vec::new();
+        for other in self.site.repo.changed_paths(self.trusted, self.commit)? {
+            let other = other.to_string();
+            if other != path
+                && let (Some(before), Some(now)) =
+                    (self.text(self.trusted, &other)?, self.text(self.commit, &other)?)
+            {
+                others.push((before, now));
+            }
+        }
+        Ok(ordinary::only_renames(before, &now, &others))
+    }
+
+    fn text(&self, at: &Oid, path: &str) -> Result<Option<String>, GitError> {
+        let bytes = self.site.repo.file_at(at, &GitPath::from(path))?;
+        Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    }
+}
+
+fn name_of(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+fn paths(files: &[String]) -> Vec<GitPath> {
+    files.iter().map(|file| GitPath::from(file.as_str())).collect()
+}
+
+/// The notes of changes that judge themselves and that a named person took so.
+fn taken(docket: &Docket) -> impl Iterator<Item = &CommandNote> {
+    docket.commands.iter().filter(|note| !note.judge.is_empty()).filter(|note| {
+        let same = |one: &&CommandNote| one.of() == note.of() && one.command == note.command;
+        let is_last = docket.commands.iter().rev().find(same) == Some(*note);
+        is_last && docket.accepter(&LoopId::new(note.of())).is_some()
+    })
+}
+
+/// The files of the judge that a named person took with the work of a plan.
+pub(crate) fn taken_of(docket: &Docket, plan: &PlanId) -> BTreeSet<String> {
+    let prefix = format!("{plan}/");
+    let of_plan = taken(docket).filter(|note| note.of().starts_with(&prefix));
+    let others = docket.judges_taken().filter(|note| note.of().starts_with(&prefix));
+    of_plan.flat_map(|note| &note.judge).chain(others.flat_map(|note| &note.files)).cloned().collect()
+}
+
+/// The files of a commit that are part of a command's judge and not as they are in a trusted tree.
+fn changed_judge(
+    site: &Site,
+    trusted: &Oid,
+    commit: &Oid,
+    command: &JudgingCommand,
+) -> Result<JudgeFiles, GitError> {
+    with_facts(site, trusted, commit, command, "", |facts| facts.judge_files())
+}
+
+/// The files of a change that a script calls, with what those include and start: they judge when the script does. What only
+/// configures a runner is among them where the script calls one by name: a hook is otherwise shown the change as it is.
+pub(crate) fn called_by(site: &Site, base: &Oid, change: &Oid, script: &str) -> Result<JudgeFiles, GitError> {
+    let command = JudgingCommand { steps: commands_in(script), named: Named::Judge };
+    with_facts(site, base, change, &command, script, |facts| {
+        let facts = JudgeFacts { steps: &[], ..facts };
+        match runs_targets(script) {
+            true => facts.judge_files(),
+            false => JudgeFiles { judge: facts.called_files(), ..JudgeFiles::default() },
+        }
+    })
+}
+
+/// The files of a change that a judging command takes its orders from.
+pub(crate) fn orders_of(
+    site: &Site,
+    base: &Oid,
+    change: &Oid,
+    command: &JudgingCommand,
+) -> Result<Vec<String>, GitError> {
+    with_facts(site, base, change, command, "", |facts| facts.orders())
+}
+
+/// Asks about a change. The recipes of the commands are read from the trusted tree; `script` is what is run besides.
+fn with_facts<T: Default>(
+    site: &Site,
+    trusted: &Oid,
+    change: &Oid,
+    command: &JudgingCommand,
+    script: &str,
+    ask: impl FnOnce(JudgeFacts<'_>) -> T,
+) -> Result<T, GitError> {
+    let repo = &site.repo;
+    let changed: Vec<String> = repo.changed_paths(trusted, change)?.iter().map(ToString::to_string).collect();
+    if changed.is_empty() {
+        return Ok(T::default());
+    }
+    let paths: Vec<String> = repo.list_tree(trusted)?.iter().map(|entry| entry.path.to_string()).collect();
+    let read = |at: &Oid, path: &str| {
+        let bytes = repo.file_at(at, &GitPath::from(path)).ok()??;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    let (before, now) = (|path: &str| read(trusted, path), |path: &str| read(change, path));
+    let project = ProjectFiles { paths: &paths, text: &before };
+    // A line for a shell is several commands.
+    let lines = command.steps.iter().flatten().filter(|word| word.contains(char::is_whitespace));
+    let inner: Vec<Vec<String>> = lines.flat_map(|line| commands_in(line)).collect();
+    let all = || command.steps.iter().chain(&inner);
+    let recipes: String = all().map(|argv| recipe_of(&project, argv) + "\n").collect();
+    let defined = all().filter_map(|argv| defines(&project, argv)).reduce(|one, other| one || other);
+    Ok(ask(JudgeFacts {
+        steps: &command.steps,
+        named: command.named,
+        defined,
+        recipe: &format!("{script}\n{recipes}"),
+        changed: &changed,
+        paths: &paths.iter().cloned().collect(),
+        before: &before,
+        now: &now,
+    }))
+}

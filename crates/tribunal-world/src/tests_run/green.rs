@@ -1,0 +1,810 @@
+//! The project's own build and test commands, run contained on throwaway checkouts: at the base, on what a loop judges,
+//! and on the merged tree of a landing. This file gathers how they ended; `tribunal_core::green` says what follows. What
+//! a command said of a tree is remembered within the run, and a plain yes or no also for the next one, so that no tree is
+//! built and tested twice for nothing.
+
+use super::base_judge::{BaseLook, JudgingCommand, TrustedJudge};
+use super::command_memo::CommandMemo;
+use super::prepare::{Judged, prepare};
+use super::reads::Reads;
+use crate::check::{Command, EVIDENCE_MAX, contained, ended, failing, junit_in, tail, went};
+use crate::gates::{self, TestRun, has_tests, test_run};
+use crate::project::Project;
+use crate::project::inside;
+use crate::sandbox::enforced;
+use crate::site::base::Base;
+use crate::site::subject;
+use crate::site::{Site, lock};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use tribunal_core::defence::{Defence, stands};
+use tribunal_core::effect::EffectId;
+use tribunal_core::finding::{Claim, FixableBy, Severity};
+use tribunal_core::gate::{self, CommandRun, GateResult, Next};
+use tribunal_core::green::{self, Answer, BaseJudge, CommandState, Compared, OneRun, ProjectCommand};
+use tribunal_core::ids::{Check, Revision};
+use tribunal_core::judge_files::{Named, ordinary};
+use tribunal_core::review_loop::{Checked, Failure, FailureKind, Loop, LoopReport};
+use tribunal_core::run::Subject;
+use tribunal_docs::integrity::{self, SourceCount};
+use tribunal_docs::project_commands::{FoundCommands, taken_out};
+use tribunal_docs::qa::{
+    ChangedText, Regression, RegressionKind, TestReport, is_missing, missing_line, newly_failing_lines,
+    read_tests, regressions,
+};
+use tribunal_engine::docket::{CommandNote, Docket, Note};
+use tribunal_engine::settings::Settings;
+use tribunal_engine::world::Report;
+use tribunal_git::{GitError, GitPath, Mode, Oid};
+use tribunal_process::{ExitHow, Network};
+
+/// A command of the project, and who says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct KnownCommand {
+    pub(crate) argv: Vec<String>,
+    /// Commands that are run before it, in the same tree: what they come to is what it comes to, unless all end with 0.
+    pub(crate) setup: Vec<Vec<String>>,
+    /// Somebody configured it; otherwise it was detected.
+    pub(crate) configured: bool,
+}
+
+impl KnownCommand {
+    pub(crate) fn shown(&self) -> String {
+        self.steps().map(|argv| argv.join(" ")).collect::<Vec<_>>().join(" && ")
+    }
+
+    /// What is run, one after the other.
+    pub(crate) fn steps(&self) -> impl Iterator<Item = &Vec<String>> {
+        self.setup.iter().chain([&self.argv])
+    }
+}
+
+/// What the files of the user's own commit say; nothing where there is no commit yet.
+pub fn detected_commands(project: &Project) -> FoundCommands {
+    let head = project.repo().head().ok();
+    head.and_then(|head| gates::commands_at(project.repo(), &head.commit).ok()).unwrap_or_default()
+}
+
+/// The command of the settings, otherwise the one that the files suggest. A run reads them from the commit it began
+/// with, or was rebased onto, and a review from the base of what it reviews: no agent and no change can take its judge
+/// away. A review of a change that brings the first test command is judged by that.
+pub(crate) fn known(site: &Site, docket: &Docket, command: ProjectCommand) -> Option<KnownCommand> {
+    let checks = site.check_settings(docket);
+    let configured = match command {
+        ProjectCommand::Build => &checks.build,
+        ProjectCommand::Test => &checks.test,
+    };
+    if command == ProjectCommand::Test && green::tests_nothing(configured) {
+        return None;
+    }
+    if !configured.is_empty() {
+        return Some(KnownCommand { argv: configured.clone(), setup: Vec::new(), configured: true });
+    }
+    if command == ProjectCommand::Test && checks.no_tests {
+        return None;
+    }
+    let mut detected = lock(&site.detected);
+    let detected = detected.entry(docket.base().to_owned()).or_insert_with(|| {
+        let base = docket.about.review.as_ref().map(|review| review.base.as_str());
+        let bases = base.into_iter().chain([docket.base()]);
+        let mut found = bases.filter_map(|base| gates::commands_at(&site.repo, &Oid::parse(base).ok()?).ok());
+        let first = found.next().unwrap_or_default();
+        let FoundCommands { build, test, .. } = found.next().unwrap_or_default();
+        FoundCommands { build: first.build.clone().or(build), test: first.test.clone().or(test), ..first }
+    });
+    let found = match command {
+        ProjectCommand::Build => detected.build.clone(),
+        ProjectCommand::Test => detected.test.clone(),
+    };
+    found.map(|found| KnownCommand { argv: found.argv, setup: found.setup, configured: false })
+}
+
+/// What a run says when it begins with a test command that tests nothing.
+pub(crate) fn tests_nothing_warning(settings: &Settings) -> Option<String> {
+    let test = &settings.checks.test;
+    green::tests_nothing(test).then(|| {
+        let shown = test.join(" ");
+        format!("`{shown}` (checks.test) tests nothing: every pass will say that no tests ran")
+    })
+}
+
+/// Whether nobody switched a command off.
+pub(crate) fn is_on(site: &Site, command: ProjectCommand) -> bool {
+    !site.settings.gates.off.iter().any(|off| off == command.name())
+}
+
+/// What a command said of a tree.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Seen {
+    runs: Vec<OneRun>,
+    pub(crate) state: CommandState,
+    /// The run that stands for all: the one that ended well where it is flaky, otherwise the last.
+    run: CommandRun,
+    /// What that run counted.
+    report: Option<TestReport>,
+    /// The last lines of the last run that did not end well.
+    output: String,
+}
+
+/// What commands said of trees, by tree and command. Whoever asks while another one runs it waits for the answer.
+pub(crate) type Memory = Mutex<std::collections::BTreeMap<(Oid, Vec<Vec<String>>), Arc<Mutex<Option<Seen>>>>>;
+
+/// One command that may be run on trees.
+pub(crate) struct Runner<'a> {
+    pub(crate) site: &'a Site,
+    pub(crate) command: ProjectCommand,
+    pub(crate) known: &'a KnownCommand,
+    /// The effect for which it runs; where that is no longer wanted, nothing is begun.
+    pub(crate) effect: Option<&'a EffectId>,
+    /// Where the files that judge come from; none where nothing is compared.
+    pub(crate) judge: Option<&'a TrustedJudge>,
+}
+
+/// Which answers from before are believed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ask {
+    /// What is remembered stands: of a base, nobody expects that it heals.
+    Remembered,
+    /// A red answer is tried once more. Green ones stand.
+    RedAgain,
+    /// A red answer is tried once more, and so is a green one of a single run: the change touches tests.
+    Twice,
+}
+
+impl Ask {
+    fn believes(self, seen: &Seen) -> bool {
+        match (self, &seen.state) {
+            (Ask::Remembered, _) => true,
+            (_, CommandState::Red { .. }) => false,
+            (Ask::Twice, CommandState::Green) => seen.runs.len() > 1,
+            _ => true,
+        }
+    }
+}
+
+impl Runner<'_> {
+    /// How the command stands on a commit's tree.
+    pub(crate) fn on(&self, commit: &Oid, ask: Ask) -> Result<Seen, GitError> {
+        self.on_tree(commit, self.site.repo.tree_of(commit)?, ask)
+    }
+
+    /// How the command stands on a tree that is checked out as if it were the commit's.
+    fn on_tree(&self, commit: &Oid, tree: Oid, ask: Ask) -> Result<Seen, GitError> {
+        let key = (tree.clone(), self.known.steps().cloned().collect());
+        let place = Arc::clone(lock(&self.site.seen).entry(key).or_default());
+        let mut place = lock(&place);
+        let mut runs = match &*place {
+            Some(seen) if ask.believes(seen) => return Ok(seen.clone()),
+            Some(seen) => seen.runs.clone(),
+            None => Vec::new(),
+        };
+        let mut before = place.clone();
+        let memo = CommandMemo::of(self.site, self.command, self.known, &tree)?;
+        if let (None, Some(seen)) = (&before, memo.as_ref().and_then(CommandMemo::read)) {
+            *place = Some(seen.clone());
+            if ask != Ask::Twice || ask.believes(&seen) {
+                return Ok(seen);
+            }
+            runs.clone_from(&seen.runs);
+            before = Some(seen);
+        }
+        let seen = self.run_twice(commit, &tree, ask, &mut runs, before)?;
+        // What did not run is not remembered: whoever puts it right asks again.
+        if !matches!(seen.state, CommandState::Unknown { .. }) {
+            *place = Some(seen.clone());
+        }
+        if let Some(memo) = memo {
+            memo.keep(&seen);
+        }
+        Ok(seen)
+    }
+
+    /// Runs it, and once more where its first answer is not believed.
+    fn run_twice(
+        &self,
+        commit: &Oid,
+        tree: &Oid,
+        ask: Ask,
+        runs: &mut Vec<OneRun>,
+        mut seen: Option<Seen>,
+    ) -> Result<Seen, GitError> {
+        loop {
+            let (one, report, output) = match self.effect.filter(|effect| self.site.is_unwanted(effect)) {
+                Some(_) => (lost("no longer wanted".to_owned()), None, String::new()),
+                None => self.once(commit, tree, runs.len())?,
+            };
+            let again = runs.is_empty() && green::is_repeated(&one.run, ask == Ask::Twice);
+            let well = matches!(one.run, CommandRun::Passed | CommandRun::NoTest(_));
+            runs.push(one.clone());
+            let state = CommandState::of(runs).as_of(self.command);
+            let flaky = matches!(state, CommandState::Flaky { .. });
+            seen = Some(match seen {
+                // The run that ended well counts its tests, the one that failed says why.
+                Some(old) if flaky && well => {
+                    Seen { runs: runs.clone(), state, run: one.run, report, output: old.output }
+                }
+                Some(old) if flaky => {
+                    Seen { runs: runs.clone(), state, run: old.run, report: old.report, output }
+                }
+                _ => Seen { runs: runs.clone(), state, run: one.run, report, output },
+            });
+            if let (false, Some(seen)) = (again, seen.clone()) {
+                return Ok(seen);
+            }
+        }
+    }
+
+    /// The files among these that the command reads on a tree. It is a run of its own: what an answer goes by is not touched.
+    fn reads(&self, commit: &Oid, tree: &Oid, files: &[String]) -> Result<BTreeSet<String>, GitError> {
+        let site = self.site;
+        if self.effect.is_some_and(|effect| site.is_unwanted(effect)) {
+            return Ok(BTreeSet::new());
+        }
+        let key = (tree.clone(), self.known.steps().cloned().collect(), files.to_vec());
+        let mut known = lock(&site.read);
+        if let Some(read) = known.get(&key) {
+            return Ok(read.clone());
+        }
+        let name = format!("{}-{}-reads", self.command.name(), tree.short());
+        let (dir, path) = self.checkout(&name, commit, tree)?;
+        let ready = self.ready(commit, tree, &path);
+        let reads = Reads::begin(&dir, &path, files);
+        // How it ends is another run's to say.
+        let _ = ready.and_then(|()| self.steps(&name, 0, &path, &dir));
+        let read = reads.read();
+        site.shelf.discard(&dir)?;
+        known.insert(key, read.clone());
+        Ok(read)
+    }
+
+    /// A checkout that nobody else sees, and the folder around it.
+    fn checkout(&self, name: &str, commit: &Oid, tree: &Oid) -> Result<(PathBuf, PathBuf), GitError> {
+        let site = self.site;
+        let dir = site.dir.join("checks").join(name);
+        site.shelf.discard(&dir)?;
+        fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
+        let path = dir.join("tree");
+        site.shelf.checkout_as(&path, &dir.join("index"), commit, tree, "tests")?;
+        Ok((dir, path))
+    }
+
+    /// Gives a checkout what the command needs besides.
+    fn ready(&self, commit: &Oid, tree: &Oid, path: &Path) -> Result<(), String> {
+        prepare(self.site, Judged { commit, tree }, path).and_then(|()| borrow(self.site, path))
+    }
+
+    /// One run, on a checkout that nobody else sees.
+    fn once(
+        &self,
+        commit: &Oid,
+        tree: &Oid,
+        n: usize,
+    ) -> Result<(OneRun, Option<TestReport>, String), GitError> {
+        let site = self.site;
+        let name = format!("{}-{}", self.command.name(), tree.short());
+        let (dir, path) = self.checkout(&name, commit, tree)?;
+        let ready = self.ready(commit, tree, &path);
+        let done = ready.and_then(|()| self.steps(&name, n, &path, &dir));
+        let found = match done {
+            Err(why) => (lost(why), None, String::new()),
+            Ok((how, out)) => {
+                let text = |name: &str| inside::text(&out.join(name)).unwrap_or_default();
+                let words = [text("stdout"), text("stderr")].concat();
+                let report = report(&dir, &words);
+                let counted = report.as_ref().is_some_and(|report| report.executed() > 0);
+                let missing = is_missing(&words);
+                let one = OneRun { run: went(&how, &out), how: ended(&how), counted, missing };
+                (one, report, last_lines(&out))
+            }
+        };
+        site.shelf.discard(&dir)?;
+        Ok(found)
+    }
+
+    /// The command after what it needs, in one tree: how the first one ended that did not end with 0, otherwise how the
+    /// command itself ended, and where its output is.
+    fn steps(&self, name: &str, n: usize, tree: &Path, dir: &Path) -> Result<(ExitHow, PathBuf), String> {
+        let shown = self.known.shown();
+        let run = |name: &str, argv: &Vec<String>| {
+            let command = Command { argv: argv.clone(), shown: shown.clone(), ..Command::default() };
+            contained(self.site, name, n, tree, dir, &command)
+        };
+        for (step, argv) in self.known.setup.iter().enumerate() {
+            let (how, out) = run(&format!("{name}-setup-{step}"), argv)?;
+            if how != ExitHow::Code(0) {
+                return Ok((how, out));
+            }
+        }
+        run(name, &self.known.argv)
+    }
+
+    /// What follows from the command on two commits, with what was counted.
+    pub(crate) fn compare(&self, before: &Oid, now: &Oid) -> Result<Looked, GitError> {
+        let tests = self.command == ProjectCommand::Test && self.touches_tests(before, now)?;
+        let ask = if tests { Ask::Twice } else { Ask::RedAgain };
+        let (was, is) = (self.on(before, Ask::Remembered)?, self.on(now, ask)?);
+        let has_tests = self.has_tests(before)? || self.has_tests(now)?;
+        let same_tree = self.site.repo.tree_of(before)? == self.site.repo.tree_of(now)?;
+        let mut counted = counted(&was, &is);
+        if let (Some(was), Some(is)) = (&was.report, &is.report) {
+            counted = without_renamed(self.site, (before, was), (now, is), counted)?;
+        }
+        // Where the runner counts nothing, what is left is to count the tests in the files that changed.
+        let silent = was.report.is_none() || is.report.is_none();
+        if self.command == ProjectCommand::Test && silent && counted.is_empty() {
+            counted = lost_in_source(self.site, self.known, before, now)?;
+        }
+        let base = self.with_base_judge(now, &is, same_tree)?;
+        let judged = base.as_ref().map(|base| base.judged.clone());
+        let answer = green::answer(&Compared {
+            before: was.state,
+            now: is.state.clone(),
+            configured: self.known.configured,
+            has_tests,
+            same_tree,
+            with_base_judge: judged,
+        })
+        .as_of(self.command, &is.state);
+        Ok(Looked { answer, now: is, counted, base })
+    }
+
+    /// How the command stands on a green change with the files that judge put back, where the change has others.
+    fn with_base_judge(
+        &self,
+        commit: &Oid,
+        now: &Seen,
+        same_tree: bool,
+    ) -> Result<Option<BaseLook<Seen>>, GitError> {
+        let asked = self.judge.filter(|_| now.state.is_green() && !same_tree && stands(Defence::BaseJudge));
+        let Some(judge) = asked else { return Ok(None) };
+        let command = JudgingCommand { steps: self.known.steps().cloned().collect(), named: Named::Judge };
+        let run = &mut |tree: &Oid| {
+            let seen = self.on_tree(commit, tree.clone(), Ask::RedAgain)?;
+            Ok((seen.state.clone(), seen))
+        };
+        judge.look(self.site, &[command], commit, run, &mut |tree, files| self.reads(commit, tree, files))
+    }
+
+    /// Whether a change touches tests: files that are known for it by their names, and sources in Rust that have some.
+    fn touches_tests(&self, before: &Oid, now: &Oid) -> Result<bool, GitError> {
+        /// More files than this are not read for it.
+        const READ_MAX: usize = 200;
+        let changed = self.site.repo.changed_paths(before, now)?;
+        if changed.iter().any(|path| integrity::is_test(&path.to_string())) {
+            return Ok(true);
+        }
+        for path in changed.iter().filter(|path| path.to_string().ends_with(".rs")).take(READ_MAX) {
+            let text = self.site.repo.file_at(now, path)?.unwrap_or_default();
+            if String::from_utf8_lossy(&text).contains("test]") {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether the files of a commit say that there are tests.
+    fn has_tests(&self, commit: &Oid) -> Result<bool, GitError> {
+        let repo = &self.site.repo;
+        let paths: Vec<String> = repo.list_tree(commit)?.iter().map(|one| one.path.to_string()).collect();
+        let text = |path: &str| {
+            let bytes = repo.file_at(commit, &GitPath::from(path)).ok()??;
+            Some(String::from_utf8_lossy(&bytes).into_owned())
+        };
+        Ok(has_tests(&self.known.argv, &paths, &text))
+    }
+
+    /// A note of what it came to.
+    pub(crate) fn note(&self, effect: &EffectId, tree: &Oid, looked: &Looked) -> Note {
+        let judge = match (&looked.answer, &looked.base) {
+            (Answer::JudgeChanged(_), Some(base)) => base.files.clone(),
+            _ => Vec::new(),
+        };
+        let counted = looked.now.report.as_ref().is_some_and(|report| report.executed() > 0);
+        Note::Command(Box::new(CommandNote {
+            effect: effect.to_string(),
+            command: self.command,
+            shown: self.known.shown(),
+            tree: tree.to_string(),
+            answer: looked.answer.clone(),
+            judge,
+            uncounted: self.command == ProjectCommand::Test && looked.answer.is_green() && !counted,
+        }))
+    }
+}
+
+/// What got worse without the tests that have another name now and are the same, by the files that changed.
+pub(crate) fn without_renamed(
+    site: &Site,
+    (before, was): (&Oid, &TestReport),
+    (now, is): (&Oid, &TestReport),
+    worse: Vec<Regression>,
+) -> Result<Vec<Regression>, GitError> {
+    let new = is.new_since(was);
+    if new.is_empty() || !worse.iter().any(|one| one.kind == RegressionKind::FewerTests) {
+        return Ok(worse);
+    }
+    let mut files = Vec::new();
+    for path in site.repo.changed_paths(before, now)? {
+        let text = |at: &Oid| -> Result<String, GitError> {
+            let bytes = site.repo.file_at(at, &path)?.unwrap_or_default();
+            Ok(String::from_utf8_lossy(&bytes).into_owned())
+        };
+        files.push(ChangedText { path: path.to_string(), before: text(before)?, now: text(now)? });
+    }
+    Ok(tribunal_docs::qa::without_renamed(worse, &new, &files))
+}
+
+/// Tests that the files of a change have no more, or skip, by their text alone. It is asked where the runner counts
+/// nothing: a script that only ends with a status would otherwise lose its tests without a word.
+pub(crate) fn lost_in_source(
+    site: &Site,
+    tests: &KnownCommand,
+    before: &Oid,
+    now: &Oid,
+) -> Result<Vec<Regression>, GitError> {
+    let (was, is) = (gates::commands_at(&site.repo, before)?.test, gates::commands_at(&site.repo, now)?.test);
+    let was = was.filter(|was| was.argv == tests.argv);
+    let recipe = was.as_ref().map(|was| was.recipe.as_str()).unwrap_or_default();
+    let is_run = |path: &str| recipe.split_whitespace().any(|word| word.trim_start_matches("./") == path);
+    let mut changed = site.repo.changed_paths(before, now)?;
+    let moved = moved_scripts(site, before, now, &changed)?;
+    changed.retain(|path| integrity::is_test(&path.to_string()) || is_run(&path.to_string()));
+    let count = |at: &Oid| -> Result<TestReport, GitError> {
+        let mut all = SourceCount::default();
+        for path in &changed {
+            let text = site.repo.file_at(at, path)?;
+            let text = text.map(|bytes| integrity::count_in(&String::from_utf8_lossy(&bytes)));
+            all = all + text.unwrap_or_default();
+        }
+        Ok(TestReport::counted("source", all.tests, 0, all.skipped))
+    };
+    let mut lost = regressions(&count(before)?, &count(now)?);
+    lost.iter_mut().for_each(|one| one.detail.push_str(", counted in the files that changed"));
+    lost.extend(was.iter().flat_map(|was| taken_out(was, is.as_ref(), &moved)).map(|line| {
+        let detail = format!("the test command ran `{line}` before, does not now, and counts no tests");
+        Regression { kind: RegressionKind::FewerTests, test: None, detail }
+    }));
+    lost.extend(not_started(site, before, now, &changed)?);
+    Ok(lost)
+}
+
+/// Tests that are no programs any more: a script that runs every program in a folder leaves them out without a word.
+fn not_started(
+    site: &Site,
+    before: &Oid,
+    now: &Oid,
+    changed: &[GitPath],
+) -> Result<Vec<Regression>, GitError> {
+    let programs = |at: &Oid, mode: Mode| -> Result<BTreeSet<GitPath>, GitError> {
+        let all = site.repo.list_tree(at)?.into_iter().filter(|one| one.mode == mode);
+        Ok(all.map(|one| one.path).filter(|path| changed.contains(path)).collect())
+    };
+    let (were, are) = (programs(before, Mode::Executable)?, programs(now, Mode::File)?);
+    let mut lost = Vec::new();
+    for path in were.intersection(&are) {
+        // Data may have been executable by mistake.
+        let text = site.repo.file_at(before, path)?.unwrap_or_default();
+        if text.starts_with(b"#!") || path.to_string().ends_with(".sh") {
+            let detail = "it was a program before and cannot be started now".to_owned();
+            lost.push(Regression { kind: RegressionKind::FewerTests, test: Some(path.to_string()), detail });
+        }
+    }
+    Ok(lost)
+}
+
+/// Scripts that a change moves to another folder with all that they check, before and now.
+fn moved_scripts(
+    site: &Site,
+    before: &Oid,
+    now: &Oid,
+    changed: &[GitPath],
+) -> Result<Vec<(String, String)>, GitError> {
+    let (mut gone, mut new) = (Vec::new(), Vec::new());
+    for path in changed {
+        match (site.repo.file_at(before, path)?, site.repo.file_at(now, path)?) {
+            (Some(text), None) => gone.push((path.to_string(), text)),
+            (None, Some(text)) => new.push((path.to_string(), text)),
+            _ => {}
+        }
+    }
+    let checks = |text: &[u8]| Some(integrity::checks_in(&String::from_utf8_lossy(text)));
+    let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+    let mut moved = Vec::new();
+    for (old, text) in &gone {
+        let is_it = |other: &&(String, Vec<u8>)| {
+            let same = other.1 == *text || ordinary::keeps_checks(checks(text), checks(&other.1));
+            name(&other.0) == name(old) && same
+        };
+        moved.extend(new.iter().find(is_it).map(|(new, _)| (old.clone(), new.clone())));
+    }
+    Ok(moved)
+}
+
+fn lost(why: String) -> OneRun {
+    OneRun { run: CommandRun::DidNotRun(why.clone()), how: why, counted: false, missing: false }
+}
+
+/// What a command came to on what is judged.
+pub(crate) struct Looked {
+    pub(crate) answer: Answer,
+    pub(crate) now: Seen,
+    /// What got worse by what was counted.
+    pub(crate) counted: Vec<Regression>,
+    /// The change with its judge put back, and how the command stands there.
+    base: Option<BaseLook<Seen>>,
+}
+
+impl Looked {
+    /// That tests fail which did not, where the command was red already.
+    pub(crate) fn worse(&self) -> Option<String> {
+        let failing = |one: &&Regression| one.kind == RegressionKind::NewlyFailing;
+        let names: Vec<&str> =
+            self.counted.iter().filter(failing).filter_map(|one| one.test.as_deref()).collect();
+        let is_red = matches!(self.answer, Answer::RedBefore(_)) && !names.is_empty();
+        is_red.then(|| format!("it was red before, and fails now where it did not: {}", names.join(", ")))
+    }
+
+    /// The finding that it is, if it is one. A judge that was changed is no builder's to put right: a person decides.
+    pub(crate) fn claim(&self, command: ProjectCommand, shown: &str) -> Option<Claim> {
+        let text = self.answer.blocker()?;
+        let (Answer::JudgeChanged(_), Some(base)) = (&self.answer, &self.base) else {
+            return Some(self.now.claim(command, shown, text));
+        };
+        Some(judge_changed(base.evidence.claim(command, shown, text), command.name(), &base.judged))
+    }
+}
+
+/// The finding that a change judges itself: nobody but a person settles it.
+pub(crate) fn judge_changed(mut claim: Claim, check: &str, judged: &BaseJudge) -> Claim {
+    claim.rule = Some(format!("{check}:judge"));
+    claim.suggestion = format!("leave {} as it was, or let a person take it", judged.files.join(", "));
+    claim.fixable_by = FixableBy::Manual;
+    claim.file = judged.files.first().cloned();
+    claim
+}
+
+/// What was counted in both runs and got worse. A run that counts nothing where tests were counted before has lost them.
+fn counted(before: &Seen, now: &Seen) -> Vec<Regression> {
+    match (&before.report, &now.report) {
+        (Some(before), Some(now)) => regressions(before, now),
+        (Some(counted), None) if counted.executed() > 0 => match (&before.state, &now.state) {
+            // The exit status says it all.
+            (CommandState::Green, CommandState::Red { .. }) | (_, CommandState::Unknown { .. }) => Vec::new(),
+            _ => regressions(counted, &TestReport::default()),
+        },
+        // Both are red and count nothing: what is left is what they print, where that is whole.
+        (None, None) if is_red(&before.state) && is_red(&now.state) => {
+            let is_whole = |seen: &Seen| (seen.output.len() as u64) < EVIDENCE_MAX / 2;
+            let whole = is_whole(before) && is_whole(now);
+            if whole { newly_failing_lines(&before.output, &now.output) } else { Vec::new() }
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn is_red(state: &CommandState) -> bool {
+    matches!(state, CommandState::Red { .. })
+}
+
+impl Seen {
+    /// What the command lacked, in its own words, with the way out where we know it.
+    fn lacked(&self, network: Network) -> String {
+        let Some(line) = missing_line(&self.output) else { return String::new() };
+        let hint = match line.to_ascii_lowercase().contains("read-only file system") {
+            true => Some("checks write to their own files only; `agents.writable` opens a folder to them"),
+            false => enforced::way_out(network, &self.output),
+        };
+        let hint = hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
+        format!(": {}{hint}", tribunal_view::plain::clipped(&line, 200))
+    }
+
+    /// As the checks of a delivery know it.
+    pub(crate) fn as_test_run(&self, shown: &str) -> TestRun {
+        test_run(shown, &self.run, self.report.clone())
+    }
+
+    /// The finding that an answer is.
+    pub(crate) fn claim(&self, command: ProjectCommand, shown: &str, text: &str) -> Claim {
+        let mut claim = failing(Severity::Blocker, format!("`{shown}`: {text}"));
+        claim.evidence.clone_from(&self.output);
+        claim.rule = Some(command.name().to_owned());
+        claim.suggestion = "make it end with 0, without taking its tests away".to_owned();
+        claim.fixable_by = FixableBy::Dev;
+        claim
+    }
+}
+
+/// What the tests said: in the file they were told to write, otherwise in words.
+fn report(dir: &Path, words: &str) -> Option<TestReport> {
+    // Some name a test by its file's whole path; each checkout has another, and each test would be a new one.
+    let root = format!("{}/", dir.join("tree").display());
+    let read = |text: &str| read_tests(&text.replace(&root, ""));
+    inside::text(&junit_in(dir)).as_deref().and_then(read).or_else(|| read(words))
+}
+
+fn last_lines(out: &Path) -> String {
+    let parts = [tail(&out.join("stdout")), tail(&out.join("stderr"))];
+    let parts: Vec<&str> = parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
+    parts.join("\n")
+}
+
+/// Links what the user has installed in the project and git does not have.
+fn borrow(site: &Site, tree: &Path) -> Result<(), String> {
+    // What was installed for exactly this is not mixed with what the user happens to have.
+    if !site.settings.checks.prepare.is_empty() {
+        return Ok(());
+    }
+    for name in crate::sandbox::BORROWED {
+        let own = site.project.root().join(name);
+        if own.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+            inside::link(tree, name, &own).map_err(|error| format!("{name} cannot be borrowed: {error}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// What a change begins from, for the project's commands.
+enum Before {
+    Base(Base),
+    Commit(String),
+    Revision(Revision),
+}
+
+/// One check that runs a command of the project.
+pub(crate) struct ProjectCheck {
+    effect: EffectId,
+    command: ProjectCommand,
+    known: Option<KnownCommand>,
+    revision: Revision,
+    before: Before,
+    /// Where the files that judge come from.
+    judge: TrustedJudge,
+    /// No other check of the run compares what was counted.
+    counts: bool,
+    /// A check that did not run stops nothing, and every report says so.
+    lenient: bool,
+}
+
+impl ProjectCheck {
+    /// Gathers what the docket knows.
+    pub(crate) fn gather(
+        site: &Site,
+        effect: &EffectId,
+        lp: &Loop,
+        command: ProjectCommand,
+        revision: &Revision,
+        docket: &Docket,
+    ) -> Option<ProjectCheck> {
+        let subject = subject::of(lp.id())?;
+        let before = match &subject {
+            Subject::Plan(_) | Subject::Lane(..) => Before::Base(Base::of_gates(&subject, docket)),
+            Subject::Phase => {
+                Before::Commit(docket.review().map_or(&docket.about.base, |review| &review.base).clone())
+            }
+            Subject::Polish | Subject::Chain => Before::Revision(docket.run.as_ref()?.tip()?.clone()),
+        };
+        let regression = Check::new(crate::REGRESSION);
+        let run = docket.run.as_ref()?;
+        let counted_elsewhere = run.spec().qa || lp.policy().checks.contains(&regression);
+        Some(ProjectCheck {
+            effect: effect.clone(),
+            command,
+            known: known(site, docket, command),
+            revision: revision.clone(),
+            before,
+            judge: TrustedJudge::of(docket),
+            counts: command == ProjectCommand::Test && !counted_elsewhere,
+            lenient: site.settings.gates.errors == "continue",
+        })
+    }
+
+    /// Runs on a worker.
+    pub(crate) fn run(self, site: &Site) {
+        let Some(known) = &self.known else {
+            let report = Report::Loop(LoopReport::Unchecked(unknown(site)));
+            return site.report(&self.effect, report, Vec::new());
+        };
+        let judge = Some(&self.judge);
+        let runner = Runner { site, command: self.command, known, effect: Some(&self.effect), judge };
+        match self.look(site, &runner) {
+            Ok((tree, looked)) => self.tell(site, &runner, &tree, looked),
+            Err(error) => {
+                let failure = Failure::new(FailureKind::DidNotRun, error.to_string());
+                site.fail(&self.effect, failure, Vec::new());
+            }
+        }
+    }
+
+    fn look(&self, site: &Site, runner: &Runner<'_>) -> Result<(Oid, Looked), GitError> {
+        let now = site.commit_of(&self.revision)?;
+        let before = match &self.before {
+            Before::Base(base) => base.commit(site, &now)?,
+            Before::Commit(commit) => Oid::parse(commit)?,
+            Before::Revision(revision) => site.commit_of(revision)?,
+        };
+        Ok((site.repo.tree_of(&now)?, runner.compare(&before, &now)?))
+    }
+
+    fn tell(&self, site: &Site, runner: &Runner<'_>, tree: &Oid, looked: Looked) {
+        let shown = runner.known.shown();
+        let mut notes = vec![runner.note(&self.effect, tree, &looked)];
+        let claim = looked.claim(self.command, &shown);
+        let Looked { answer, now, counted, .. } = looked;
+        let lost = counted.iter().filter(|_| self.counts).map(|one| lost_test(self.command, one));
+        let findings: Vec<Claim> = claim.into_iter().chain(lost).collect();
+        let lacked = match answer {
+            Answer::NotRun(_) | Answer::RedBefore(_) => now.lacked(site.network(None)),
+            _ => String::new(),
+        };
+        let why = format!("`{shown}`: {}{lacked}", answer.text());
+        match &answer {
+            Answer::NotRun(_) if findings.is_empty() => return self.not_run(site, why, notes),
+            Answer::NoTests(_) if findings.is_empty() => {
+                let report = Report::Loop(LoopReport::Unchecked(why));
+                return site.report(&self.effect, report, notes);
+            }
+            Answer::RedBefore(_) | Answer::FlakyBefore(_) => {
+                notes.push(Note::Warning(format!("{}: {why}", self.command)));
+            }
+            _ => {}
+        }
+        site.report(&self.effect, Report::Loop(LoopReport::Checked(Checked { findings })), notes);
+    }
+
+    /// Nobody knows: a person is asked, unless the user chose that nothing stops for it.
+    fn not_run(&self, site: &Site, why: String, mut notes: Vec<Note>) {
+        if site.is_unwanted(&self.effect) {
+            return;
+        }
+        match gate::next(GateResult::DidNotRun, false, self.lenient) {
+            Next::SayIt => {
+                notes.push(Note::Warning(format!("{} did not run and stopped nothing: {why}", self.command)));
+                site.report(&self.effect, Report::Loop(LoopReport::Unchecked(why)), notes);
+            }
+            Next::GoOn | Next::SendBack | Next::Ask => {
+                site.fail(&self.effect, Failure::new(FailureKind::DidNotRun, why), notes);
+            }
+        }
+    }
+}
+
+/// A note that a landing was not tested, because no test command is known where it lands.
+pub(crate) fn no_command(site: &Site, effect: &EffectId, tree: &Oid) -> Note {
+    Note::Command(Box::new(CommandNote {
+        effect: effect.to_string(),
+        command: ProjectCommand::Test,
+        shown: String::new(),
+        tree: tree.to_string(),
+        answer: Answer::NoTests(unknown(site)),
+        judge: Vec::new(),
+        uncounted: false,
+    }))
+}
+
+/// Why no test command is known, with the way out.
+fn unknown(site: &Site) -> String {
+    let checks = &site.settings.checks;
+    if green::tests_nothing(&checks.test) {
+        return format!("`{}` tests nothing (checks.test)", checks.test.join(" "));
+    }
+    match checks.no_tests {
+        true => "the settings say that the project has none (checks.no_tests)".to_owned(),
+        false => "no test command is known for this project; `checks.test` names it".to_owned(),
+    }
+}
+
+/// A test that was lost, by what was counted.
+fn lost_test(command: ProjectCommand, one: &Regression) -> Claim {
+    let text = match &one.test {
+        Some(test) => format!("{test}: {}", one.detail),
+        None => one.detail.clone(),
+    };
+    let mut claim = failing(Severity::Blocker, text);
+    claim.rule = Some(format!("{command}:{}", one.test.as_deref().unwrap_or("tests")));
+    claim.suggestion = "bring the test back, or say in the plan that it goes".to_owned();
+    claim.fixable_by = FixableBy::Dev;
+    claim
+}

@@ -1,0 +1,190 @@
+//! Makes a checkout ready for the commands that judge it, by `checks.prepare`: a command that installs packages and has the
+//! network for that. What it leaves is what git ignores; it is kept by the lock files it came from and copied into every
+//! checkout that has them. Whose code runs in it is decided in `tribunal-core`. A checkout that cannot be prepared is not
+//! judged: the check did not run.
+
+use crate::build::make::digest;
+use crate::check::{Command, contained, ended, tail};
+use crate::sandbox::Sandbox;
+use crate::site::{Site, lock};
+use crate::tool::cache::{copy_folder, folder, keep_prepared, programs_of};
+use rustix::fs::{FlockOperation, flock};
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use tribunal_core::prepare::{LockFiles, PreparedFrom, is_lock_file, prepared_from};
+use tribunal_git::{GitError, GitPath, Oid};
+use tribunal_process::ExitHow;
+
+/// What a changed form of these folders is called by.
+const FORM: &[u8] = b"tribunal prepared 1";
+/// What the command left, below the folder that is kept.
+const DATA: &str = "data";
+/// Written last: without it, what is there is half of something.
+const WHOLE: &str = "whole";
+
+/// What is prepared: a commit, and the tree of it that is looked at, which may have files of the base put back.
+#[derive(Clone, Copy)]
+pub(crate) struct Judged<'a> {
+    pub(crate) commit: &'a Oid,
+    pub(crate) tree: &'a Oid,
+}
+
+/// Puts what `checks.prepare` leaves into a checkout that nobody has looked at yet. The error says why it is not ready.
+pub(crate) fn prepare(site: &Site, judged: Judged<'_>, checkout: &Path) -> Result<(), String> {
+    let argv = &site.settings.checks.prepare;
+    if argv.is_empty() {
+        return Ok(());
+    }
+    let shown = argv.join(" ");
+    let why = |error: String| format!("`{shown}` (checks.prepare) did not run: {error}");
+    let place = Place::of(site, judged).map_err(|error| why(error.to_string()))?;
+    let _held = place.lock().map_err(|error| why(error.to_string()))?;
+    if !place.dir.join(WHOLE).exists() {
+        place.fill(site, &shown)?;
+    }
+    place.copy_to(checkout).map_err(|error| why(error.to_string()))?;
+    if place.is_shared {
+        keep_prepared(site, &place.dir);
+    }
+    Ok(())
+}
+
+/// Where what was prepared is kept.
+struct Place {
+    dir: PathBuf,
+    /// What the command runs on.
+    commit: Oid,
+    tree: Oid,
+    /// Whether other runs may use it.
+    is_shared: bool,
+}
+
+impl Place {
+    fn of(site: &Site, judged: Judged<'_>) -> Result<Place, GitError> {
+        let Some(base) = lock(&site.judged_from).clone() else {
+            return Err(GitError::Odd { what: "it is not known what the change begins from".to_owned() });
+        };
+        let base = Oid::parse(&base)?;
+        let (of_base, of_change) = (locks(site, &base)?, locks(site, judged.tree)?);
+        let argv = serde_json::to_vec(&site.settings.checks.prepare).unwrap_or_default();
+        match prepared_from(&of_base, &of_change) {
+            PreparedFrom::Base => {
+                let names: Vec<String> = site.settings.checks.prepare.first().cloned().into_iter().collect();
+                let (programs, locks) = (programs_of(site, &names, &[]), serde_json::to_vec(&of_base));
+                let kept = site.settings.checks.cache_mb > 0 && site.sandbox == Sandbox::Walls;
+                let is_shared = kept && programs.is_some();
+                let root = if is_shared { folder(&site.project) } else { site.dir.clone() };
+                let parts =
+                    [FORM, &argv, &locks.unwrap_or_default(), programs.unwrap_or_default().as_bytes()]
+                        .map(<[u8]>::to_vec);
+                let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
+                let dir = root.join("prepared").join(format!("base-{}", digest(&parts)));
+                Ok(Place { dir, tree: site.repo.tree_of(&base)?, commit: base, is_shared })
+            }
+            PreparedFrom::Change => {
+                let name = digest(&[FORM, &argv, judged.tree.as_str().as_bytes()]);
+                let dir = site.dir.join("prepared").join(format!("change-{name}"));
+                let (commit, tree) = (judged.commit.clone(), judged.tree.clone());
+                Ok(Place { dir, commit, tree, is_shared: false })
+            }
+        }
+    }
+
+    /// Waits until nobody else makes it, uses it or takes it away.
+    fn lock(&self) -> io::Result<File> {
+        loop {
+            fs::create_dir_all(&self.dir)?;
+            let path = self.dir.join("lock");
+            let lock = File::options().create(true).truncate(false).write(true).open(&path)?;
+            flock(&lock, FlockOperation::LockExclusive)?;
+            // Whoever tidied up may have removed it in between.
+            if path.exists() {
+                return Ok(lock);
+            }
+        }
+    }
+
+    /// Runs the command in a checkout of its own, and keeps what it left of files that git ignores.
+    fn fill(&self, site: &Site, shown: &str) -> Result<(), String> {
+        let name = self.dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let dir = site.dir.join("checks").join(format!("prepare-{name}"));
+        let made = self.made(site, shown, &format!("prepare-{name}"), &dir);
+        let _ = site.shelf.discard(&dir);
+        made
+    }
+
+    fn made(&self, site: &Site, shown: &str, name: &str, dir: &Path) -> Result<(), String> {
+        let why = |error: &dyn std::fmt::Display| format!("`{shown}` (checks.prepare) did not run: {error}");
+        let (path, data) = (dir.join("tree"), self.dir.join(DATA));
+        site.shelf.discard(dir).and_then(|_| site.shelf.discard(&data)).map_err(|error| why(&error))?;
+        fs::create_dir_all(dir).and_then(|()| fs::create_dir_all(&data)).map_err(|error| why(&error))?;
+        let tree = site
+            .shelf
+            .checkout_as(&path, &dir.join("index"), &self.commit, &self.tree, "prepare")
+            .map_err(|error| why(&error))?;
+        let argv = site.settings.checks.prepare.clone();
+        let command = Command { argv, shown: shown.to_owned(), network: Some(true), ..Command::default() };
+        let (how, out) = contained(site, name, 0, &path, dir, &command)?;
+        if how != ExitHow::Code(0) {
+            let said = [tail(&out.join("stdout")), tail(&out.join("stderr"))].join("\n");
+            let last: Vec<&str> =
+                said.lines().rev().filter(|line| !line.trim().is_empty()).take(LINES).collect();
+            let last: Vec<&str> = last.into_iter().rev().collect();
+            let end = ended(&how);
+            return Err(format!("`{shown}` (checks.prepare) fails with {end}: {}", last.join(" | ")));
+        }
+        let left = tree.ignored().map_err(|error| why(&error))?;
+        if left.is_empty() {
+            return Err(why(&"it left nothing that git ignores; name the folders it makes in .gitignore"));
+        }
+        for one in left {
+            let to = one.under(&data);
+            let above = to.parent().unwrap_or(&data);
+            fs::create_dir_all(above)
+                .and_then(|()| fs::rename(one.under(&path), &to))
+                .map_err(|error| why(&error))?;
+        }
+        fs::write(self.dir.join(WHOLE), list(&self.dir).join("\n")).map_err(|error| why(&error))
+    }
+
+    /// Copies it into a checkout. What the change has there itself stays, and nothing is written through a link of its.
+    fn copy_to(&self, checkout: &Path) -> io::Result<()> {
+        let (data, mut rest) = (self.dir.join(DATA), vec![PathBuf::new()]);
+        while let Some(inside) = rest.pop() {
+            for entry in fs::read_dir(data.join(&inside))? {
+                let entry = entry?;
+                let at = inside.join(entry.file_name());
+                let (from, to) = (entry.path(), checkout.join(&at));
+                let there = to.symlink_metadata().ok();
+                match (there, entry.file_type()?) {
+                    // A folder of the tree, with something that was made below it.
+                    (Some(meta), kind) if meta.is_dir() && kind.is_dir() => rest.push(at),
+                    (Some(_), _) => {}
+                    (None, kind) if kind.is_dir() => copy_folder(&from, &to)?,
+                    (None, kind) if kind.is_symlink() => {
+                        std::os::unix::fs::symlink(fs::read_link(&from)?, &to)?
+                    }
+                    (None, kind) if kind.is_file() => fs::copy(&from, &to).map(drop)?,
+                    (None, _) => {}
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Lines of a failed command that are shown.
+const LINES: usize = 8;
+
+fn list(dir: &Path) -> Vec<String> {
+    let entries = fs::read_dir(dir.join(DATA)).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+/// The lock files of a commit or tree.
+fn locks(site: &Site, at: &Oid) -> Result<LockFiles, GitError> {
+    let entries = site.repo.list_tree(at)?.into_iter().map(|entry| (entry.path, entry.oid));
+    let locks = entries.filter(|(path, _): &(GitPath, Oid)| is_lock_file(&path.to_string()));
+    Ok(locks.map(|(path, oid)| (path.to_string(), oid.to_string())).collect())
+}
