@@ -1,4 +1,6 @@
-//! `tribunal map`: writes a page about the repository that every agent is given. What a person wrote is not overwritten.
+//! `tribunal map`: writes a page about the repository that every agent is given.
+//!
+//! A page that a person wrote is not overwritten: the first line of a page of ours says that it was made here.
 
 use crate::args::{Globals, Map};
 use crate::exit::Done;
@@ -8,7 +10,7 @@ use crate::place::Place;
 use tribunal_engine::real;
 use tribunal_view::map::MADE;
 
-/// Makes the map.
+/// Writes the map, or prints it with `--print`.
 pub fn run(globals: &Globals, args: &Map) -> Result<Done, Failure> {
     let project = Place::to_work_on()?.project()?;
     let text = real::codebase(&project)?;
@@ -19,6 +21,7 @@ pub fn run(globals: &Globals, args: &Map) -> Result<Done, Failure> {
     let folder = project.root().join(project.planning());
     let path = folder.join("CODEBASE.md");
     let shown = format!("{}/CODEBASE.md", project.planning());
+    // Not `exists`, which follows links: a broken link is something that is there, too.
     if path.symlink_metadata().is_ok() && !args.force {
         let ours = std::fs::read_to_string(&path).is_ok_and(|text| text.starts_with(MADE));
         if !ours {

@@ -1,4 +1,7 @@
-//! `tribunal replay`: folds a journal again and compares every decision with what the machines say now. Reads only.
+//! `tribunal replay`: folds a journal again and compares every decision with what the machines say now. It only reads.
+//!
+//! It proves that a journal and this version of the program agree. A difference means that the rules changed since, or
+//! that somebody changed the journal.
 
 use crate::args::{Globals, Replay as Args};
 use crate::exit::Done;
@@ -15,10 +18,10 @@ use tribunal_engine::{DocketError, Fact};
 use tribunal_view::style::{Mark, Style};
 use tribunal_view::{log, words};
 
-/// Differences told in full; of more only their number.
+/// How many differences are printed in full; of the rest only the number.
 const SHOWN: usize = 20;
 
-/// What came out.
+/// The counts and differences of one replay; with `--json` this is the output.
 #[derive(Debug, Default, Serialize)]
 struct Outcome {
     run: String,
@@ -30,7 +33,7 @@ struct Outcome {
     unsettled: Vec<String>,
 }
 
-/// A decision that would be another one now.
+/// A decision that the machines would not take now.
 #[derive(Debug, Serialize)]
 struct Difference {
     seq: u64,
@@ -39,7 +42,7 @@ struct Difference {
     expected: String,
 }
 
-/// Replays a run.
+/// Replays a run, and lets a person step through it with `--step`.
 pub fn run(globals: &Globals, args: &Args) -> Result<Done, Failure> {
     let place = Place::here()?;
     let id = place.find(args.run.as_deref())?;
@@ -49,6 +52,7 @@ pub fn run(globals: &Globals, args: &Args) -> Result<Done, Failure> {
         return Err(Failure::usage("`tribunal replay --step` needs a terminal")
             .hint("`tribunal replay --steps` prints every row"));
     }
+    // The full-screen display has its own colours; escape codes in the lines would be shown as text.
     let lines = if args.step { Style::PLAIN } else { style };
     let (outcome, steps) = replay(&seen, (args.steps || args.step) && !globals.json, lines)?;
     if globals.json {
