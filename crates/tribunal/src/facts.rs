@@ -111,6 +111,7 @@ impl Chronicle {
         match fact {
             Fact::Loop(id, event) => self.take_loop(at, id, event),
             Fact::Run(event) => self.take_run(at, event),
+            // Parts of an answer that could not be read are shown with the round, where their absence would mislead.
             Fact::Note(Note::Launch(launch)) => {
                 let of = LoopId::new(of_note(&Note::Launch(launch.clone())));
                 for what in &launch.unread {
@@ -153,6 +154,7 @@ impl Chronicle {
             LoopEvent::Checked { effect, checked } => {
                 let who = events::who(&effect.step);
                 let said = match checked.findings.first() {
+                    // The note about the command is journaled before the check's result, so it is known here.
                     None => self.commands.remove(&effect.to_string()).unwrap_or_else(|| "passed".to_owned()),
                     Some(first) => format!("failed, {}", plain::clipped(&first.claim, 200)),
                 };
@@ -215,6 +217,7 @@ impl Chronicle {
             RunEvent::HeldDecided(decision) => {
                 self.decided("the result", events::of_run(event), &decision.by);
             }
+            // The last hold counts: a branch that had moved may have been brought back.
             RunEvent::Held { held, .. } => self.moved = matches!(held, Held::Moved | Held::Conflict(_)),
             // The closing steps were done for the result before the rebase. They are done again for the rebased one.
             RunEvent::Rebased { .. } => {
@@ -233,6 +236,7 @@ impl Chronicle {
     }
 
     fn spoke(&mut self, id: &LoopId, step: &Step, answer: &Answer, words: String) {
+        // A reviewer that words one finding twice has raised it once.
         let claims: BTreeSet<&str> = answer.raised.iter().map(|claim| claim.claim.as_str()).collect();
         let at = self.rounds.get(id).and_then(|rounds| rounds.last()).map_or(0, |round| round.said.len());
         let raised = claims.len();
@@ -401,6 +405,7 @@ fn built(docket: &Docket, plan: &PlanId) -> String {
     let mut said: BTreeMap<&str, &str> = BTreeMap::new();
     for launch in docket.launches.iter().filter(|launch| launch.role == "dev" && !launch.summary.is_empty()) {
         let task = launch.effect.strip_prefix(&prefix).and_then(|rest| rest.split('.').next());
+        // Launches come in the order of the journal, so a later report replaces an earlier one.
         task.into_iter().for_each(|task| _ = said.insert(task, &launch.summary));
     }
     let said: Vec<String> = said.values().map(|text| plain::clipped(text, 160)).collect();
@@ -514,6 +519,7 @@ fn loop_view(docket: &Docket, chronicle: &Chronicle, id: &LoopId) -> Option<Loop
         revision: lp.revision().map(|revision| revision.as_str().to_owned()),
         findings: lp.ledger().iter().map(|(id, _)| id.to_string()).collect(),
         rounds: chronicle.rounds.get(id).cloned().unwrap_or_default(),
+        // The last fact and not the clock: the same rows always give the same view.
         ms: ended.unwrap_or(docket.at.0).saturating_sub(began),
         cost_micros: launches.map(|launch| launch.cost_micros).sum(),
         spoken: spoken::of_loop(docket, id),
@@ -549,6 +555,7 @@ fn effort(docket: &Docket, chronicle: &Chronicle) -> EffortView {
         effort.tokens_in += launch.tokens_in;
         effort.tokens_out += launch.tokens_out;
         effort.cost_micros += launch.cost_micros;
+        // Counted, so that a report can say that the sum of the costs is too low.
         effort.unpriced += u64::from(launch.cost_unknown && launch.tokens_in + launch.tokens_out > 0);
     }
     effort
@@ -601,6 +608,7 @@ fn to_take(docket: &Docket, chronicle: &Chronicle, id: &str) -> Option<String> {
 /// The machines do not ask it, so it is made here from the note, with commands in place of answers.
 fn spent_question(docket: &Docket, run: &str) -> Option<QuestionView> {
     let over = docket.run.as_ref().is_some_and(|run| run.ending().is_some());
+    // A run that is over needs no larger budget.
     let spent = docket.spent.filter(|_| !over)?;
     let offer = |word: &str, command: String, meaning: &str| OfferView {
         word: word.to_owned(),
@@ -635,6 +643,7 @@ fn next(docket: &Docket, take: Option<&String>, around: &Around) -> Vec<String> 
     let take = take.cloned();
     let ending = docket.run.as_ref().and_then(Run::ending);
     match (ending, &docket.about.chain) {
+        // A document is followed by the next artifact of its feature, not by another phase.
         (Some(ending), Some(chain)) if chain.artifact != Artifact::Implementation => {
             return take.into_iter().chain([show, next_of_chain(chain, ending)]).collect();
         }
@@ -699,6 +708,7 @@ pub fn mark_answered(view: &mut RunView, docket: &Docket, mail: &[Mail]) {
     let open = inbox::questions(docket);
     for question in &mut view.questions {
         let effect = open.iter().find(|open| open.id == question.id).map(|open| open.effect.to_string());
+        // The key of an answer is the effect it answers.
         let letter = mail.iter().find(|mail| !mail.done && Some(&mail.letter.key) == effect.as_ref());
         question.answered =
             letter.and_then(|mail| Body::read(&mail.letter).ok()).map(|body| answer_words(&body));
@@ -732,6 +742,7 @@ pub fn event(run: &str, seq: u64, at: u64, fact: &Fact) -> Option<Event> {
         Fact::Note(note) => (of_note(note).to_owned(), note_kind(note)?),
     };
     let of = match (&what, fact) {
+        // Readers follow a plan, so its landings and questions are filed under it and not under the run.
         (_, Fact::Run(event)) => plan_of(event).map_or(of, |plan| plan.to_owned()),
         _ => of,
     };
@@ -803,6 +814,7 @@ fn note_kind(note: &Note) -> Option<Kind> {
             let text = format!("{}: {} on lines that did not change", aside.check, aside.count);
             events::note("filtered", &text)
         }
+        // A command that passed is no news; the check says so already.
         Note::Command(note) if note.answer.is_green() => return None,
         Note::Command(note) => {
             // Where no command is known there is none to show.

@@ -128,6 +128,7 @@ impl From<tribunal_engine::EngineError> for Failure {
 
 impl From<tribunal_engine::real::SetupError> for Failure {
     fn from(error: tribunal_engine::real::SetupError) -> Failure {
+        // The engine knows best whose fault a refused setup is; only its code is turned into a kind here.
         match error.exit_code() {
             2 => Failure::usage(error),
             70 => Failure::bug(error),

@@ -57,6 +57,7 @@ impl Given<'_> {
     /// The failure to `doing` ("read" or "write") this file.
     pub fn failed(&self, doing: &str, error: &Error) -> Failure {
         let why = match error.kind() {
+            // The system's words for this ("Is a directory (os error 21)") help nobody.
             ErrorKind::IsADirectory => "it is a folder".to_owned(),
             _ => error.to_string(),
         };

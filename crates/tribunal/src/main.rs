@@ -50,6 +50,7 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     let args: Vec<OsString> = std::env::args_os().collect();
+    // Only the first word is looked at: the internal verbs below always stand first.
     let first = args.get(1).and_then(|arg| arg.to_str());
     match (first, args.len()) {
         // Machines ask for the version often, so no parser is built for it.
@@ -86,6 +87,7 @@ fn guarded(args: Vec<OsString>) -> ExitCode {
         let place = panic.location().map(|at| format!(" at {}:{}", at.file(), at.line())).unwrap_or_default();
         out::say(&format!(
             "bug: {}{place}\nhint: the journal is safe; `tribunal resume` goes on, and we would like to hear of this",
+            // A panic message may quote data of any length, control characters included.
             tribunal_view::plain::clipped(text.unwrap_or("no message"), 500)
         ));
     }));

@@ -79,6 +79,7 @@ impl Notices {
     /// Takes facts after their commit: a command never hears of something that a crash could undo.
     pub fn committed(&mut self, docket: &Docket, facts: &[Stamped]) {
         let facts = || facts.iter().map(|stamped| &stamped.fact);
+        // Folding the questions of a large run costs time, so it is done only for facts that can ask.
         if facts().any(asks) {
             for open in facts::questions(docket, &self.run) {
                 if self.known.insert(open.id.clone()) {
@@ -103,6 +104,7 @@ impl Notices {
             return;
         }
         let env = vec![
+            // An environment variable cannot hold a NUL byte, and a notification should fit on a line.
             ("TRIBUNAL_QUESTION", plain::line(&open.id)),
             ("TRIBUNAL_SUBJECT", plain::clipped(&open.subject, 300)),
             ("TRIBUNAL_WHY", plain::clipped(&open.why, 1_000)),
@@ -193,6 +195,7 @@ fn command(told: &Told, project: &Path, timeout: Duration) -> Result<(), String>
         .map_err(|error| failed(error.to_string()))?;
     match (&exit.how, &exit.cause) {
         (ExitHow::Code(0), Cause::Itself) => Ok(()),
+        // Before the general arm: its exit status is only that of our own signal.
         (_, Cause::Stopped) => Err(failed(format!("it was ended after {} s", timeout.as_secs()))),
         (how, _) => {
             let said = std::fs::read(room.path().join("out/stderr")).unwrap_or_default();

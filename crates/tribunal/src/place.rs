@@ -41,6 +41,7 @@ impl Place {
         let dir = std::env::current_dir()
             .map_err(|error| Failure::work(format!("the working directory is gone: {error}")))?;
         let place = Place::around(&dir).ok_or_else(|| {
+            // A bare repository is a git repository, so the general message would be wrong.
             if dir.join("HEAD").is_file() && dir.join("objects").is_dir() {
                 return Failure::usage(format!("{} is a bare repository", dir.display()))
                     .hint("runs are kept in a worktree: change to one, or name it with -C DIR");
@@ -59,6 +60,7 @@ impl Place {
     pub fn to_work_on() -> Result<Place, Failure> {
         Place::here().or_else(|failure| match Project::open(Path::new(".")) {
             Ok(project) => Ok(Place { root: project.root().to_owned() }),
+            // A refused state folder stays refused: git's answer must not replace that reason.
             Err(error) => Err(if failure.kind == Kind::Usage { error.into() } else { failure }),
         })
     }
@@ -118,6 +120,7 @@ impl Place {
     pub fn read(&self, run: &str) -> Result<Seen, Failure> {
         let dir = self.run_dir(run);
         let reader = Reader::open(&dir).map_err(|error| match error {
+            // The folder is made before the journal; a run that died in between has none.
             tribunal_journal::Error::Missing { .. } => never_began(run),
             other => other.into(),
         })?;
@@ -182,6 +185,7 @@ fn names(runs: &[&String]) -> String {
 /// Without this check an agent could approve its own work by calling `tribunal decide`. `commands::main` asks before it
 /// dispatches a command that changes anything.
 pub fn inside_an_agent() -> bool {
+    // Always stands, except in builds that prove the hostile cases.
     if !stands(Defence::InsideAgent) {
         return false;
     }
@@ -194,6 +198,7 @@ pub fn inside_an_agent() -> bool {
     // Bounded, because pids are reused while we walk: a chain that never reaches init must not hang the command.
     for _ in 0..64 {
         let Some(current) = pid.filter(|pid| *pid > 0) else { return false };
+        // A process of another user cannot be read; it is not one of our launches either.
         let environment = std::fs::read(format!("/proc/{current}/environ")).unwrap_or_default();
         if environment.split(|byte| *byte == 0).any(|entry| entry.starts_with(marker.as_bytes())) {
             return true;

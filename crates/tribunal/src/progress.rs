@@ -133,6 +133,7 @@ impl Pulse {
             (effect, Work { since, began })
         };
         let work: BTreeMap<EffectId, Work> = work.into_iter().map(each).collect();
+        // A loop without work leaves the map, or the map would grow with the run.
         if !work.is_empty() {
             self.at_work.insert(of.to_owned(), work);
         }
@@ -146,6 +147,7 @@ impl Pulse {
             return None;
         }
         let mut all: Vec<(&EffectId, &Work)> = self.at_work.values().flatten().collect();
+        // `false` sorts first, so what runs comes before what waits.
         all.sort_by_key(|(_, work)| (!work.began, work.since));
         let s = |since: &Instant| now.duration_since(*since).as_secs();
         let name = |(effect, work): &(&EffectId, &Work)| {
@@ -181,6 +183,7 @@ impl Pulse {
 /// A review has a single lane, so the name of its check is enough; with several lanes the name says whose check it is.
 fn at_work(effect: &EffectId) -> String {
     let who = match &effect.step {
+        // A loop of a lane is named `plan/…`; without a slash it is the loop of a review.
         Step::Check(check) if !effect.of.as_str().contains('/') => return plain::line(check.as_str()),
         Step::Track => "comparing findings".to_owned(),
         Step::Join => "joining fixes".to_owned(),
@@ -289,6 +292,7 @@ impl Watch for Progress {
         }
         self.began = docket.began.map_or(0, |began| began.0);
         let lines = self.lines(docket, facts);
+        // A log gets every line at once; there is no block to protect.
         if self.mode == Mode::Lines {
             if !lines.is_empty() {
                 lock(&self.pulse).said = Instant::now();

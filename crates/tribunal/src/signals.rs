@@ -70,6 +70,7 @@ impl Caught {
 
 impl Drop for Caught {
     fn drop(&mut self) {
+        // Ends `signals.forever()`, so that the join below returns.
         self.handle.close();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -102,6 +103,7 @@ impl Relay {
         let work = move || {
             for origin in signals.forever() {
                 let mut now = locked(&shared);
+                // The first signal counts: it decides the exit code.
                 now.asked.get_or_insert(origin.signal);
                 if is_for_us_alone(&origin) {
                     now.reach.signal(origin.signal);

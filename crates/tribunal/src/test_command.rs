@@ -64,6 +64,7 @@ pub fn ask() -> Result<Option<Answer>, Failure> {
 /// Reads a line as a person types it. A line with shell syntax becomes an argument of `sh -c`.
 fn read(line: &str) -> Answer {
     let line = line.trim();
+    // Any of these means something to a shell; splitting at blanks would silently run another command.
     let for_a_shell = line.contains(|c: char| "|&;<>()$`\\\"'*?[]{}~#=".contains(c));
     let words = line.split_whitespace().map(str::to_owned).collect();
     match (line.is_empty(), for_a_shell) {
@@ -89,6 +90,7 @@ pub fn remember(path: &Path, answer: &Answer) -> Result<(), Failure> {
 
 fn with_answer(text: &str, answer: &Answer) -> Result<String, toml_edit::TomlError> {
     let mut document: DocumentMut = text.parse()?;
+    // `toml_edit` keeps comments and order; a file written anew would lose the person's own.
     let checks = document.entry("checks").or_insert_with(|| Item::Table(Table::new()));
     let (key, item) = match answer {
         Answer::Runs(argv) => ("test", value(argv.iter().collect::<Array>())),

@@ -60,6 +60,7 @@ fn text(config: &Look, args: &ConfigShow) -> Result<String, Failure> {
             (format!("{key} = {shown}"), value.origin.to_string())
         })
         .collect();
+    // One long value must not push all origins off the screen.
     let widest = lines.iter().map(|(line, _)| columns(line)).max().unwrap_or(0).min(60);
     let line = |(line, origin): &(String, String)| {
         if args.origin { format!("{}  # {origin}\n", pad(line, widest)) } else { format!("{line}\n") }

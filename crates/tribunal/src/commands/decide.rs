@@ -57,6 +57,7 @@ pub fn run(globals: &Globals, args: &Decide) -> Result<Done, Failure> {
 ///
 /// They may not start anything, so the run is not resumed here, and `fixed`, which needs git, is refused.
 pub fn record(place: &Place, run: &str, id: &str, answer: Answer) -> Result<String, Failure> {
+    // The fix has to be committed by git, and a request of the browser starts no process.
     if answer.reaction == Reaction::Fixed {
         return Err(Failure::usage("what you fixed is taken from its tree, which git must read")
             .hint(format!("`tribunal decide {id} fixed` on a terminal does that")));
@@ -80,6 +81,7 @@ pub fn post(seen: &Seen, question: &OpenQuestion, body: &Body) -> Result<String,
         Posted::First => Ok(format!("{}: {}", question.subject, answer_words(body))),
         Posted::Already(earlier) => {
             let earlier = Body::read(&earlier).map_err(Failure::bug)?;
+            // The same decision twice is agreement, not a conflict.
             if same(&earlier, body) {
                 return Ok(format!("{} was answered so before", question.id));
             }
@@ -173,6 +175,7 @@ fn letter(
     question: &OpenQuestion,
     args: &Decide,
 ) -> Result<Body, Failure> {
+    // Only if the question offers it; otherwise the refusal below is the better message.
     let revision = if args.option == Reaction::Fixed && question.offers.contains(&Reaction::Fixed) {
         let project = place.project()?;
         let settings = resume::kept(place, &seen.id, &docket.about)?;

@@ -112,6 +112,7 @@ fn read_ahead(archive: &Archive, diff: &str, change: &Change) -> Ahead {
     }
     let mut wanted: Vec<(usize, &str)> = Vec::new();
     let mut oids: Vec<Oid> = Vec::new();
+    // Both are in the order of the patch, one entry for each file.
     for (file, ids) in change.files().iter().zip(ids(diff)) {
         let Some((old, new)) = ids.and_then(|ids| ids.split_once("..")) else { continue };
         for (side, path, id) in [(0, &file.old, old), (1, &file.new, new)] {

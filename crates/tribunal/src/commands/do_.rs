@@ -36,6 +36,7 @@ const ROUNDS: u32 = 3;
 
 /// Builds one change from the words, or goes on with the last one.
 pub fn run(globals: &Globals, args: &Do) -> Result<Done, Failure> {
+    // The flag is known so that the error can say what to do instead.
     if args.issue.is_some() {
         return Err(Failure::usage("--issue comes with pull requests, which this version does not have")
             .hint("give the words yourself: `tribunal do \"…\"`, or `-F FILE`"));
@@ -91,6 +92,7 @@ fn begin(globals: &Globals, args: &Do, place: &Place, ask: DoAsk) -> Result<Done
     }
     let mut settings = config.settings.clone();
     add_checks(&mut settings, &args.check);
+    // After the settings are read: the flag wins for this run.
     settings.task.rounds_max = args.rounds.unwrap_or(settings.task.rounds_max);
     let project = place.project()?;
     let who = choose(&mut settings, args)?;
@@ -156,6 +158,7 @@ fn choose(settings: &mut Settings, args: &Do) -> Result<Option<String>, Failure>
     let has = |name: &str| agents.roles.get(name).is_some_and(|role| role.adapter.is_some());
     let reviewed =
         has("reviewer") || (!agents.task_seats.is_empty() && agents.task_seats.iter().all(|s| has(s)));
+    // Settings that name agents are the user's decision and stay as they are.
     if !agents.default.is_empty() || (has("dev") && reviewed) {
         return Ok(None);
     }
@@ -166,6 +169,7 @@ fn choose(settings: &mut Settings, args: &Do) -> Result<Option<String>, Failure>
     agents.default = first.clone();
     let builder =
         agents.roles.get("dev").and_then(|role| role.adapter.clone()).unwrap_or_else(|| first.clone());
+    // With one agent installed it reviews its own work, in a launch of its own, and the line below says so.
     let another = chosen.iter().find(|name| **name != builder).unwrap_or(&builder).clone();
     if !reviewed {
         role("reviewer", &another, &mut agents.roles);
@@ -185,6 +189,7 @@ fn by_flag(args: &Do, error: SetupError, other: impl FnOnce(SetupError) -> Failu
         SetupError::Roster { key, .. } if key.contains("roles.") && args.reviewer.is_some() => "--reviewer",
         _ => return other(error),
     };
+    // The key of the setting means nothing to a person who gave a flag.
     let SetupError::Roster { problem, .. } = error else { return other(error) };
     Failure::usage(format!("{flag}: {problem}"))
 }
@@ -267,6 +272,7 @@ fn answer(
     rounds: Option<u32>,
 ) -> Result<(), Failure> {
     let (by, note) = (decide::user(None), note.to_owned());
+    // Only `again` has rounds; any other answer with rounds would be refused.
     let rounds = if reaction == Reaction::Again { rounds.unwrap_or(ROUNDS) } else { 0 };
     let body = inbox::answer(question, Answer { reaction, by, note, rounds, revision: None })?;
     out::say(&decide::post(seen, question, &body)?);

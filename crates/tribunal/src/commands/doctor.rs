@@ -57,6 +57,7 @@ pub fn run(globals: &Globals, args: &Doctor) -> Result<Done, Failure> {
         let sandbox = Sandbox::of(&settings.agents.sandbox, || Containment::detect().can_wall());
         contracts(&mut view, &adapters, &environment, scratch.path(), (sandbox, &settings.agents.readable));
     }
+    // The order of these checks is the order of the output: agents first, then what only matters with agents.
     judge(&mut view, &settings, &adapters, &environment);
     view.problems.extend(ground(place.as_ref()).into_iter().chain(untrusted));
     launchable(&mut view, place.as_ref(), &settings);
@@ -102,9 +103,11 @@ fn agent(found: &Installed, plays: &BTreeMap<String, BTreeSet<String>>) -> Agent
 /// is a warning, since perhaps no check of this project needs it.
 fn in_the_sandbox(view: &mut DoctorView, probe: &Probe<'_>) {
     for agent in view.agents.iter_mut().filter(|agent| agent.path.is_some() && agent.faults.is_empty()) {
+        // A name without a row is reported by `judge`.
         let Ok(row) = probe.adapters.get(&agent.name) else { continue };
         let fault = row.lint_commands.first().and_then(|argv| probe.fault(&agent.name, Some(row), argv));
         let Some(fault) = fault else { continue };
+        // An agent without a role cannot stop a run; its fault is shown and nothing more.
         if agent.plays.is_empty() {
             agent.faults.push(fault);
         } else {
@@ -173,6 +176,7 @@ fn size(dir: &Path, depth: u32) -> u64 {
         .filter_map(|entry| Some((entry.path(), entry.metadata().ok()?)))
         .map(|(path, meta)| match meta.is_dir() {
             true if depth < 32 => size(&path, depth + 1),
+            // Not an error: the number is only shown, and a rough one will do.
             true => 0,
             false => meta.len(),
         })
@@ -194,6 +198,7 @@ fn contracts(
             Ok(Err(failure)) => format!("not kept: {}: {}", word(failure.kind), failure.text),
             Err(error) => format!("not tried: {error}"),
         };
+        // The answer is an agent's own words.
         agent.contract = Some(plain::clipped(&said, 300));
     }
 }

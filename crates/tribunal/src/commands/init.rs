@@ -123,6 +123,7 @@ fn test_command(project: &Project, path: &Path, tests: Option<&[String]>, made: 
         return Ok(());
     }
     let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    // A file that was there already is the person's: nothing is added to it.
     if made && terminal && !Place::here().is_ok_and(|place| is_set(&place, project)) {
         return test_command::ask()?.map_or(Ok(()), |answer| test_command::remember(path, &answer));
     }
@@ -161,6 +162,7 @@ fn written(agents: &[String], tests: Option<&[String]>) -> String {
                 "{line}\n\n[agents.roles.reviewer]        # whoever has no role of its own judges as this one\nadapter = \"{judge}\"\n"
             )
         }
+        // Tables stay, so that a line can be activated by removing its `#`.
         _ if line.is_empty() || line.starts_with(['#', '[']) => format!("{line}\n"),
         _ => format!("# {line}\n"),
     };

@@ -36,12 +36,14 @@ pub fn run(globals: &Globals, args: &Land) -> Result<Done, Failure> {
         }
         return not_held(&place, &id, &docket);
     };
+    // Checked before the answer is recorded: the run has to go on right after it.
     if !seen.is_live() {
         resume::kept(&place, &id, &docket.about)?;
     }
     answer(&seen, &question, &decide::user(args.by.clone()), "")?;
     if seen.is_live() {
         out::say(&format!("the terminal that runs {id} goes on with it"));
+        // The other terminal does the work; this command cannot know how it ends.
         return Ok(Done::Waits);
     }
     drop(seen);
@@ -56,6 +58,7 @@ pub fn if_there(place: &Place, project: &Project, id: &str) -> Result<(), Failur
     let docket = seen.docket()?;
     let Some(question) = held_question(&docket) else { return Ok(()) };
     let Reason::Held(held) = &question.reason else { return Ok(()) };
+    // A live run looks at the branch itself.
     let arrival = if seen.is_live() { None } else { real::arrived(project, id, &docket)? };
     if arrival.is_some_and(|arrival| held.looks_again(&arrival)) {
         answer(&seen, &question, &decide::user(None), "the branch contains it")?;
@@ -68,6 +71,7 @@ fn is_landing(docket: &Docket) -> bool {
     let on_its_way = |run: &Run| {
         let again =
             run.ground().is_some() || ["finishing", "rebasing", "carrying"].contains(&run.stage_name());
+        // With a question open it waits for a person and is not on its way.
         again && run.ending().is_none() && inbox::questions(docket).is_empty()
     };
     docket.run.as_ref().is_some_and(on_its_way)

@@ -71,6 +71,7 @@ pub fn main(args: Vec<OsString>) -> Result<Done, Failure> {
 /// command does. So these commands get a small parser with nothing but themselves.
 fn parsed(args: Vec<OsString>) -> Result<(Globals, Command), clap::Error> {
     let first = args.get(1).and_then(|arg| arg.to_str());
+    // Only if the protocol's command stands first; after an option the full parser finds it, too.
     if first.is_some_and(Protocol::has_subcommand) {
         let lean = Lean::try_parse_from(args)?;
         return Ok((lean.globals, Command::Step(lean.command)));

@@ -108,6 +108,7 @@ fn replay(seen: &Seen, steps: bool, style: Style) -> Result<(Outcome, Vec<Step>)
         }
         Ok::<(), DocketError>(())
     })?;
+    // A journal that ends in the middle of a turn was cut off: the machines would still decide something.
     outcome.unsettled = replay.unsettled();
     Ok((outcome, told))
 }

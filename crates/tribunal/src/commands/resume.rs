@@ -56,6 +56,7 @@ pub fn check_agents(place: &Place, project: &Project, id: &str) -> Result<(), Fa
     // A run that builds nothing has the agents it found when it began, or none.
     let about = &docket.about;
     let builds = about.builds();
+    // From here on a run only lands or ends; a missing agent must not keep a result from its branch.
     let built = |run: &Run| run.closing().is_some() || run.held().is_some();
     if docket.run.as_ref().is_none_or(built) || !builds {
         return Ok(());
@@ -79,6 +80,7 @@ pub fn unfinished(place: &Place) -> Result<String, Failure> {
         match place.begun(&id)? {
             Some(docket) if is_open(&docket) => return Ok(id),
             Some(_) => {}
+            // The newest run may have died before it began, which is another message than "it is over".
             None => over &= id != newest,
         }
     }
@@ -178,6 +180,7 @@ fn go_on_with(
     // Before the engine takes the lock: a live run's branch is not looked at.
     super::land::if_there(place, &project, id)?;
     let mut engine = real::resume(&project, settings, id, waiting.attach)?;
+    // After the resume and before the first turn, so that the journal has the new limits before anything is spent.
     caps.into_iter().for_each(|caps| engine.raise(caps));
     if !globals.quiet {
         out::say(&format!("run {id} goes on"));

@@ -62,6 +62,7 @@ pub fn run(globals: &Globals, args: &Review) -> Result<Done, Failure> {
     };
     let mut plan =
         real::plan_review(&project, &config.settings, &ask).map_err(|error| config.located(error))?;
+    // Before the panel is shown: nobody should confirm reviewers for nothing.
     if plan.is_empty() {
         return nothing(globals, args, &plan.note);
     }
@@ -73,6 +74,7 @@ pub fn run(globals: &Globals, args: &Review) -> Result<Done, Failure> {
             Failure::usage("nothing was reviewed").hint("--yes asks no question, --panel names who judges")
         );
     }
+    // The plan may have changed them: a panel that was named or replaced sets roles.
     let settings = plan.settings.clone();
     let (id, engine) = real::begin_review(&project, plan).map_err(|error| config.located(error))?;
     if !globals.quiet {
@@ -154,6 +156,7 @@ fn panel(note: &ReviewNote) -> String {
 /// Asks a person at a terminal whether the panel is right, and lets them replace reviewers. Reviewers cost money; tools
 /// do not, so without reviewers nobody is asked.
 fn confirmed(args: &Review, project: &real::Project, plan: &mut ReviewPlan) -> Result<bool, Failure> {
+    // A panel that the person named needs no confirmation.
     let asks = !args.yes && args.panel.is_empty() && !plan.note.seats.is_empty();
     if !asks || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Ok(true);
@@ -212,6 +215,7 @@ pub fn tell(
         verbose: shown.verbose,
         findings: rows(review.findings, docket, note, &last),
     };
+    // Without a finding in the way `--fix` would change nothing.
     if one.end == "shut" && !note.fix && one.findings.iter().any(|row| row.in_the_way) {
         one.next.push("the same command with --fix has it mended".to_owned());
     }
@@ -273,6 +277,7 @@ fn as_items(
 /// The command that shows what fixers made and nobody approved.
 fn unapproved(docket: &Docket, note: &ReviewNote, id: &str) -> Option<String> {
     let lp = docket.examined()?;
+    // The first judged revision is what was given; only a later one is a fixer's work.
     let made = lp.revision().filter(|made| lp.judged().first() != Some(made))?;
     let approved = lp.outcome().is_some_and(Outcome::is_good);
     let head = note.head.get(..12).unwrap_or(&note.head);
@@ -291,6 +296,7 @@ fn show(form: ReviewForm, one: &Examined, style: Style) -> Result<(), Failure> {
         ReviewForm::Text => out::data(&examined::text(one, style)),
         ReviewForm::Json => out::json(one),
         ReviewForm::Markdown => out::data(&examined::markdown(one)),
+        // Reached only without any change: an empty log is still a valid one, and CI expects a file.
         ReviewForm::Sarif | ReviewForm::Github => show_items(form, &[]),
     }
 }
@@ -334,6 +340,7 @@ fn judges(review: &reviewed::Review, note: &ReviewNote) -> Vec<Judge> {
     let said = review.loops.iter().flat_map(|part| &part.words);
     let mut judges: Vec<Judge> = said
         .map(|word| Judge {
+            // The panel names a tool without the prefix; both must meet below.
             name: word.who.strip_prefix("check ").unwrap_or(&word.who).to_owned(),
             is_check: word.is_check,
             verdict: word.verdict.clone(),
@@ -363,6 +370,7 @@ fn asides(docket: &Docket, note: &ReviewNote) -> Vec<Aside> {
     each.map(|aside| Aside {
         by: aside.check.to_string(),
         count: aside.count,
+        // The count is always shown, so that nobody takes "filtered" for "clean".
         rows: if note.include_filtered { aside.claims.iter().map(row).collect() } else { Vec::new() },
     })
     .collect()

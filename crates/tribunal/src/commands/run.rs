@@ -43,6 +43,7 @@ pub fn run(globals: &Globals, args: &Run) -> Result<Done, Failure> {
     // A second run of the same phase would build the same plans again, beside the first.
     if !args.fresh {
         let files = project.phase(args.phase.as_deref()).map_err(|error| unknown_phase(args, error))?;
+        // Looked for even with `--plan`: an unreadable run of this phase is reported before anything begins.
         let open = resume::of_phase(&place, &files.number)?;
         if let Some(id) = open.filter(|_| args.plan.is_none()) {
             out::say(&format!("run {id} of this phase is not over: it goes on (--fresh begins another)"));
@@ -58,6 +59,7 @@ pub fn run(globals: &Globals, args: &Run) -> Result<Done, Failure> {
         panel: asked(args.panel, args.no_panel),
         attached: args.waiting.attach,
     };
+    // A refused setting is reported with the file and line it stands in.
     let (id, engine) = real::begin(&project, settings, &ask).map_err(|error| config.located(error))?;
     if !globals.quiet {
         out::say(&format!("run {id}"));
@@ -175,7 +177,9 @@ impl Stay<'_> {
         let stayed = std::thread::scope(|scope| {
             let working = scope.spawn(|| silent.stay(engine, Chronicle::default()));
             let shown = crate::tui::watch(place, id, colour);
+            // The panic hook has reported it; here the panic only becomes a failure.
             let stayed = working.join().unwrap_or_else(|_| Err(Failure::already_told()));
+            // A display that failed is the error to show, but only after the run has come to its end.
             shown.and(stayed)
         })?;
         self.told(stayed)
@@ -189,6 +193,7 @@ impl Stay<'_> {
         let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
         let wanted = super::uat::wanted(Some("passed"), &about.autonomy) && terminal && !self.globals.quiet;
         let built = builds(&about);
+        // A script that reads JSON has nobody who could try anything out.
         if done != Done::Passed || self.globals.json || !built || !(self.uat || wanted) {
             return Ok(done);
         }
@@ -232,6 +237,7 @@ impl Stay<'_> {
         add_places(&mut view, &dir, docket);
         if let Err(error) = real::write_atomic(&path, report::markdown(&view).as_bytes()) {
             out::say(&format!("warning: the report could not be written: {error}"));
+            // The output must not name a file that is not there.
             view.report = None;
         }
         // Made once, for the file and for the output.
@@ -275,6 +281,7 @@ impl Stay<'_> {
                     };
                     out::say(&format!("{spent}\nhint: `{command}` goes on"));
                 }
+                // The summary names the commands; these three forms do not have it.
                 let untold = self.globals.quiet || self.globals.json || docket.about.review.is_some();
                 if *end == End::Waiting && untold {
                     tell_answers(&view);
@@ -361,6 +368,7 @@ pub fn add_places(view: &mut RunView, run_dir: &Path, docket: &Docket) {
     for question in &mut view.questions {
         let effect = open.iter().find(|open| open.id == question.id).map(|open| &open.effect);
         let place = effect.and_then(|effect| real::place_to_fix(run_dir, docket, effect));
+        // A checkout may have been cleaned up meanwhile.
         question.place = place.filter(|place| place.exists()).map(|place| place.display().to_string());
     }
 }

@@ -19,6 +19,7 @@ use tribunal_view::plain;
 pub fn run(globals: &Globals, args: &Trust) -> Result<Done, Failure> {
     let place = Place::here()?;
     if args.remove {
+        // Before the settings are read: trust can be taken back even if the file is broken.
         keep(&place, BTreeSet::new())?;
         out::say("nothing that this repository sets beyond the sandbox is trusted any more");
         return Ok(Done::Passed);

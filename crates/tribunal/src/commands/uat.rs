@@ -67,6 +67,7 @@ fn prepared(files: &PhaseFiles, path: &std::path::Path) -> Result<Uat, Failure> 
         .iter()
         .filter_map(|document| tribunal_docs::read_summary(&document.path, &document.text).value);
     let mut summaries: Vec<_> = read.filter(|summary| summary.is_complete()).collect();
+    // The order of the plans, whatever the file system says: answers are stored by position.
     summaries.sort_by(|a, b| a.id.cmp(&b.id));
     if summaries.is_empty() {
         return Err(Failure::usage(format!(
@@ -77,6 +78,7 @@ fn prepared(files: &PhaseFiles, path: &std::path::Path) -> Result<Uat, Failure> 
     }
     let mut uat = Uat::of(&files.number, &summaries, &today());
     match gates::read_plain(path) {
+        // Answers from an earlier session are taken over; scenarios that are new since then are asked.
         Ok(bytes) => uat.resume(&tribunal_docs::read_uat(&String::from_utf8_lossy(&bytes))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
         Err(error) => return Err(Failure::work(format!("cannot read {}: {error}", path.display()))),
@@ -121,6 +123,7 @@ fn save(uat: &mut Uat, path: &std::path::Path) -> Result<(), Failure> {
 /// tried again.
 fn conclude(project: &Project, settings: &Settings, files: &PhaseFiles, uat: &Uat) -> Result<(), Failure> {
     let issues = uat.issues().len();
+    // Half an acceptance without an issue changes nothing yet.
     if issues == 0 && uat.status() != "complete" {
         return Ok(());
     }
@@ -226,6 +229,7 @@ pub fn open(place: &Place) -> Vec<QuestionView> {
         if about.review.is_some() || about.phase.is_empty() || seen.contains(&about.phase) {
             continue;
         }
+        // Noted before the checks below: an older run of the phase must not bring back an item that the newest settled.
         seen.push(about.phase.clone());
         let ending = docket.run.as_ref().and_then(|run| run.ending()).map(|ending| ending.word());
         if wanted(ending, &about.autonomy) && !accepted(place, &about.phase_path, &about.phase) {

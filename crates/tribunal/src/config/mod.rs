@@ -134,7 +134,8 @@ fn look(sources: &Sources) -> Look {
             Err(problem) => problems.push(problem),
         }
     }
-    // The defaults are the first layer, so they are checked like the others; a mistake in them fails every test.
+    // The defaults are the first layer and are checked like the others, so a default that breaks its own rule shows at
+    // once.
     let known = keys::Known::from_defaults(&entries);
     entries.retain(|entry| match known.check(entry) {
         Some(problem) => {
@@ -160,7 +161,6 @@ fn merge(entries: Vec<Entry>) -> BTreeMap<Key, Value> {
 
 fn settings(values: &BTreeMap<Key, Value>) -> Result<Settings, Failure> {
     let mut root = toml::Table::new();
-    // A table whose keys were all refused must still exist: its fields have defaults, the table has none.
     for section in ["run", "plan", "task", "qa", "phase", "chain", "gates", "checks", "git", "agents"] {
         root.insert(section.to_owned(), toml::Value::Table(toml::Table::new()));
     }

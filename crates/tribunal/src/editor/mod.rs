@@ -37,8 +37,7 @@ const A_PERSON: &str = "A person decides these, with the command that stands bes
 
 /// The tools of one project, as the MCP server calls them.
 ///
-/// Runs are read through the same store of folded journals as the browser's, so a long session does not read a journal
-/// anew for every call.
+/// Runs are read through a `Shelf`, as in the browser, so a long session does not read a journal anew for every call.
 pub struct Project {
     place: Place,
     shelf: Shelf,
@@ -158,7 +157,7 @@ impl Project {
         find(&shown, id)?;
         let run = &shown.view.id;
         let by = plain::clipped(who, 100);
-        // A finding takes so many remarks at most, so losing the race more often than that is impossible.
+        // A finding takes so many remarks at most, so nobody can lose the race more often than that.
         for _ in 0..REMARKS_MAX {
             let remarks = self.remarks(run)?;
             // Inside the loop: the remark that came first may be a claim by somebody else.

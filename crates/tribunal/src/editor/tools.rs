@@ -36,7 +36,9 @@ pub enum Call {
     List(Wanted),
     /// Show one finding in full.
     Get {
+        /// The run; the newest without a name.
         run: Option<String>,
+        /// The finding to show.
         id: FindingId,
     },
     /// Claim a finding to work on, or give it back.
@@ -250,7 +252,7 @@ fn run(name: Option<String>) -> Result<Option<String>, String> {
 }
 
 fn id(text: &str) -> Result<FindingId, String> {
-    // The parser also takes a bare number, which an agent may mean as something else.
+    // The parser also takes a bare number, which an agent may mean as a line or a place in a list.
     let written = text.starts_with(['F', 'f']) && text.len() <= 12;
     FindingId::parse(text).filter(|_| written).ok_or_else(|| "id: a finding is written F-12".to_owned())
 }
