@@ -163,7 +163,6 @@ pub enum Command {
     #[cfg(feature = "otel")]
     Trace(Trace),
     /// Print a JSON schema
-    // For tools that generate code; the schemas are in the documentation, too.
     #[command(hide = true)]
     Schema(Schema),
     /// The protocol's own commands.
@@ -221,7 +220,7 @@ pub struct Do {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub rounds: Option<u32>,
     /// Land on this branch; it is made where it does not exist
-    // A name that begins with a dash is refused later, with the reason that git gives.
+    // A name that begins with a dash is refused later, where the message can say that it is no branch.
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub branch: Option<String>,
     /// Watch it on this terminal, as `tribunal watch` does
@@ -751,7 +750,7 @@ pub struct Waive {
 /// An answer by its word.
 pub fn reaction(word: &str) -> Result<Reaction, String> {
     let lower = word.to_lowercase().replace('_', "-");
-    // Words that earlier versions and other tools used stay valid.
+    // Other words that people use for the same answers.
     let meant = match lower.as_str() {
         "retry" => "again",
         "reask" | "ask" => "ask-again",

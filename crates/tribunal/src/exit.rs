@@ -52,7 +52,7 @@ pub fn code(result: &Result<Done, Failure>) -> u8 {
         Ok(Done::Passed) => 0,
         Ok(Done::Shut) => 1,
         Ok(Done::Waits) => 4,
-        // As shells report it, so a caller cannot tell a handled signal from a fatal one.
+        // As shells report a program that a signal ended.
         Ok(Done::Signal(signal)) => 128u8.saturating_add(u8::try_from(*signal).unwrap_or(0)),
         Ok(Done::Answer(code)) => *code,
         Err(failure) => match failure.kind {

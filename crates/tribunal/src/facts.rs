@@ -817,7 +817,7 @@ fn note_kind(note: &Note) -> Option<Kind> {
         // A command that passed is no news; the check says so already.
         Note::Command(note) if note.answer.is_green() => return None,
         Note::Command(note) => {
-            // Where no command is known there is none to show.
+            // If no command is known, there is nothing to show.
             let shown = match note.shown.is_empty() {
                 true => String::new(),
                 false => format!("`{}`: ", note.shown),

@@ -1,10 +1,10 @@
 //! Runs the user's own commands when a person is asked and when a run ends (`run.on_escalation`, `run.on_end`). The run
 //! is never changed by such a command; its failure is a warning.
 //!
-//! The command is an argv that is never filled in: facts go into its environment and, as JSON, to its standard input.
-//! Agents write some of these texts, and a text in an argument could become an option. A command runs contained, for a
-//! limited time and at most once per event. Events from before this process began are not repeated, and an event that a
-//! crash cuts off is not delivered later.
+//! Agents write some of the texts in an event, so none of them ever becomes an argument: the argv is never filled in,
+//! and the facts go into the environment and, as JSON, to standard input. A command runs contained, for a limited time
+//! and at most once per event. Events from before this process began are not repeated, and an event that a crash cuts
+//! off is not delivered later.
 
 use crate::facts;
 use crate::watched::is_end;
@@ -24,7 +24,7 @@ use tribunal_process::{Cause, Containment, ExitHow, Launch, Network, Stdin, run_
 use tribunal_view::facts::QuestionView;
 use tribunal_view::plain;
 
-/// Bytes of output a command may write; nobody reads more than its last words.
+/// Bytes of output a command may write; a warning quotes only a little of it.
 const OUTPUT_MAX: u64 = 1 << 20;
 const GRACE: Duration = Duration::from_secs(2);
 /// The most questions that are reported in one run; a run normally asks far fewer.

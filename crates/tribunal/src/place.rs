@@ -120,7 +120,7 @@ impl Place {
     pub fn read(&self, run: &str) -> Result<Seen, Failure> {
         let dir = self.run_dir(run);
         let reader = Reader::open(&dir).map_err(|error| match error {
-            // The folder is made before the journal; a run that died in between has none.
+            // A run that died in its first moments has left nothing to read.
             tribunal_journal::Error::Missing { .. } => never_began(run),
             other => other.into(),
         })?;
@@ -198,7 +198,7 @@ pub fn inside_an_agent() -> bool {
     // Bounded, because pids are reused while we walk: a chain that never reaches init must not hang the command.
     for _ in 0..64 {
         let Some(current) = pid.filter(|pid| *pid > 0) else { return false };
-        // A process of another user cannot be read; it is not one of our launches either.
+        // An environment that cannot be read counts as unmarked; the walk goes on above it.
         let environment = std::fs::read(format!("/proc/{current}/environ")).unwrap_or_default();
         if environment.split(|byte| *byte == 0).any(|entry| entry.starts_with(marker.as_bytes())) {
             return true;

@@ -155,6 +155,7 @@ fn locked(now: &Mutex<Now>) -> MutexGuard<'_, Now> {
 ///
 /// A command that caught the signal exits with 128+n; one that did not is killed by it. Both mean the same here.
 pub fn stopped_by(how: &ExitHow) -> Option<i32> {
+    // Other signals, SIGKILL among them, were not a request.
     ASKING.into_iter().find(|signal| *how == ExitHow::Signal(*signal) || *how == ExitHow::Code(128 + signal))
 }
 

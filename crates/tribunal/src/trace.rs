@@ -104,6 +104,7 @@ impl Fold {
             }
             RunEvent::Ended { ending } => {
                 self.set(ROOT, "tribunal.ending", json!(ending.word()));
+                // Every other ending, concerns included, marks the trace as an error.
                 let failed = (ending.word() != "passed").then(|| ending.word().to_owned());
                 self.end(at, ROOT, failed);
             }
@@ -177,6 +178,7 @@ impl Fold {
 
     /// Adds an agent that ended, below the work it was launched for.
     fn launch(&mut self, at: u64, launch: &LaunchNote) {
+        // A launch may belong to work without a span of its own.
         let known = self.spans.contains_key(&launch.effect);
         let parent = if known { launch.effect.as_str() } else { ROOT };
         let role = plain::clipped(&launch.role, 100);
@@ -215,6 +217,7 @@ impl Fold {
     }
 
     fn span(&self, span: &Span, trace: &str, own: &str, id: &dyn Fn(&str) -> String) -> Value {
+        // OTLP JSON writes 64-bit numbers as strings.
         let nanos = |ms: u64| format!("{}", u128::from(ms) * 1_000_000);
         let mut all = span.attributes.clone();
         all.extend(span.end.is_none().then_some(("tribunal.unfinished", json!(true))));

@@ -119,7 +119,6 @@ impl Watched {
 fn note_steps(steps: &mut Steps, event: &Event, began: u64) {
     for (id, text) in about_findings(&event.what) {
         let of = Arc::make_mut(steps.entry(id).or_default());
-        // The first steps are kept, not the last: how a finding began explains more than its latest repetition.
         if of.len() < STEPS {
             let when = words::clock(event.at.saturating_sub(began));
             of.push(Step { seq: event.seq, when, of: event.of.clone(), text });
@@ -179,7 +178,6 @@ pub fn some_rows(
     let mut left = most;
     let read = reader.each(from, |row| {
         if left == 0 {
-            // Seen one row too late on purpose: after `most` rows the next call shows that there are more.
             return Err(Stop::Enough);
         }
         left -= 1;

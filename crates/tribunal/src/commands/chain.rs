@@ -40,6 +40,7 @@ pub fn run(globals: &Globals, artifact: Artifact, args: &ChainArgs, wanted: &str
     };
     let begun = match artifact {
         Artifact::Implementation => {
+            // The plans of a feature lie in a phase that is named after it.
             let phase = real::plans_of(&project, &args.feature);
             let run = Ask { phase, attached: args.waiting.attach, ..Ask::default() };
             real::begin_implementation(&project, settings, &ask, &run)

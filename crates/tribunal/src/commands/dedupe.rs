@@ -88,6 +88,7 @@ fn claim(one: &Listed) -> Claim {
     claim.section.clone_from(&one.section);
     claim.rule.clone_from(&one.rule);
     (claim.line, claim.end) = (one.line, one.end);
+    // Other tools count differently; more than certain is certain.
     claim.confidence = one.confidence.unwrap_or(claim.confidence).min(100);
     claim.confidence_stated = one.confidence.is_some();
     claim

@@ -140,6 +140,7 @@ fn ids(diff: &str) -> Vec<Option<&str>> {
         if line.starts_with("diff --git ") {
             ids.push(None);
         } else if let (Some(words), Some(last)) = (line.strip_prefix("index "), ids.last_mut()) {
+            // A mode may follow the ids.
             *last = words.split(' ').next();
         }
     }

@@ -272,7 +272,7 @@ fn answer(
     rounds: Option<u32>,
 ) -> Result<(), Failure> {
     let (by, note) = (decide::user(None), note.to_owned());
-    // Only `again` has rounds; any other answer with rounds would be refused.
+    // Only `again` has rounds.
     let rounds = if reaction == Reaction::Again { rounds.unwrap_or(ROUNDS) } else { 0 };
     let body = inbox::answer(question, Answer { reaction, by, note, rounds, revision: None })?;
     out::say(&decide::post(seen, question, &body)?);

@@ -57,7 +57,7 @@ pub fn run(globals: &Globals, args: &Doctor) -> Result<Done, Failure> {
         let sandbox = Sandbox::of(&settings.agents.sandbox, || Containment::detect().can_wall());
         contracts(&mut view, &adapters, &environment, scratch.path(), (sandbox, &settings.agents.readable));
     }
-    // The order of these checks is the order of the output: agents first, then what only matters with agents.
+    // The order matters: `launchable` looks only where no problem was found before it.
     judge(&mut view, &settings, &adapters, &environment);
     view.problems.extend(ground(place.as_ref()).into_iter().chain(untrusted));
     launchable(&mut view, place.as_ref(), &settings);

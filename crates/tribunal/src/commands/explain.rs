@@ -73,6 +73,7 @@ fn stories(seen: &Seen) -> Result<Vec<Story>, Failure> {
             });
             stories[at].decisions.push(Decision { event: event.clone(), because });
         }
+        // A decision may itself be the cause of a later one.
         known.extend(event.map(|event| (row.seq, event)));
         Ok(())
     })?;

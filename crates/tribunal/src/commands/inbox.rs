@@ -31,6 +31,7 @@ pub fn run(globals: &Globals, args: &Inbox) -> Result<Done, Failure> {
             Err(failure) => out::say(&format!("warning: run {id} cannot be read: {}", failure.message)),
         }
     }
+    // Before the acceptance tests are added: they are not answered by `decide`.
     tell_runs_apart(&mut open);
     if args.run.is_none() {
         open.extend(super::uat::open(&place));
@@ -39,6 +40,7 @@ pub fn run(globals: &Globals, args: &Inbox) -> Result<Done, Failure> {
         open.iter_mut().for_each(|open| open.from_elsewhere(&dir));
     }
     if globals.json {
+        // The questions alone; messages of agents are for people.
         out::json(&open)?;
         return Ok(Done::Passed);
     }

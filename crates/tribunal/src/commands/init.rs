@@ -28,6 +28,7 @@ pub fn run(globals: &Globals, args: &Init) -> Result<Done, Failure> {
     let dir = std::env::current_dir()
         .map_err(|error| Failure::work(format!("the working directory is gone: {error}")))?;
     let project = Project::open(&dir)?;
+    // Keeps `.tribunal/` out of commits, also where the settings file exists already.
     project.prepare()?;
     let path = project.root().join(PROJECT_FILE);
     let agents = doctor::installed(&Adapters::built_in().map_err(Failure::bug)?, &doctor::environment());

@@ -19,6 +19,7 @@ const BYTES_MAX: u64 = 64 * 1024 * 1024 + 1;
 pub fn run(globals: &Globals, args: &Intake) -> Result<Done, Failure> {
     let bytes = match args.file.as_deref() {
         None => input(Path::new("stdin"), std::io::stdin().lock())?,
+        // The usual word for standard input, for those who write all arguments out.
         Some(path) if path == Path::new("-") => input(Path::new("stdin"), std::io::stdin().lock())?,
         Some(path) => {
             let file = std::fs::File::open(path).map_err(|error| unread(path, &error))?;

@@ -62,6 +62,7 @@ impl Tail<'_> {
         let mut text = String::new();
         let Tail { seen, json, all, style, began, next, docket } = self;
         seen.reader.each(*next, |row| {
+            // Folded only to know when the run is over.
             docket.take(&row)?;
             *next = row.seq + 1;
             if *began == 0 {

@@ -23,6 +23,7 @@ pub fn run(globals: &Globals, args: &Map) -> Result<Done, Failure> {
     let shown = format!("{}/CODEBASE.md", project.planning());
     // Not `exists`, which follows links: a broken link is something that is there, too.
     if path.symlink_metadata().is_ok() && !args.force {
+        // A file that cannot be read is not ours: it is left alone.
         let ours = std::fs::read_to_string(&path).is_ok_and(|text| text.starts_with(MADE));
         if !ours {
             return Err(Failure::usage(format!(

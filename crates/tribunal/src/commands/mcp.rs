@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 /// Serves until the agent closes the connection.
 pub fn run(args: &Mcp) -> Result<Done, Failure> {
+    // The folder of a launch holds the socket that the agent reports through; without it there is only the project.
     let served = match &args.dir {
         Some(dir) => tribunal_server::serve(dir),
         None => tribunal_server::serve_desk(Arc::new(Project::new(Place::here()?))),

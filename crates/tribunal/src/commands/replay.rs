@@ -48,6 +48,7 @@ pub fn run(globals: &Globals, args: &Args) -> Result<Done, Failure> {
     let id = place.find(args.run.as_deref())?;
     let seen = place.read(&id)?;
     let style = out::stdout_style(globals);
+    // Refused before the journal is folded, which may take a while.
     if args.step && !(std::io::stdout().is_terminal() && std::io::stdin().is_terminal()) {
         return Err(Failure::usage("`tribunal replay --step` needs a terminal")
             .hint("`tribunal replay --steps` prints every row"));
@@ -60,6 +61,7 @@ pub fn run(globals: &Globals, args: &Args) -> Result<Done, Failure> {
     } else if args.step {
         let verdict = told(&outcome, Style::PLAIN);
         let walked = tui::walk(&seen, &steps, verdict.lines().next().unwrap_or_default())?;
+        // Somebody wants the program gone: no result is printed after that.
         if let Done::Signal(_) = walked {
             return Ok(walked);
         }
@@ -95,6 +97,7 @@ fn replay(seen: &Seen, steps: bool, style: Style) -> Result<(Outcome, Vec<Step>)
                 outcome.notes += 1;
                 ' '
             }
+            // Folding goes on with what was recorded, so one difference does not make every later row differ.
             Row::Differs { expected } => {
                 let (seq, of) = (row.seq, row.of.to_owned());
                 let difference = Difference { seq, of, recorded: body(&fact), expected: body(&expected) };

@@ -86,6 +86,7 @@ fn text(
     seen: &Seen,
     style: Style,
 ) -> Result<String, Failure> {
+    // Made on demand: SARIF and annotations do not need it, and a large run takes a while.
     let review = || {
         let mut review = with_remarks(of(docket, record, &seen.id, &seen.dir), seen);
         if let Some(dir) = globals.elsewhere() {
@@ -93,6 +94,7 @@ fn text(
         }
         review
     };
+    // Kept outside of `items`, which borrows from it.
     let last = last_word(docket);
     let origins: Vec<String> = last.iter().map(|(id, _, _)| record.provenance(*id)).collect();
     let who: Vec<Vec<Identity>> =

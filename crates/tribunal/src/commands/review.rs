@@ -74,7 +74,7 @@ pub fn run(globals: &Globals, args: &Review) -> Result<Done, Failure> {
             Failure::usage("nothing was reviewed").hint("--yes asks no question, --panel names who judges")
         );
     }
-    // The plan may have changed them: a panel that was named or replaced sets roles.
+    // Those of the plan, and not of the configuration: planning a review may change them.
     let settings = plan.settings.clone();
     let (id, engine) = real::begin_review(&project, plan).map_err(|error| config.located(error))?;
     if !globals.quiet {
@@ -296,7 +296,7 @@ fn show(form: ReviewForm, one: &Examined, style: Style) -> Result<(), Failure> {
         ReviewForm::Text => out::data(&examined::text(one, style)),
         ReviewForm::Json => out::json(one),
         ReviewForm::Markdown => out::data(&examined::markdown(one)),
-        // Reached only without any change: an empty log is still a valid one, and CI expects a file.
+        // Reached only without any change: an empty log is still a valid answer for a program.
         ReviewForm::Sarif | ReviewForm::Github => show_items(form, &[]),
     }
 }

@@ -46,7 +46,7 @@ pub fn run(globals: &Globals, args: &Show) -> Result<Done, Failure> {
 /// A single word names a run if there is one like it, else a thing of the newest run.
 fn split<'a>(place: &Place, args: &'a Show) -> (Option<&'a str>, Option<&'a str>) {
     match (args.run.as_deref(), args.what.as_deref()) {
-        // A finding's name comes first: `F-1` could also be a part of a run's id.
+        // A finding's name is never taken for a part of a run's id.
         (Some(word), None) if is_finding(word) || place.find(Some(word)).is_err() => {
             // Anything else was meant as a run, and the message about it should say so.
             let thing = is_finding(word) || word.contains('/') || word.starts_with("phase") || is_plan(word);

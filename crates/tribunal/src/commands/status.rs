@@ -71,7 +71,6 @@ pub fn view_of(seen: &Seen, story: &Story) -> Result<RunView, Failure> {
         report: there("report.md"),
         review: there(&review_name(&story.docket)),
         gates: gates(&seen.dir),
-        // Finding it means reading the planning folder, which `status` of a live run should not depend on.
         next_phase: None,
     };
     let mut view = facts::run_view(&story.docket, &story.chronicle, &around);

@@ -33,6 +33,7 @@ pub fn run(globals: &Globals, args: &Trust) -> Result<Done, Failure> {
     if !args.show {
         keep(&place, values.iter().map(digest).collect())?;
     }
+    // What was just trusted is shown as trusted.
     let trusted = |was: bool| was || !args.show;
     if globals.json {
         out::json(&serde_json::json!({

@@ -40,7 +40,7 @@ pub fn walk(
     let mut uat = prepared(&files, &path)?;
     let before = uat.status();
     if before == "issues_found" {
-        // A person who comes back has fixed the issues, and only those are worth another try.
+        // A person who comes back may have fixed the issues; everything else keeps its answer.
         uat.ask_issues_again();
     }
     let mut lines = std::io::stdin().lock().lines();
@@ -67,7 +67,7 @@ fn prepared(files: &PhaseFiles, path: &std::path::Path) -> Result<Uat, Failure> 
         .iter()
         .filter_map(|document| tribunal_docs::read_summary(&document.path, &document.text).value);
     let mut summaries: Vec<_> = read.filter(|summary| summary.is_complete()).collect();
-    // The order of the plans, whatever the file system says: answers are stored by position.
+    // In the order of the plans, whatever order the file system has.
     summaries.sort_by(|a, b| a.id.cmp(&b.id));
     if summaries.is_empty() {
         return Err(Failure::usage(format!(
@@ -78,7 +78,7 @@ fn prepared(files: &PhaseFiles, path: &std::path::Path) -> Result<Uat, Failure> 
     }
     let mut uat = Uat::of(&files.number, &summaries, &today());
     match gates::read_plain(path) {
-        // Answers from an earlier session are taken over; scenarios that are new since then are asked.
+        // By id and text: a scenario that changed since is asked again.
         Ok(bytes) => uat.resume(&tribunal_docs::read_uat(&String::from_utf8_lossy(&bytes))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
         Err(error) => return Err(Failure::work(format!("cannot read {}: {error}", path.display()))),

@@ -13,6 +13,7 @@ use std::io::IsTerminal;
 pub fn run(globals: &Globals, args: &Watch) -> Result<Done, Failure> {
     let place = Place::here()?;
     let id = place.find(args.run.as_deref())?;
+    // Both: keys come from stdin, and a display without keys could not be left.
     if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
         return Err(Failure::usage("`tribunal watch` needs a terminal")
             .hint("`tribunal status` and `tribunal log --follow` do not; `tribunal serve` needs a browser"));

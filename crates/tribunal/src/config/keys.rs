@@ -30,6 +30,7 @@ impl Key {
         let mut quoted = false;
         for c in text.trim().chars() {
             match c {
+                // Names of tools and adapters may hold dots.
                 '"' => quoted = !quoted,
                 '.' if !quoted => parts.push(String::new()),
                 c => parts.last_mut()?.push(c),
@@ -155,6 +156,7 @@ impl Known {
     pub(super) fn check(&self, entry: &Entry) -> Option<Problem> {
         match self.0.get(&entry.key) {
             Some(default) => self.check_value(entry, default),
+            // Names that users choose cannot be in the defaults.
             None if entry.key.is_whole() => check_open(entry),
             // An empty table sets nothing, so it may stand there.
             None if entry.is_nothing() && self.is_table(&entry.key) => None,
@@ -169,6 +171,7 @@ impl Known {
         }
         match &entry.value {
             Value::String(word) => {
+                // A key without choices may hold any word, so there is no problem.
                 let choices = choices(&key).filter(|choices| !choices.contains(&word.as_str()))?;
                 let problem = Problem::at(entry, format!("`{key}` cannot be {}", quoted(word)));
                 Some(problem.hint(format!("one of {}", choices.join(", "))))
@@ -192,6 +195,7 @@ impl Known {
 
     fn unknown(&self, entry: &Entry) -> Problem {
         let key = entry.key.to_string();
+        // `run = "fast"` is a table taken for a value: another mistake than a misspelt key.
         if self.is_table(&entry.key) {
             let found = entry.value.type_str();
             return Problem::at(

@@ -76,6 +76,7 @@ impl Config {
     /// The failure for a run that could not begin, with the place of the setting at fault if it is known.
     pub fn located(&self, error: SetupError) -> Failure {
         let key = match &error {
+            // Only this refusal is about one setting; the others have no place in a file.
             SetupError::Roster { key, .. } => Key::parse(key),
             _ => None,
         };
@@ -247,6 +248,7 @@ pub fn look_here(place: Option<&Place>, set: &SetArgs, range: Option<&str>) -> R
     }
     let mut look = look(&sources);
     look.notes.extend(told);
+    // A value that fits its own key may still not fit the whole.
     let unfit = || settings(&look.values).err();
     Ok(Look { wrong: look.wrong.clone().or_else(unfit), ..look })
 }

@@ -74,6 +74,7 @@ impl Origin {
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.file, &self.name, self.place) {
+            // The form that editors and terminals turn into a link.
             (Some(file), _, Some((line, column))) => write!(f, "{}:{line}:{column}", super::shown(file))?,
             (Some(file), _, None) => write!(f, "{}", super::shown(file))?,
             (None, Some(name), _) => write!(f, "{name}")?,
@@ -176,6 +177,7 @@ impl Files<'_> {
     /// A file that the base names is never read from the disk, even if the base says that it does not exist there.
     /// Otherwise a change could bring the settings it is judged by as a new file.
     pub(super) fn read(&self, path: &Path, layer: Layer) -> Option<Result<Found, Problem>> {
+        // A file outside of the project cannot be part of a commit, so it is always read from the disk.
         let inside = self.root.and_then(|root| path.strip_prefix(root).ok()).and_then(Path::to_str);
         let base = self.base.and_then(|base| Some((base, base.files.get(inside?)?)));
         let Some((base, text)) = base else {
@@ -219,6 +221,7 @@ fn read_text(path: &Path, layer: Layer) -> Option<Result<String, Problem>> {
 
 /// Reads settings from TOML text.
 pub fn text(text: &str, layer: Layer, path: Option<&Path>, commit: Option<&str>) -> Entries {
+    // Places count from after the mark, as editors do.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let origin = |at: usize| Origin {
         layer,

@@ -91,6 +91,7 @@ fn scene(scenario: Scenario) -> &'static str {
         Scenario::Escalated => include_str!("scenes/escalated.toml"),
         Scenario::Blocked => include_str!("scenes/blocked.toml"),
         Scenario::Oscillating => include_str!("scenes/oscillating.toml"),
+        // The same agents: after the crash everything has to end as without it.
         Scenario::Crash => include_str!("scenes/demo.toml"),
         Scenario::Hostile => {
             concat!(include_str!("scenes/hostile.toml"), include_str!("scenes/hostile_ci.toml"))
@@ -260,6 +261,7 @@ impl Stage<'_> {
     /// What is left of a demo that was stopped, and the command that goes on with it.
     fn stopped(&self, signal: i32, command: &str) -> String {
         let open = resume::unfinished(&Place { root: self.dir.clone() }).is_ok();
+        // `inbox` and `report` only read; they are simply given again.
         let steers = ["run", "resume", "decide"].iter().any(|verb| command.split(' ').next() == Some(verb));
         let next = if open && steers { "resume" } else { command };
         let next = from_elsewhere(&format!("tribunal {next}"), &self.dir.display().to_string());

@@ -56,6 +56,7 @@ impl Project {
             Call::Run(which) => self.run(&which),
             Call::List(wanted) => self.list(&wanted),
             Call::Get { run, id } => self.finding(&Which { run }, id),
+            // Claiming and releasing are one tool, because they share all arguments.
             Call::Claim { run, id, release } => {
                 let word = if release { Word::Release } else { Word::Claim };
                 self.remark(&Which { run }, id, who, word)
@@ -119,6 +120,7 @@ impl Project {
             "over": shown.view.ending.is_some(),
             "matching": chosen.len(),
             "findings": page,
+            // Absent at the end, so an agent knows when to stop asking.
             "next_offset": (next < chosen.len()).then_some(next),
         }))
     }
@@ -221,6 +223,7 @@ fn refused(remarks: &Remarks, id: FindingId, by: &str, word: &Word) -> Option<Re
             Some(Err(Failure::work(told)
                 .hint("take another finding, or come back later: a claim lapses after an hour")))
         }
+        // An agent that repeats its call after a lost answer must not be refused.
         (Word::Claim, Some(_)) => Some(Ok(json!({ "recorded": format!("{id} is yours already") }))),
         (Word::Release, other) if other != Some(by) => {
             Some(Ok(json!({ "recorded": format!("{id} was not yours") })))

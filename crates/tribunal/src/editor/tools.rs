@@ -98,6 +98,7 @@ impl Wanted {
         let fate = match self.fate.as_str() {
             "all" => true,
             "open" => open,
+            // Everything that nobody has to do anything about, whatever its fate.
             "settled" => !open,
             fate => finding.fate == fate,
         };
@@ -203,6 +204,7 @@ fn start(args: StartArgs) -> Result<Start, String> {
     match (args.diff, args.staged.unwrap_or(false)) {
         (Some(_), true) => Err("either diff or staged, not both".to_owned()),
         (None, true) => Ok(Start::Staged),
+        // No default: a review of the wrong change costs money and says nothing.
         (None, false) => Err("say what to review: diff (a range as main..HEAD) or staged: true".to_owned()),
         (Some(range), false) => {
             let fine = |c: char| !c.is_control() && !c.is_whitespace();
@@ -221,6 +223,7 @@ fn wanted(args: ListArgs) -> Result<Wanted, String> {
     one_of("fate", &fate, &FATES)?;
     args.severity.iter().try_for_each(|severity| one_of("severity", severity, &SEVERITIES))?;
     let number = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
+    // A limit out of range is refused and not clamped, as the schema promises.
     let limit = args.limit.map_or(LIMIT, number);
     if !(1..=LIMIT_MAX).contains(&limit) {
         return Err(format!("limit: 1 to {LIMIT_MAX}"));

@@ -108,6 +108,7 @@ enum Name {
 impl Name {
     /// Reads the name in any spelling: editors write `PreToolUse`, our help `pre-tool-use`.
     fn parse(name: &str) -> Name {
+        // Dashes, underscores and blanks all count as nothing.
         let bare: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
         match bare.to_ascii_lowercase().as_str() {
             "pretooluse" => Name::Checked(HookEvent::PreToolUse),
@@ -154,6 +155,7 @@ pub fn run(event: &str) -> Result<Done, Failure> {
     };
     match said {
         Said::Fine => Ok(Done::Passed),
+        // Documents may bring texts of any length, and the agent has to read all of it.
         Said::Block(why) => {
             out::say(&plain::capped(&why, 8_000));
             Ok(Done::Answer(2))
@@ -207,6 +209,7 @@ impl Call {
 
 /// Checks the messages of commits before a shell command runs.
 fn before_tool(call: &Call) -> Said {
+    // Other tools make no commits.
     if call.tool_name != "Bash" || call.ground().is_none() {
         return Said::Fine;
     }
@@ -242,6 +245,7 @@ fn unfit(call: &Call, message: Message) -> Option<String> {
             }
         },
     };
+    // Git drops empty lines at the top of a message, too.
     let subject = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     subject_issue(subject).map(|issue| format!("{:?}: {issue}", plain::clipped(subject, 100)))
 }
@@ -298,6 +302,7 @@ fn plan_beside(summary: &Path) -> Option<Plan> {
 ///
 /// An agent that was sent back once is let go, so that no session runs in a circle.
 fn stop(call: &Call) -> Said {
+    // The editor sets this flag when it has sent the agent back before.
     let Some(ground) = call.ground().filter(|_| !call.stop_hook_active) else { return Said::Fine };
     if a_run_lives(&call.dir()) {
         // Tribunal itself builds the phase and judges it.

@@ -35,6 +35,7 @@ fn text(template: &str) -> String {
 pub fn write(root: &Path) -> Result<Vec<&'static str>, Failure> {
     let mut missing = Vec::new();
     for (path, template) in FILES {
+        // Before the read: reading through a link already leaves the project.
         no_links(root, path)?;
         match read_plain(&root.join(path)) {
             Ok(bytes) if bytes == text(template).as_bytes() => {}

@@ -35,6 +35,7 @@ pub fn run(action: ArtifactAction, args: &[String]) -> Result<Answer, Failure> {
         (ArtifactAction::List, [] | [_]) => {
             let mut found = gates::registered(&ground.state())?;
             if let [phase] = words[..] {
+                // `1` and `01` name the same phase.
                 let number = tribunal_docs::PlanId::new(phase, "").phase;
                 found.retain(|artifact| artifact.phase == number);
             }

@@ -105,6 +105,7 @@ fn material(ground: &Ground, phase: &str, role: &str, dir: &Path, plan: Option<&
             add(format!("Skill {skill}"), skill_text(ground, skill));
         }
     }
+    // The order of the parts is their importance: what comes last is cut first.
     add("Phase".to_owned(), Some(section.clone()));
     let context = read_plain(&dir.join(format!("{phase}-CONTEXT.md"))).ok();
     add("Phase context".to_owned(), context.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()));
@@ -143,6 +144,7 @@ fn skill_text(ground: &Ground, skill: &str) -> Option<String> {
     if skill.is_empty() || skill.starts_with('.') || skill.contains(['/', '\\', '\0']) {
         return None;
     }
+    // The project's own skill wins over one of the same name of the user's.
     let own =
         ["skills", ".claude/skills"].iter().find_map(|dir| ground.text(&format!("{dir}/{skill}/SKILL.md")));
     own.or_else(|| {

@@ -135,6 +135,7 @@ fn files(path: &Path, unread: &mut Vec<String>) -> Vec<PathBuf> {
         for entry in entries.filter_map(Result::ok) {
             let Ok(kind) = entry.file_type() else { continue };
             let path = entry.path();
+            // `file_type` does not follow links, so a link to a folder is not a folder here.
             if kind.is_dir() && depth < DEPTH_MAX && entry.file_name() != ".git" {
                 open.push((path, depth + 1));
             } else if kind.is_file() && is_document(&path) {

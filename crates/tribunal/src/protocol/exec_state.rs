@@ -50,6 +50,7 @@ pub fn run(plan: &str, changes: &[String]) -> Result<Answer, Failure> {
     let phase = state.get("phase").map(|phase| phase.as_str().map_or(phase.to_string(), str::to_owned));
     let refused = |why: String| Ok(Answer::new(json!({ "error": why }), 1));
     let id = match plan {
+        // Both words are used by scripts for a change of the phase itself.
         "-" | "phase" => String::new(),
         plan => match known(&ground, &state, plan, phase.as_deref()) {
             Some(id) => id.to_string(),
@@ -111,6 +112,7 @@ fn apply(state: &mut Map<String, Value>, plan: &str, change: &str) -> Result<(),
             fits(field, &value, adds, &[])?;
             set(object(object(state, loops)?, plan)?, field, value, adds)
         }
+        // A key that the state already has may be changed: the scripts of a project may keep keys of their own.
         (_, [field])
             if PHASE.contains(field) || state.get(*field).is_some_and(|there| !there.is_object()) =>
         {

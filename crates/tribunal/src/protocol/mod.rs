@@ -46,6 +46,7 @@ impl Answer {
             Value::Object(map) => map,
             other => Map::from_iter([("value".to_owned(), other)]),
         };
+        // A command whose code does not mean success or failure sets `ok` itself.
         body.entry("ok").or_insert(Value::Bool(code == 0));
         Answer { body, code }
     }
@@ -60,6 +61,7 @@ impl From<GatesError> for Failure {
 impl From<tribunal_git::GitError> for Failure {
     fn from(error: tribunal_git::GitError) -> Failure {
         match error {
+            // A revision that does not exist was named by the caller.
             tribunal_git::GitError::NoSuch { .. } => Failure::usage(error),
             other => Failure::work(other),
         }

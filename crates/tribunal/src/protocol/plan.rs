@@ -39,6 +39,7 @@ fn structure(path: &Path, dir: Option<&Path>) -> Result<StructuralReport, Failur
     }
     let read = match read(path) {
         Ok(read) => read,
+        // A missing plan is a verdict of the protocol, with its own words.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(missing_plan(&label)),
         Err(error) => {
             let said = tribunal_docs::Overview::refused(&label, 1, 1, &error.to_string());
@@ -96,6 +97,7 @@ pub fn validate(path: &Path, dir: &Path) -> Result<Answer, Failure> {
         return Err(Failure::usage(format!("{} is no folder", dir.display())));
     }
     let here = std::path::absolute(dir).ok().and_then(|dir| phase_dir(&dir.file_name()?.to_string_lossy()));
+    // Dependencies are looked up beside the folder, so the wrong folder would give the wrong answer.
     if let Some(here) = here.filter(|here| here.number != plan.id.phase) {
         let (own, other) = (&plan.id, &here.number);
         return refused(format!("plan {own} is not of phase {other}. Fix: name the folder of its own phase"));

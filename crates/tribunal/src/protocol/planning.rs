@@ -94,6 +94,7 @@ fn boundary(ground: &Ground, words: &str, tracking: &str, push: &str) -> Result<
     let repo = Repo::open(ground.root())?;
     let (name, email) = repo.identity()?.unwrap_or_else(|| ("tribunal".into(), "tribunal@localhost".into()));
     let at = i64::try_from(moment().wall_ms / 1000).unwrap_or(0);
+    // The words are a script's argument and become the subject of a commit.
     let words = tribunal_view::plain::clipped(words, 120);
     let message = format!("chore(planning): {}", if words.is_empty() { "planning files" } else { &words });
     // Excluded before the commit: the state may not have been ignored yet.
@@ -178,6 +179,7 @@ fn ignored(ground: &Ground, tracking: &str) -> Result<Answer, GitError> {
 /// True if HEAD has files of the planning folder.
 fn tracks(ground: &Ground) -> Result<bool, GitError> {
     let repo = Repo::open(ground.root())?;
+    // A repository without a commit tracks nothing.
     let Ok(head) = repo.head() else { return Ok(false) };
     let folder = format!("{}/", ground.planning());
     let entries = repo.list_tree(&head.commit)?;

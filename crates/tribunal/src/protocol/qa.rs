@@ -1,7 +1,7 @@
 //! The five checks of a delivery, one by one and together.
 //!
-//! What cannot be checked has not passed: an unreadable document, an empty range and a test command that did not run
-//! all give a code other than 0.
+//! A check that could not be made has not passed: an unreadable document, an empty range and a test command that did
+//! not run all give a code other than 0.
 
 use super::args::QaSuite;
 use super::{Answer, ground, plan, settings};
@@ -118,6 +118,7 @@ pub fn regression(phase_dir: &Path, base: Option<&str>) -> Result<Answer, Failur
 fn compared(ground: &Ground, archive: &Archive, dir: &Path, base: Option<&str>) -> Result<Judged, Failure> {
     let settings = settings(ground)?.settings;
     let checks = &settings.checks;
+    // A project may name its tests as a check of its own instead of `checks.test`.
     let named = checks.commands.get("test").or_else(|| checks.commands.get("tests"));
     let command = Some(&checks.test).filter(|argv| !argv.is_empty()).or(named);
     gates::check_regression(ground, archive, dir, base, command.map(Vec::as_slice), &Bounds::of(&settings))

@@ -91,6 +91,7 @@ fn cost_weight(model: &str) -> Option<u32> {
 fn model_of(role: &str, config: &Path, profiles: Option<&Path>) -> Result<String, String> {
     let config = read_json(config)?;
     let own = config.pointer(&format!("/model_overrides/{role}")).and_then(Value::as_str);
+    // An empty override counts as none.
     if let Some(own) = own.filter(|own| !own.trim().is_empty()) {
         return one_word(own);
     }

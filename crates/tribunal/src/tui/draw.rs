@@ -56,6 +56,7 @@ fn headline(model: &Model, width: usize) -> String {
     let is_open = |fate: &str| matches!(fate, "open" | "unresolved");
     let open = view.findings.iter().filter(|finding| is_open(&finding.fate)).count();
     let effort = &view.effort;
+    // The clock of a run that nobody runs stands still.
     let end = if view.live { model.now } else { view.at };
     let parts = [
         format!("{} {stands}", view.mark().symbol()),
@@ -148,6 +149,7 @@ fn lines(model: &Model, of: View) -> Vec<(Option<Mark>, String)> {
                     view.running.iter().filter(|one| one.of == lp.id).map(|one| one.who.as_str()).collect();
                 let who = if who.is_empty() { String::new() } else { format!(" — {}", who.join(", ")) };
                 let stands = lp.outcome.as_deref().unwrap_or(&lp.state);
+                // The number after the dot only tells two loops of one task apart.
                 let name = lp.id.rsplit_once('.').map_or(lp.id.as_str(), |(name, _)| name);
                 let text = format!("{name} {}/{} {stands}{who}", lp.round, lp.rounds_max);
                 (Some(mark_of(lp.outcome.as_deref(), &lp.state)), text)
@@ -264,6 +266,7 @@ fn choices(frame: &mut Frame<'_>, area: Rect, state: &State) {
         .block(Block::bordered().title(title).title_bottom(note))
         .highlight_symbol("> ")
         .highlight_style(Style::new().add_modifier(Modifier::REVERSED));
+    // Without it the text below would show through.
     frame.render_widget(Clear, place);
     frame.render_stateful_widget(list, place, &mut ListState::default().with_selected(Some(*at)));
 }

@@ -92,8 +92,8 @@ fn signals() -> Result<Arc<AtomicUsize>, Failure> {
     for signal in [SIGTERM, SIGHUP] {
         // A second signal ends the process at once, whatever it waits for.
         let told = Arc::new(AtomicBool::new(false));
-        // Registered before the flag is set by the next line: handlers run in this order, so the first signal does not
-        // end it.
+        // Before the handler that sets the flag: handlers run in the order of registration, so the first signal does
+        // not end the process.
         signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&told))?;
         signal_hook::flag::register(signal, told)?;
         signal_hook::flag::register_usize(signal, Arc::clone(&which), usize::try_from(signal).unwrap_or(0))?;
@@ -126,6 +126,7 @@ impl Watch<'_> {
                 Waited::Event => {}
             }
             let Event::Key(key) = event::read()? else { continue };
+            // Some terminals also report the release of a key.
             if key.kind != KeyEventKind::Press {
                 continue;
             }

@@ -128,6 +128,7 @@ impl State {
     pub fn fit(&mut self, model: &Model) {
         let last = self.len(model).saturating_sub(1);
         let at = &mut self.at[self.view.place()];
+        // New events push the selection along until the person moves it.
         *at = if self.view == View::Events && self.follows { last } else { (*at).min(last) };
     }
 
@@ -167,6 +168,7 @@ impl State {
             }
             KeyCode::Down | KeyCode::Char('j') => self.select(1, model),
             KeyCode::Up | KeyCode::Char('k') => self.select(-1, model),
+            // `select` saturates, so the extremes lead to the ends.
             KeyCode::Home => self.select(isize::MIN, model),
             KeyCode::End => self.select(isize::MAX, model),
             KeyCode::PageDown | KeyCode::Char(' ') => self.scroll = self.scroll.saturating_add(5),
@@ -192,6 +194,7 @@ impl State {
         let last = self.len(model).saturating_sub(1);
         let at = &mut self.at[self.view.place()];
         *at = at.saturating_add_signed(by).min(last);
+        // Moving back to the newest event follows again.
         self.follows = self.view != View::Events || *at == last;
         self.scroll = 0;
     }
@@ -200,6 +203,7 @@ impl State {
         match self.view {
             View::Runs => {
                 if let Some(line) = model.runs.get(self.selected()) {
+                    // Positions in the lists of another run mean nothing here.
                     *self = State::new(line.id.clone());
                 }
             }

@@ -43,6 +43,7 @@ pub fn walk(seen: &Seen, steps: &[Step], verdict: &str) -> Result<Done, Failure>
         let (mut at, mut shown) = (0_usize, None);
         let mut body = String::new();
         loop {
+            // Read once for each row, not at every tick of the display.
             if shown != Some(at) {
                 body = steps.get(at).map_or(Ok(String::new()), |step| text(seen, step.seq))?;
                 shown = Some(at);

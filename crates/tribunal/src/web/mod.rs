@@ -57,6 +57,7 @@ impl Pages {
             (Method::Post, _) => Ok(no(404, "Nothing is decided here.")),
             (_, [""]) => Ok(page(self.runs())),
             (_, ["inbox"]) => Ok(page(self.inbox(request, None))),
+            // The name is checked before it becomes a part of a path.
             (_, ["runs", run, rest @ ..]) if self.shelf.has(run) => self.run(request, run, rest, from),
             _ => Ok(no(404, "There is no such page.")),
         }
@@ -142,6 +143,7 @@ impl Pages {
         let field = |name: &str| request.form.get(name).map(|text| text.trim()).unwrap_or_default();
         let given = args::reaction(field("option")).map_err(Failure::usage).and_then(|reaction| {
             let by = decide::user(Some(field("by").to_owned()).filter(|by| !by.is_empty()));
+            // The field is empty for answers that have no rounds.
             let rounds = field("rounds").parse().unwrap_or(1);
             let note = field("note").to_owned();
             let answer = Answered { reaction, by, note, rounds, revision: None };
