@@ -56,7 +56,7 @@ pub fn check_agents(place: &Place, project: &Project, id: &str) -> Result<(), Fa
     // A run that builds nothing has the agents it found when it began, or none.
     let about = &docket.about;
     let builds = about.builds();
-    // From here on a run only lands or ends; a missing agent must not keep a result from its branch.
+    // Everything is built here; a missing agent must not keep a result from its branch.
     let built = |run: &Run| run.closing().is_some() || run.held().is_some();
     if docket.run.as_ref().is_none_or(built) || !builds {
         return Ok(());

@@ -118,7 +118,7 @@ fn choices(key: &str) -> Option<&'static [&'static str]> {
 
 /// The least and the largest number a key may hold.
 ///
-/// A limit keeps a typing mistake from becoming a wait of years or a thousand agents; most numbers may be any that
+/// A limit is there to catch a typing mistake early, not to decide how much is sensible; most numbers may be any that
 /// fits.
 fn range(key: &str) -> (i64, i64) {
     match key {

@@ -251,7 +251,7 @@ impl Stage<'_> {
         self.say(&format!("\n$ tribunal -C {} {command}", self.dir.display()));
         let how = self.relay.run(&own, &argv, &self.dir, env)?;
         match signals::stopped_by(&how) {
-            // First: the crash scene expects a signal, which is not a stop by a person.
+            // The scene comes first: an end that it expects is right, whatever caused it.
             _ if how == *expected => Ok(()),
             Some(signal) => Err(Halt::Stopped { signal, command }),
             None => Err(Halt::Failed(unexpected(&command, &how, expected))),

@@ -1,8 +1,8 @@
 //! Finds the commits that a line of shell would make, as far as the line can be read without running it.
 //!
-//! It expands nothing and starts nothing. What it cannot read it reports as unreadable (`Message::Editor`) and never
-//! guesses, because a guess would let a commit pass unchecked. It is not a full shell parser: it knows the forms in
-//! which people and agents write `git commit`.
+//! It expands nothing and starts nothing. A message that it cannot read is reported as unreadable (`Message::Editor`)
+//! and never guessed, because a guess would let a commit pass unchecked. It is not a full shell parser: it knows the
+//! forms in which people and agents write `git commit`.
 
 /// Where the message of a commit would come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ struct Simple {
     piped: bool,
 }
 
-/// How many shells within shells are looked into; deeper nesting is not how people write commits.
+/// How many shells within shells are looked into; deeper ones are not read.
 const SHELLS_MAX: usize = 4;
 /// Words of the shell after which a command may follow.
 const KEYWORDS: [&str; 8] = ["if", "then", "else", "elif", "do", "while", "until", "!"];

@@ -163,8 +163,7 @@ fn set(map: &mut Map<String, Value>, field: &str, value: Value, adds: bool) -> R
     }
     match map.entry(field).or_insert_with(|| Value::Array(Vec::new())) {
         Value::Array(list) => list.push(value),
-        // Other tools leave `null` or a word where a list belongs; the protocol knows these keys as lists, so the list
-        // begins here.
+        // The protocol knows this key as a list; anything else that stood there is replaced.
         _ if LISTS.contains(&field) => _ = map.insert(field.to_owned(), Value::Array(vec![value])),
         _ => return Err(format!("{field} is no list")),
     }

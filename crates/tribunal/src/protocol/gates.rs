@@ -48,7 +48,7 @@ pub fn hard_gate(args: &GateArgs) -> Result<Answer, Failure> {
     let asked = asked(args, set.bounds)?;
     let ruling = match Gate::parse(&args.gate) {
         Some(gate) => gates::rule(&ground, gate, &asked),
-        // A misspelt gate fails: a script that goes on after a usage error would go on without the gate.
+        // A misspelt gate fails like a shut one, with an answer and an event: it is never a pass.
         None => GateRuling::fail(format!("there is no gate {:?}", args.gate)),
     };
     let (event, code) = match ruling.result {
