@@ -1,4 +1,7 @@
-//! The command line: verbs, flags, help. It describes; what a command does is in `commands/`.
+//! The command line: verbs, flags and help. It only describes; what a command does is in `commands/`.
+//!
+//! Doc comments on commands and arguments are the help text that users read, and a snapshot test holds them. Whatever
+//! is meant for readers of the code goes into plain comments here.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -201,6 +204,7 @@ pub struct Do {
     #[arg(long, value_name = "N|URL", conflicts_with_all = ["words", "file"])]
     pub issue: Option<String>,
     /// These words are more about the last change: its builder goes on with it
+    // The change goes on where it began, so another branch makes no sense.
     #[arg(long = "continue", conflicts_with = "branch")]
     pub goes_on: bool,
     /// The agent that builds, by its adapter's name
@@ -216,9 +220,11 @@ pub struct Do {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub rounds: Option<u32>,
     /// Land on this branch; it is made where it does not exist
+    // A name that begins with a dash is refused later, where the message can say that it is no branch.
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub branch: Option<String>,
     /// Watch it on this terminal, as `tribunal watch` does
+    // The display takes the whole terminal and stays by itself.
     #[arg(long, conflicts_with_all = ["json", "attach"])]
     pub watch: bool,
     /// Leave the result for `tribunal land`
@@ -242,6 +248,7 @@ pub struct Run {
     /// The phase: its number or folder
     pub phase: Option<String>,
     /// More words: whoever gives them wants `tribunal do`
+    // Accepted so that the error can name the right command; see `commands::run`.
     #[arg(hide = true)]
     pub words: Vec<String>,
     /// Only this plan
@@ -254,6 +261,7 @@ pub struct Run {
     #[arg(long)]
     pub land_again: bool,
     /// Judge the plans before any code
+    // Of a pair of opposite flags the last one counts, so a script can append to an alias.
     #[arg(long, overrides_with = "no_review")]
     pub review: bool,
     /// Do not judge the plans
@@ -518,6 +526,7 @@ pub struct Serve {
 )]
 pub struct Mcp {
     /// Serve editor agents
+    // Exactly one of the two servers: the folder of a launch is passed by the engine, never by a person.
     #[arg(long, required_unless_present = "dir", conflicts_with = "dir")]
     pub serve: bool,
     /// The folder of a launch: what agents of a run are given to report by
@@ -690,6 +699,7 @@ pub struct Decide {
     /// The question, as `tribunal inbox` shows it
     pub id: String,
     /// again, fixed, ask-again, accept, drop or stop
+    // Parsed here, so that a misspelt answer is a usage error before a run is even looked for.
     #[arg(value_parser = reaction)]
     pub option: Reaction,
     /// Rounds, for `again`; one without it
@@ -740,6 +750,7 @@ pub struct Waive {
 /// An answer by its word.
 pub fn reaction(word: &str) -> Result<Reaction, String> {
     let lower = word.to_lowercase().replace('_', "-");
+    // Other words that people use for the same answers.
     let meant = match lower.as_str() {
         "retry" => "again",
         "reask" | "ask" => "ask-again",

@@ -1,4 +1,9 @@
-//! From the journal's facts to what the views show. It copies and counts; words are the views', decisions the core's.
+//! Turns the journal's facts into the views that people see. It copies and counts; the words belong to `tribunal-view`,
+//! the decisions to `tribunal-core`.
+//!
+//! The machines' state comes from the `Docket`. The `Chronicle` adds what that fold does not keep, such as times and
+//! what was said in each round. Both are folds of the same rows, so a page, a report and a progress line made from one
+//! journal agree.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,7 +35,9 @@ use tribunal_view::facts::{
 use tribunal_view::{branch, plain, question, sandbox, summary, words};
 use tribunal_world::Artifact;
 
-/// What the fold does not keep but people want to know: when, how often, and what was said at the end.
+/// What people want to know of a run and the fold does not keep: times, counts, and what was said in each round.
+///
+/// It decides nothing. Feed it every fact in order, from the first one or from a `Story` that was read before.
 #[derive(Clone, Debug, Default)]
 pub struct Chronicle {
     failures: u64,
@@ -43,41 +50,43 @@ pub struct Chronicle {
     order: Vec<LoopId>,
     spans: BTreeMap<LoopId, (u64, Option<u64>)>,
     rounds: BTreeMap<LoopId, Vec<RoundView>>,
-    /// What seats said in the round that is not tracked yet.
+    /// What reviewers said in the round that is not tracked yet.
     spoken: BTreeMap<LoopId, Vec<Spoken>>,
-    /// What is said of checks that ran a command of the project and are not simply passed.
+    /// What is said of checks that ran a command of the project and did not simply pass.
     commands: BTreeMap<String, String>,
     started: BTreeMap<EffectId, u64>,
     origins: Origins,
 }
 
-/// Claims of a seat, of which only tracking can tell which are new.
+/// A reviewer's findings, of which only tracking can tell how many are new.
 #[derive(Clone, Debug)]
 struct Spoken {
     seat: Source,
-    /// Its place in what was said in the round.
+    /// The place of the reviewer's line in what was said in the round.
     at: usize,
     claims: usize,
     words: String,
 }
 
 /// A whole journal, read for people.
+///
+/// One decoding of each row feeds both folds; read a journal through this when you need more than the state.
 pub struct Story {
-    /// The state.
+    /// The state of the machines.
     pub docket: Docket,
     /// What the state does not keep.
     pub chronicle: Chronicle,
 }
 
 impl Story {
-    /// Reads a journal.
+    /// Reads a journal from its first row.
     pub fn read(reader: &Reader) -> Result<Story, DocketError> {
         let mut story = Story { docket: Docket::default(), chronicle: Chronicle::default() };
         reader.each(1, |row| story.take(&row).map(drop))?;
         Ok(story)
     }
 
-    /// Takes the next row.
+    /// Takes the next row and returns it decoded, so that no caller decodes it again.
     pub fn take(&mut self, row: &RowRef<'_>) -> Result<Fact, DocketError> {
         let fact = Fact::decode(row)?;
         self.docket.take_fact(row, &fact)?;
@@ -87,7 +96,7 @@ impl Story {
 }
 
 impl Chronicle {
-    /// Whether it begins with the run: no loop was opened and nothing decided before.
+    /// True if it begins with the run: no loop was opened and nothing decided before.
     pub fn is_new(&self) -> bool {
         self.order.is_empty() && self.decisions.is_empty()
     }
@@ -102,6 +111,7 @@ impl Chronicle {
         match fact {
             Fact::Loop(id, event) => self.take_loop(at, id, event),
             Fact::Run(event) => self.take_run(at, event),
+            // Parts of an answer that could not be read are shown with the round, where their absence would mislead.
             Fact::Note(Note::Launch(launch)) => {
                 let of = LoopId::new(of_note(&Note::Launch(launch.clone())));
                 for what in &launch.unread {
@@ -144,6 +154,7 @@ impl Chronicle {
             LoopEvent::Checked { effect, checked } => {
                 let who = events::who(&effect.step);
                 let said = match checked.findings.first() {
+                    // The note about the command is journaled before the check's result, so it is known here.
                     None => self.commands.remove(&effect.to_string()).unwrap_or_else(|| "passed".to_owned()),
                     Some(first) => format!("failed, {}", plain::clipped(&first.claim, 200)),
                 };
@@ -206,8 +217,9 @@ impl Chronicle {
             RunEvent::HeldDecided(decision) => {
                 self.decided("the result", events::of_run(event), &decision.by);
             }
+            // The last hold counts: a branch that had moved may have been brought back.
             RunEvent::Held { held, .. } => self.moved = matches!(held, Held::Moved | Held::Conflict(_)),
-            // What was done at the end of the result as it was before is done again for the rebased one.
+            // The closing steps were done for the result before the rebase. They are done again for the rebased one.
             RunEvent::Rebased { .. } => {
                 (self.forwarded, self.moved) = (false, false);
                 self.finish.clear();
@@ -224,6 +236,7 @@ impl Chronicle {
     }
 
     fn spoke(&mut self, id: &LoopId, step: &Step, answer: &Answer, words: String) {
+        // A reviewer that words one finding twice has raised it once.
         let claims: BTreeSet<&str> = answer.raised.iter().map(|claim| claim.claim.as_str()).collect();
         let at = self.rounds.get(id).and_then(|rounds| rounds.last()).map_or(0, |round| round.said.len());
         let raised = claims.len();
@@ -234,12 +247,15 @@ impl Chronicle {
         }
     }
 
-    /// What was there in the round before is not raised once more.
+    /// Rewrites the lines of the round once tracking has told new findings from those of the round before.
+    ///
+    /// A reviewer that repeats a finding has not raised it again; without this a round would look worse than it is.
     fn tracked(&mut self, id: &LoopId, findings: &[Tracked]) {
         let round = self.rounds.get_mut(id).and_then(|rounds| rounds.last_mut());
         let (Some(round), Some(spoken)) = (round, self.spoken.remove(id)) else { return };
         for Spoken { seat, at, claims, words } in spoken {
             let is_new = |finding: &&Tracked| finding.mark != Mark::Persistent && finding.by.contains(&seat);
+            // A finding may be held by several reviewers; one of them never gets credit for more than it raised.
             let new = findings.iter().filter(is_new).count().min(claims);
             let again = match claims - new {
                 0 => String::new(),
@@ -252,6 +268,7 @@ impl Chronicle {
     }
 
     fn say(&mut self, id: &LoopId, text: String) {
+        // Before the first round there is no line to add to, and nothing is lost: the journal has the fact.
         if let Some(round) = self.rounds.get_mut(id).and_then(|rounds| rounds.last_mut()) {
             round.said.push(text);
         }
@@ -264,15 +281,16 @@ impl Chronicle {
     }
 }
 
-/// Discovered issues at most.
+/// The most discovered issues that a report lists.
 const DISCOVERED_MAX: usize = 20;
 
-/// What is known about the run beside its journal.
+/// What is known about the run beside its journal: files, settings and whether somebody runs it.
+///
+/// It is gathered by the caller, because looking at files is not the business of a fold.
 #[derive(Clone, Debug, Default)]
 pub struct Around {
-    /// Its id.
     pub id: String,
-    /// An orchestrator runs it now.
+    /// An orchestrator is running it now.
     pub live: bool,
     /// Where its report is, if there is one.
     pub report: Option<PathBuf>,
@@ -285,6 +303,9 @@ pub struct Around {
 }
 
 /// The run as people see it.
+///
+/// Every face shows a run from this one view: `status`, `show`, the report, the browser, the terminal and `--json`. Add
+/// a fact here rather than in one of them.
 pub fn run_view(docket: &Docket, chronicle: &Chronicle, around: &Around) -> RunView {
     let run = docket.run.as_ref();
     let findings = findings(docket, chronicle);
@@ -292,6 +313,7 @@ pub fn run_view(docket: &Docket, chronicle: &Chronicle, around: &Around) -> RunV
     let about = &docket.about;
     let take = to_take(docket, chronicle, &around.id);
     let phase = Path::new(&about.phase_path).file_name().map(|name| name.to_string_lossy().into_owned());
+    // A run of a chain that makes a document has no phase; it is called by the command and the feature.
     let made = about.chain.as_ref().filter(|_| about.phase.is_empty());
     let made = made.map(|chain| format!("{}-{}", chain.artifact.command(), chain.feature));
     let mut view = RunView {
@@ -344,7 +366,7 @@ pub fn run_view(docket: &Docket, chronicle: &Chronicle, around: &Around) -> RunV
     view
 }
 
-/// Agents that left processes running when they ended, which were ended for them.
+/// Warnings about agents that left processes running, which were ended.
 fn left_behind(docket: &Docket) -> impl Iterator<Item = String> {
     let left = docket.launches.iter().filter(|launch| launch.left_behind > 0);
     left.map(|launch| {
@@ -353,7 +375,7 @@ fn left_behind(docket: &Docket) -> impl Iterator<Item = String> {
     })
 }
 
-/// Every finding once: a loop that took one over has the last word on it.
+/// Every finding once. A loop that took a finding over has the last word on it.
 fn findings(docket: &Docket, chronicle: &Chronicle) -> Vec<FindingView> {
     let view = |(id, entry, lp): (FindingId, Cow<'_, Entry>, &Loop)| FindingView {
         provenance: chronicle.origins.words(id),
@@ -377,12 +399,13 @@ fn plans(docket: &Docket, run: &Run) -> Vec<PlanView> {
         .collect()
 }
 
-/// What the devs of a plan say they built, the last word on each task.
+/// What the builders of a plan say they built; a later report on a task replaces an earlier one.
 fn built(docket: &Docket, plan: &PlanId) -> String {
     let prefix = format!("{plan}/task-");
     let mut said: BTreeMap<&str, &str> = BTreeMap::new();
     for launch in docket.launches.iter().filter(|launch| launch.role == "dev" && !launch.summary.is_empty()) {
         let task = launch.effect.strip_prefix(&prefix).and_then(|rest| rest.split('.').next());
+        // Launches come in the order of the journal, so a later report replaces an earlier one.
         task.into_iter().for_each(|task| _ = said.insert(task, &launch.summary));
     }
     let said: Vec<String> = said.values().map(|text| plain::clipped(text, 160)).collect();
@@ -418,7 +441,8 @@ fn stand(view: PlanView, docket: &Docket, id: &PlanId, tasks: u32, standing: &St
                 false => format!("accepted by {}", plain::line(&words::and(&names))),
             };
             let with_warnings = warned || !names.is_empty();
-            // Only the user's branch has what landed: until the run has ended good, it is on the run's own.
+            // A landing goes to the run's own branch. Only a good end means that the user's branch has it, so "landed"
+            // before that would be wrong.
             let there = docket.run.as_ref().and_then(|run| run.ending()).is_some_and(Ending::is_good);
             let landed = if there { "landed" } else { "merged" };
             PlanView { with_warnings, ..with(PlanState::Landed, landed, &verdict) }
@@ -459,11 +483,13 @@ fn loops_of<'a>(docket: &'a Docket, plan: &PlanId) -> impl Iterator<Item = &'a L
 }
 
 fn at_loop(view: PlanView, docket: &Docket, id: &PlanId) -> PlanView {
+    // The loop that still runs counts before one that has ended, and a later loop before an earlier one.
     let live = loops_of(docket, id).max_by_key(|lp| (lp.outcome().is_none(), entry_number(lp.id())));
     let Some(lp) = live else { return view };
     let verdict = match (lp.state_name(), lp.round()) {
         ("making", 0) => "making".to_owned(),
         ("making", _) => "rework".to_owned(),
+        // People know these states as a part of the review.
         ("tracking" | "ruled", _) => "judging".to_owned(),
         ("waiting", _) => WAITS.to_owned(),
         ("ended" | "closing", _) => lp.outcome().map_or("ending", Outcome::word).to_owned(),
@@ -493,6 +519,7 @@ fn loop_view(docket: &Docket, chronicle: &Chronicle, id: &LoopId) -> Option<Loop
         revision: lp.revision().map(|revision| revision.as_str().to_owned()),
         findings: lp.ledger().iter().map(|(id, _)| id.to_string()).collect(),
         rounds: chronicle.rounds.get(id).cloned().unwrap_or_default(),
+        // The last fact and not the clock: the same rows always give the same view.
         ms: ended.unwrap_or(docket.at.0).saturating_sub(began),
         cost_micros: launches.map(|launch| launch.cost_micros).sum(),
         spoken: spoken::of_loop(docket, id),
@@ -521,18 +548,21 @@ fn running(docket: &Docket, chronicle: &Chronicle) -> Vec<Activity> {
 
 fn effort(docket: &Docket, chronicle: &Chronicle) -> EffortView {
     let mut effort = EffortView { failures: chronicle.failures, ..EffortView::default() };
+    // A launch that was killed cost something, too.
     for launch in docket.launches.iter().chain(&docket.killed) {
         effort.launches += 1;
         effort.agent_ms += launch.ms;
         effort.tokens_in += launch.tokens_in;
         effort.tokens_out += launch.tokens_out;
         effort.cost_micros += launch.cost_micros;
+        // Counted, so that a report can say that the sum of the costs is too low.
         effort.unpriced += u64::from(launch.cost_unknown && launch.tokens_in + launch.tokens_out > 0);
     }
     effort
 }
 
-/// What devs came upon, and what was wrong before anybody began: each once, and no more than anybody would read.
+/// Issues that builders came upon and findings that are older than the change: each once, and not more than anybody
+/// would read.
 fn discovered(docket: &Docket, findings: &[FindingView]) -> Vec<String> {
     let told = docket.launches.iter().flat_map(|launch| launch.discovered.iter().cloned());
     let before = findings.iter().filter(|finding| {
@@ -546,6 +576,7 @@ fn discovered(docket: &Docket, findings: &[FindingView]) -> Vec<String> {
     let mut seen = std::collections::BTreeSet::new();
     let mut issues = Vec::new();
     for issue in told.chain(before).map(|issue| plain::clipped(&issue, 300)) {
+        // Several agents report one issue with other punctuation; it is listed once.
         let key: String = issue.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect();
         if !key.is_empty() && seen.insert(key) && issues.len() < DISCOVERED_MAX {
             issues.push(issue);
@@ -554,15 +585,15 @@ fn discovered(docket: &Docket, findings: &[FindingView]) -> Vec<String> {
     issues
 }
 
-/// The one command that takes what landed, where the user's branch does not have it.
+/// The one command that takes the landed result, if the user's branch does not have it.
 fn to_take(docket: &Docket, chronicle: &Chronicle, id: &str) -> Option<String> {
     let run = docket.run.as_ref().filter(|run| run.ending().is_some() || run.held().is_some())?;
     let landed = run.standings().any(|(_, standing)| matches!(standing, Standing::Landed(_)));
-    // What the review of the whole did not approve is nobody's to take.
+    // A result that the review of the whole did not approve is not offered to anybody.
     let judged_whole = run.spec().review || run.spec().chain.is_some();
     let landed = landed && run.ending().is_some() && !chronicle.forwarded && !judged_whole;
-    // Nothing else than what was judged. Where the branch is known to have moved, no fast-forward takes it there: the
-    // result can be kept on a branch of its own.
+    // Take exactly what was judged. If the branch is known to have moved, it cannot be fast-forwarded, so the result
+    // can be kept on a branch of its own.
     let left = || {
         landed.then(|| match chronicle.moved {
             true => format!("git branch result-{id} refs/tribunal/{id}/head"),
@@ -572,9 +603,12 @@ fn to_take(docket: &Docket, chronicle: &Chronicle, id: &str) -> Option<String> {
     docket.left.as_deref().map(plain::line).or_else(left)
 }
 
-/// The budget that stopped a run which is not over: a person says whether more may be spent.
+/// The question of a run that its budget stopped: a person says whether more may be spent.
+///
+/// The machines do not ask it, so it is made here from the note, with commands in place of answers.
 fn spent_question(docket: &Docket, run: &str) -> Option<QuestionView> {
     let over = docket.run.as_ref().is_some_and(|run| run.ending().is_some());
+    // A run that is over needs no larger budget.
     let spent = docket.spent.filter(|_| !over)?;
     let offer = |word: &str, command: String, meaning: &str| OfferView {
         word: word.to_owned(),
@@ -609,6 +643,7 @@ fn next(docket: &Docket, take: Option<&String>, around: &Around) -> Vec<String> 
     let take = take.cloned();
     let ending = docket.run.as_ref().and_then(Run::ending);
     match (ending, &docket.about.chain) {
+        // A document is followed by the next artifact of its feature, not by another phase.
         (Some(ending), Some(chain)) if chain.artifact != Artifact::Implementation => {
             return take.into_iter().chain([show, next_of_chain(chain, ending)]).collect();
         }
@@ -629,12 +664,12 @@ fn next(docket: &Docket, take: Option<&String>, around: &Around) -> Vec<String> 
             [first, show].into_iter().chain(uat).chain(further).collect()
         }
         Some(Ending::Concerns) => [take.unwrap_or_else(|| "git log --oneline -10".to_owned()), show].into(),
-        // What landed is taken first: the next run builds on the user's branch.
+        // Taking the landed part comes first: the next run builds on the user's branch.
         Some(_) => take.into_iter().chain([show, format!("tribunal run {phase}")]).collect(),
     }
 }
 
-/// The command that comes after an artifact; the same again where its gate stayed shut.
+/// The command that comes after an artifact, or the same command if its gate stayed shut.
 fn next_of_chain(chain: &ChainNote, ending: Ending) -> String {
     let goes_on = matches!(ending, Ending::Passed | Ending::Concerns);
     let after = Artifact::ALL.into_iter().find(|after| goes_on && *after > chain.artifact);
@@ -642,12 +677,14 @@ fn next_of_chain(chain: &ChainNote, ending: Ending) -> String {
 }
 
 /// Open questions as people see them, without the place where a person may fix things.
+///
+/// Finding that place means looking at the disk; `commands::run::add_places` does it for those who show it.
 pub fn questions(docket: &Docket, run: &str) -> Vec<QuestionView> {
     let open = inbox::questions(docket);
     open.iter().map(|open| question_view(open, run)).chain(spent_question(docket, run)).collect()
 }
 
-/// One open question.
+/// One open question with the commands that answer it.
 pub fn question_view(open: &OpenQuestion, run: &str) -> QuestionView {
     let words: Vec<&str> = open.offers.iter().map(|offer| offer.word()).collect();
     let of = |(id, entry): &(FindingId, Entry)| FindingView::of(*id, entry, open.effect.of.as_str());
@@ -664,11 +701,14 @@ pub fn question_view(open: &OpenQuestion, run: &str) -> QuestionView {
     }
 }
 
-/// Marks the questions whose answers are recorded and not yet read.
+/// Marks questions whose answer is in the mailbox and has not been read by the run.
+///
+/// Until the run reads it, the journal still shows the question as open; without the mark a person would answer twice.
 pub fn mark_answered(view: &mut RunView, docket: &Docket, mail: &[Mail]) {
     let open = inbox::questions(docket);
     for question in &mut view.questions {
         let effect = open.iter().find(|open| open.id == question.id).map(|open| open.effect.to_string());
+        // The key of an answer is the effect it answers.
         let letter = mail.iter().find(|mail| !mail.done && Some(&mail.letter.key) == effect.as_ref());
         question.answered =
             letter.and_then(|mail| Body::read(&mail.letter).ok()).map(|body| answer_words(&body));
@@ -691,7 +731,10 @@ pub fn answer_words(body: &Body) -> String {
     format!("{word}, by {}", plain::clipped(by, 100))
 }
 
-/// A committed fact as a public event; none where the public need not know.
+/// A committed fact as a public event; `None` if it is not part of the public vocabulary.
+///
+/// Public events are few and stable, while the journal's own may change with a migration. Nothing outside should read
+/// facts directly.
 pub fn event(run: &str, seq: u64, at: u64, fact: &Fact) -> Option<Event> {
     let (of, what) = match fact {
         Fact::Run(event) => ("run".to_owned(), events::of_run(event)?),
@@ -699,13 +742,14 @@ pub fn event(run: &str, seq: u64, at: u64, fact: &Fact) -> Option<Event> {
         Fact::Note(note) => (of_note(note).to_owned(), note_kind(note)?),
     };
     let of = match (&what, fact) {
+        // Readers follow a plan, so its landings and questions are filed under it and not under the run.
         (_, Fact::Run(event)) => plan_of(event).map_or(of, |plan| plan.to_owned()),
         _ => of,
     };
     Some(events::event(run, seq, at, &of, what))
 }
 
-/// The plan a fact of the run is about.
+/// The plan that an event of the run is about.
 fn plan_of(event: &RunEvent) -> Option<&str> {
     match event {
         RunEvent::LaneAsked { plan, .. }
@@ -722,7 +766,7 @@ fn plan_of(event: &RunEvent) -> Option<&str> {
     }
 }
 
-/// The loop or plan a note is about.
+/// The loop or plan that a note is about.
 fn of_note(note: &Note) -> &str {
     match note {
         Note::Launch(launch) | Note::Lost(launch) => launch.of(),
@@ -770,9 +814,10 @@ fn note_kind(note: &Note) -> Option<Kind> {
             let text = format!("{}: {} on lines that did not change", aside.check, aside.count);
             events::note("filtered", &text)
         }
+        // A command that passed is no news; the check says so already.
         Note::Command(note) if note.answer.is_green() => return None,
         Note::Command(note) => {
-            // Where no command is known there is none to show.
+            // If no command is known, there is nothing to show.
             let shown = match note.shown.is_empty() {
                 true => String::new(),
                 false => format!("`{}`: ", note.shown),
@@ -781,7 +826,7 @@ fn note_kind(note: &Note) -> Option<Kind> {
             events::note("command", &text)
         }
         Note::Judge(note) => events::note("command", &note.text),
-        // The protocol's log has each; people want to know what is shut.
+        // The protocol's log records every gate; people want to know only which ones are shut.
         Note::Gate(gate) if gate.ruling.result == GateResult::Pass => return None,
         Note::Gate(gate) => {
             let word = match gate.ruling.result {

@@ -1,24 +1,29 @@
-//! Files that a person names on the command line. What is wrong with one is the person's to mend: it is told with the
-//! name, with the flag it was given to, and with what the file should be. Nothing but a file is ever replaced.
+//! Files that a person names on the command line. The message about such a file gives its name, the flag it was passed
+//! to, and what the file should be. Only regular files are ever replaced.
+//!
+//! Errors here are usage errors (exit code 2), because the person who named the file can correct the name. Files that
+//! Tribunal chooses itself do not belong here.
 
 use crate::failure::Failure;
 use std::io::{Error, ErrorKind, Read, Write};
 use std::path::Path;
 use tribunal_world::write_atomic;
 
-/// A file as it was given.
+/// A file named on the command line.
+///
+/// It carries its flag and a hint, so that every message about it tells the person which part of their command to
+/// change.
 #[derive(Clone, Copy)]
 pub struct Given<'a> {
-    /// Its name.
     pub path: &'a Path,
-    /// The flag, where it has one.
+    /// The flag the file was passed to; `None` for a positional argument.
     pub flag: Option<&'static str>,
-    /// What to give instead.
+    /// Tells the person what to pass instead.
     pub hint: &'static str,
 }
 
 impl Given<'_> {
-    /// All that is in it; more than `max` bytes are refused.
+    /// Reads the whole file, and refuses one of more than `max` bytes.
     pub fn read(&self, max: u64) -> Result<Vec<u8>, Failure> {
         let failed = |error: Error| self.failed("read", &error);
         let file = std::fs::File::open(self.path).map_err(failed)?;
@@ -28,14 +33,20 @@ impl Given<'_> {
         })
     }
 
-    /// Writes it: a file whole or not at all; a device or a pipe gets it as it stands. A link to a file is refused: who made
-    /// it may not be who named it.
+    /// Writes the file whole or not at all; a device or a pipe gets the bytes as they are.
+    ///
+    /// A symbolic link to a file is refused: whoever made the link may not be the person who named it, and following it
+    /// would replace a file that nobody asked to replace.
     pub fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
         let write = || match std::fs::metadata(self.path) {
             Ok(meta) if meta.is_dir() => Err(ErrorKind::IsADirectory.into()),
+            // A device or a pipe (`/dev/stdout`, process substitution) must be opened: renaming a new file over it
+            // would replace the device itself.
             Ok(meta) if !meta.is_file() => {
                 std::fs::OpenOptions::new().write(true).open(self.path)?.write_all(bytes)
             }
+            // After the arm above, because `/dev/stdout` is a link too. `metadata` follows links, so a broken one
+            // arrives here as `NotFound`.
             _ if self.path.is_symlink() => Err(Error::other("it is a link; name what it leads to")),
             Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
             _ => write_atomic(self.path, bytes),
@@ -43,9 +54,10 @@ impl Given<'_> {
         write().map_err(|error| self.failed("write", &error))
     }
 
-    /// It could not be read or written.
+    /// The failure to `doing` ("read" or "write") this file.
     pub fn failed(&self, doing: &str, error: &Error) -> Failure {
         let why = match error.kind() {
+            // The system's words for this ("Is a directory (os error 21)") help nobody.
             ErrorKind::IsADirectory => "it is a folder".to_owned(),
             _ => error.to_string(),
         };
@@ -60,10 +72,12 @@ impl std::fmt::Display for Given<'_> {
     }
 }
 
-/// All there is to read; `None` when that is more than `max` bytes. What a file says of its size need not be true: a
-/// device has none and never ends.
+/// Reads everything, or returns `None` if there are more than `max` bytes.
+///
+/// The size in a file's metadata is only a hint for the buffer: a device reports none and may never end.
 fn whole(from: impl Read, size: u64, max: u64) -> std::io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::with_capacity(usize::try_from(size.min(max)).unwrap_or_default() + 1);
+    // One byte over the limit is enough to know that there is more.
     from.take(max + 1).read_to_end(&mut bytes)?;
     Ok((bytes.len() as u64 <= max).then_some(bytes))
 }

@@ -1,7 +1,10 @@
-//! The user's own commands when a person is asked and when a run ends (`run.on_escalation`, `run.on_end`). A command is an
-//! argv that is never filled in: the facts are in its environment and, as JSON, on its standard input. It runs contained and
-//! for a limited time, at most once per event: what was told before this process began is never told again, and what a
-//! crash cuts off is not told later. Whatever it does, the run is not changed: a failure is a warning.
+//! Runs the user's own commands when a person is asked and when a run ends (`run.on_escalation`, `run.on_end`). The run
+//! is never changed by such a command; its failure is a warning.
+//!
+//! Agents write some of the texts in an event, so none of them ever becomes an argument: the argv is never filled in,
+//! and the facts go into the environment and, as JSON, to standard input. A command runs contained, for a limited time
+//! and at most once per event. Events from before this process began are not repeated, and an event that a crash cuts
+//! off is not delivered later.
 
 use crate::facts;
 use crate::watched::is_end;
@@ -21,13 +24,13 @@ use tribunal_view::facts::QuestionView;
 use tribunal_view::plain;
 use tribunal_world::gates::unique_id;
 
-/// Bytes of output a command may write.
+/// Bytes of output a command may write; a warning quotes only a little of it.
 const OUTPUT_MAX: u64 = 1 << 20;
 const GRACE: Duration = Duration::from_secs(2);
-/// Questions that are told at most; a run asks less than that.
+/// The most questions that are reported in one run; a run normally asks far fewer.
 const ASKED_MAX: usize = 100;
 
-/// One event, ready to be told.
+/// One event with the command that receives it.
 struct Told {
     key: &'static str,
     argv: Vec<String>,
@@ -35,7 +38,10 @@ struct Told {
     facts: Value,
 }
 
-/// Tells the user's commands what happens.
+/// Passes events of a run to the user's commands.
+///
+/// Commands run on a thread of their own, one after the other, so a slow one does not hold up the run. Call `finish` at
+/// the end, or the last commands are cut off.
 pub struct Notices {
     run: String,
     project: PathBuf,
@@ -47,7 +53,7 @@ pub struct Notices {
 }
 
 impl Notices {
-    /// Of a run, as it stands; none where the user wants none.
+    /// Notices for a run as it stands; `None` if the user has configured no command.
     pub fn new(settings: &RunSettings, run: &str, project: &Path, docket: &Docket) -> Option<Notices> {
         if settings.on_escalation.is_empty() && settings.on_end.is_empty() {
             return None;
@@ -62,15 +68,18 @@ impl Notices {
             project: project.to_owned(),
             on_escalation: settings.on_escalation.clone(),
             on_end: settings.on_end.clone(),
+            // Questions that were open before this process began have been reported, or never will be: at most once.
             known: facts::questions(docket, run).into_iter().map(|open| open.id).collect(),
             asked: 0,
+            // A missing thread is reported by `finish`; the run goes on without its notices.
             teller: teller.ok().map(|teller| (tell, teller)),
         })
     }
 
-    /// These facts were committed.
+    /// Takes facts after their commit: a command never hears of something that a crash could undo.
     pub fn committed(&mut self, docket: &Docket, facts: &[Stamped]) {
         let facts = || facts.iter().map(|stamped| &stamped.fact);
+        // Folding the questions of a large run costs time, so it is done only for facts that can ask.
         if facts().any(asks) {
             for open in facts::questions(docket, &self.run) {
                 if self.known.insert(open.id.clone()) {
@@ -90,10 +99,12 @@ impl Notices {
 
     fn escalation(&mut self, open: &QuestionView) {
         self.asked += 1;
+        // Counted on, so that `finish` can say how many were left out.
         if self.asked > ASKED_MAX {
             return;
         }
         let env = vec![
+            // An environment variable cannot hold a NUL byte, and a notification should fit on a line.
             ("TRIBUNAL_QUESTION", plain::line(&open.id)),
             ("TRIBUNAL_SUBJECT", plain::clipped(&open.subject, 300)),
             ("TRIBUNAL_WHY", plain::clipped(&open.why, 1_000)),
@@ -114,15 +125,16 @@ impl Notices {
         facts["project"] = json!(self.project);
         let event = facts["event"].as_str().unwrap_or_default().to_owned();
         env.extend([("TRIBUNAL_EVENT", event), ("TRIBUNAL_RUN", self.run.clone())]);
-        // Who should have told it has gone only with its process.
+        // Sending fails only if the thread has panicked, and `finish` reports that.
         let _ = teller.send(Told { key, argv, env, facts });
     }
 
-    /// Waits until all is told: what went wrong.
+    /// Waits until every command has ended, and returns what went wrong.
     pub fn finish(self) -> Vec<String> {
         let Some((teller, thread)) = self.teller else {
             return vec!["the commands of run.on_escalation and run.on_end could not be run".to_owned()];
         };
+        // Closing the channel ends the thread's loop; joining first would wait for ever.
         drop(teller);
         let ended = thread.join();
         let mut wrong = ended.unwrap_or_else(|_| vec!["the thread of run.on_end ended badly".to_owned()]);
@@ -136,7 +148,7 @@ impl Notices {
     }
 }
 
-/// Whether a person may have been asked by it.
+/// True if the fact may have asked a person something.
 fn asks(fact: &Fact) -> bool {
     matches!(
         fact,
@@ -147,20 +159,28 @@ fn asks(fact: &Fact) -> bool {
 }
 
 /// Runs one command to its end.
+///
+/// It gets no sandbox and the host's network, because it is the user's own program and is meant to reach a phone or a
+/// chat. It is contained all the same, so that nothing it starts outlives it.
 fn command(told: &Told, project: &Path, timeout: Duration) -> Result<(), String> {
     let failed = |why: String| format!("{}: {why}; the run is not affected", told.key);
     let io = |error: std::io::Error| failed(error.to_string());
     let room = tempfile::tempdir().map_err(io)?;
     let input = room.path().join("facts.json");
     std::fs::write(&input, told.facts.to_string() + "\n").map_err(io)?;
+    // The launch sets a marker of its own. With it the command counts as an agent, so it cannot answer the question it
+    // is told about: `tribunal decide` is refused inside it.
     let ours = std::env::vars_os().filter(|(name, _)| name != tribunal_process::MARKER);
     let theirs = told.env.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
     let theirs: Vec<(OsString, OsString)> = theirs.collect();
+    // A variable of the same name in our own environment must not stand beside the fact: which one wins is up to the
+    // reader.
     let named = |name: &OsString| theirs.iter().any(|(other, _)| other == name);
     let mut env: Vec<(OsString, OsString)> = ours.filter(|(name, _)| !named(name)).collect();
     env.extend(theirs.iter().cloned());
     let launch = Launch {
         id: "notice".to_owned(),
+        // A marker of its own: clean-up by the run's marker must not end this command.
         run_marker: format!("notice-{}", unique_id()),
         argv: told.argv.iter().map(OsString::from).collect(),
         env,
@@ -175,6 +195,7 @@ fn command(told: &Told, project: &Path, timeout: Duration) -> Result<(), String>
         .map_err(|error| failed(error.to_string()))?;
     match (&exit.how, &exit.cause) {
         (ExitHow::Code(0), Cause::Itself) => Ok(()),
+        // Before the general arm: its exit status is only that of our own signal.
         (_, Cause::Stopped) => Err(failed(format!("it was ended after {} s", timeout.as_secs()))),
         (how, _) => {
             let said = std::fs::read(room.path().join("out/stderr")).unwrap_or_default();

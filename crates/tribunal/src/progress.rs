@@ -1,5 +1,8 @@
-//! Progress of a run on stderr: a live block on a terminal, plain lines otherwise. It watches; it never slows the
-//! engine down to draw, and never writes to stdout.
+//! Progress of a run on stderr: a live block on a terminal, plain lines otherwise. It only watches, and it never writes
+//! to stdout.
+//!
+//! Drawing must not slow the engine down, so building the view is limited to a share of the time (`SHARE`) and clocks
+//! tick on threads of their own. Nothing here is read back: a run looks the same with `--quiet`.
 
 use crate::args::Globals;
 use crate::facts::{self, Around, Chronicle};
@@ -21,18 +24,20 @@ use tribunal_view::facts::RunView;
 use tribunal_view::style::Style;
 use tribunal_view::{live, log, plain, question};
 
-/// Making the view may take one part in so many of the time.
+/// Building the view may take one part in this many of the time.
+///
+/// The cost grows with the run, so a fixed interval would be too slow for a small run and too costly for a large one.
 const SHARE: u32 = 20;
-/// How long a log may be silent while something is at work.
+/// How long a log stays silent while something is at work.
 const BEAT: Duration = Duration::from_secs(4);
-/// How often it is looked whether a log was silent for so long: on a busy machine a look may come late.
+/// How often the thread checks for silence. Much shorter than `BEAT`, because on a busy machine a check may come late.
 const LOOK: Duration = Duration::from_millis(250);
-/// Those at work that one line names.
+/// How many of those at work one line names.
 const NAMED: usize = 3;
 /// How often the clock of the block moves.
 const TICK: Duration = Duration::from_secs(1);
 
-/// How much is shown.
+/// How much is shown: nothing, plain lines, or a block that is redrawn in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Silent,
@@ -40,7 +45,10 @@ enum Mode {
     Live,
 }
 
-/// Watches a run for a person.
+/// Shows a run to a person while it runs.
+///
+/// The engine calls it after every commit (`Watch::committed`). It also collects the `Chronicle`, which the report at
+/// the end needs, so it exists even where nothing is shown.
 pub struct Progress {
     around: Around,
     began: u64,
@@ -54,25 +62,25 @@ pub struct Progress {
     pulse: Arc<Mutex<Pulse>>,
 }
 
-/// Who is at work, so that a log without a terminal can say so.
+/// Who is at work, so that a log without a terminal can name them during silence.
 struct Pulse {
-    /// By the loop that wants it, or the run.
+    /// By the loop that wants the work, or `RUN`.
     at_work: BTreeMap<String, BTreeMap<EffectId, Work>>,
-    /// What is waited for beside the machines.
+    /// Work outside of the machines that the command waits for.
     beside: Option<(String, Instant)>,
-    /// When something was last written.
+    /// When the last line was written.
     said: Instant,
 }
 
-/// One effect that is wanted and has not reported.
+/// An effect that is wanted and has not reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Work {
     since: Instant,
-    /// It was started. What is wanted and not started waits: for a place, for a pause to end, for an account.
+    /// True once it was started. Wanted work may still wait for a free slot, for a pause to end or for an account.
     began: bool,
 }
 
-/// The name under which the run's own work stands.
+/// The key of the run's own work; no loop has an empty name.
 const RUN: &str = "";
 
 impl Pulse {
@@ -80,13 +88,13 @@ impl Pulse {
         Pulse { at_work: BTreeMap::new(), beside: None, said: now }
     }
 
-    /// Takes everything that is wanted: a run that goes on says nothing of what it wanted before.
+    /// Takes everything that is wanted now. A resumed run commits no facts about what it wanted before.
     fn begin(&mut self, docket: &Docket, now: Instant) {
         docket.loops.values().for_each(|lp| self.of_loop(lp, now));
         self.of_run(docket, now);
     }
 
-    /// Takes what is wanted by those that facts are about; of others nothing changed.
+    /// Takes the wants of those machines that the facts are about; nothing changed in the others.
     fn follow(&mut self, docket: &Docket, facts: &[Stamped], now: Instant) {
         let touched: BTreeSet<&LoopId> = facts
             .iter()
@@ -99,14 +107,17 @@ impl Pulse {
     }
 
     fn of_loop(&mut self, lp: &Loop, now: Instant) {
+        // A question and a deadline are wants too, but nobody is at work on them.
         let is_work = |want: &LoopWant| !matches!(want, LoopWant::Ask(_) | LoopWant::Wake { .. });
         let wants = lp.wants().into_iter().filter(|(_, want)| is_work(want));
+        // A one-shot effect starts only after its intent is journaled; others have no intent and start as soon as they
+        // are wanted.
         let began = |effect: &EffectId| !effect.step.is_one_shot() || lp.intents().has(effect);
         let work = wants.map(|(effect, _)| (began(&effect), effect)).collect();
         self.take(lp.id().as_str(), work, now);
     }
 
-    /// What the run does itself: landings, summaries, checkpoints, what is done at the end. None of it begins unwritten.
+    /// Takes the run's own work: landings, summaries, checkpoints and the steps at the end. All of it has an intent.
     fn of_run(&mut self, docket: &Docket, now: Instant) {
         let intents = docket.run.iter().flat_map(|run| run.intents());
         let work = intents.map(|(effect, _)| (true, effect.clone())).collect();
@@ -116,22 +127,27 @@ impl Pulse {
     fn take(&mut self, of: &str, work: Vec<(bool, EffectId)>, now: Instant) {
         let known = self.at_work.remove(of).unwrap_or_default();
         let each = |(began, effect): (bool, EffectId)| {
+            // The clock starts again when waiting turns into running.
             let same = known.get(&effect).filter(|known| known.began == began);
             let since = same.map_or(now, |known| known.since);
             (effect, Work { since, began })
         };
         let work: BTreeMap<EffectId, Work> = work.into_iter().map(each).collect();
+        // A loop without work leaves the map, or the map would grow with the run.
         if !work.is_empty() {
             self.at_work.insert(of.to_owned(), work);
         }
     }
 
-    /// A line about those at work, where nothing was said for a while: first what runs, the longest first.
+    /// A line about those at work if nothing was written for a while: running work before waiting work, longest first.
+    ///
+    /// Without it a log in CI is silent for minutes while an agent works, and looks like a hang.
     fn beat(&mut self, now: Instant) -> Option<String> {
         if now.duration_since(self.said) < BEAT {
             return None;
         }
         let mut all: Vec<(&EffectId, &Work)> = self.at_work.values().flatten().collect();
+        // `false` sorts first, so what runs comes before what waits.
         all.sort_by_key(|(_, work)| (!work.began, work.since));
         let s = |since: &Instant| now.duration_since(*since).as_secs();
         let name = |(effect, work): &(&EffectId, &Work)| {
@@ -143,11 +159,12 @@ impl Pulse {
         if all.len() > NAMED {
             named.push(format!("{} more", all.len() - NAMED));
         }
+        // Set even if nobody is named: the next check is due after another silence.
         self.said = now;
         (!named.is_empty()).then(|| format!("  {}", named.join(", ")))
     }
 
-    /// Who is at work, the longest first; none where nobody is.
+    /// Those at work, longest first; `None` if nobody is.
     fn running(&self) -> Option<String> {
         let mut all: Vec<(&EffectId, &Work)> = self.at_work.values().flatten().collect();
         all.retain(|(_, work)| work.began);
@@ -161,9 +178,12 @@ impl Pulse {
     }
 }
 
-/// Who is at work on an effect. A check of a review is known by its name alone; of many lanes, each says whose it is.
+/// Names who is at work on an effect.
+///
+/// A review has a single lane, so the name of its check is enough; with several lanes the name says whose check it is.
 fn at_work(effect: &EffectId) -> String {
     let who = match &effect.step {
+        // A loop of a lane is named `plan/…`; without a slash it is the loop of a review.
         Step::Check(check) if !effect.of.as_str().contains('/') => return plain::line(check.as_str()),
         Step::Track => "comparing findings".to_owned(),
         Step::Join => "joining fixes".to_owned(),
@@ -172,7 +192,7 @@ fn at_work(effect: &EffectId) -> String {
     plain::line(&format!("{} {who}", effect.of))
 }
 
-/// What is on the terminal.
+/// The block on the terminal, and how many lines of it must be erased.
 #[derive(Default)]
 struct Screen {
     view: Option<RunView>,
@@ -182,7 +202,8 @@ struct Screen {
 }
 
 impl Progress {
-    /// Watches the run `id` that begins or goes on as `docket` and `chronicle` say.
+    /// Watches the run `id` from the state in `docket` and `chronicle`. With `attached`, questions are shown in full
+    /// when they are asked.
     pub fn new(
         globals: &Globals,
         id: &str,
@@ -192,6 +213,7 @@ impl Progress {
     ) -> Progress {
         let style = out::stderr_style(globals);
         let terminal = std::io::stderr().is_terminal();
+        // No `TERM` at all counts as dumb: nothing says that cursor movements are understood.
         let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         let mode = match (globals.quiet, terminal && !dumb) {
             (true, _) => Mode::Silent,
@@ -200,6 +222,7 @@ impl Progress {
         };
         let screen = Arc::new(Mutex::new(Screen { style, rows: 24, ..Screen::default() }));
         let mut pulse = Pulse::new(Instant::now());
+        // A run that goes on has work under way that no later fact will name.
         pulse.begin(docket, Instant::now());
         let pulse = Arc::new(Mutex::new(pulse));
         let ticker = match mode {
@@ -211,28 +234,31 @@ impl Progress {
         Progress { around, began: 0, style, mode, attached, chronicle, made: None, screen, ticker, pulse }
     }
 
-    /// Says something beside the block, from any thread.
+    /// A function that prints a line beside the block, from any thread.
+    ///
+    /// Printing to stderr directly would leave the line in the middle of the block, and the next redraw would erase it.
     pub fn speaker(&self) -> impl Fn(&str) + Send + 'static {
         let (screen, live) = (Arc::clone(&self.screen), self.mode == Mode::Live);
         move |text| if live { lock(&screen).show(&[text.to_owned()], None) } else { out::say(text) }
     }
 
-    /// Says who is at work, from any thread: whoever stops the run is told whom it waits for.
+    /// A function that names who is at work, from any thread; whoever stops the run is told whom it waits for.
     pub fn at_work(&self) -> impl Fn() -> Option<String> + Send + 'static {
         let pulse = Arc::clone(&self.pulse);
         move || lock(&pulse).running()
     }
 
-    /// The machines have nothing to do any more; what is waited for now is something else, with this name.
+    /// The machines are done, and the command now waits for `what`.
     pub fn waits_for(&self, what: &str) {
         let mut pulse = lock(&self.pulse);
         pulse.at_work.clear();
         pulse.beside = Some((what.to_owned(), Instant::now()));
     }
 
-    /// Takes the block off the screen and gives back what it heard.
+    /// Takes the block off the screen and returns the chronicle it collected.
     pub fn finish(mut self) -> Chronicle {
         if let Some((stop, thread)) = self.ticker.take() {
+            // The thread ends when the channel closes, so the sender goes before the join.
             drop(stop);
             let _ = thread.join();
         }
@@ -246,7 +272,7 @@ impl Progress {
             let event = facts::event(&self.around.id, 0, stamped.at.0, &stamped.fact);
             let Some(event) = event.filter(|event| log::matters(&event.what)) else { continue };
             lines.push(log::line(&event, self.began, self.style));
-            // Who stays until it is answered needs the words of the answer now, not at the end.
+            // A person who stays attached until the question is answered needs its commands now, not in the report.
             if self.attached && matches!(event.what, Kind::Asked { .. }) {
                 let open = facts::questions(docket, &self.around.id);
                 lines.extend(open.iter().map(|open| question::text(open, self.style).trim_end().to_owned()));
@@ -258,6 +284,7 @@ impl Progress {
 
 impl Watch for Progress {
     fn committed(&mut self, docket: &Docket, facts: &[Stamped]) {
+        // Before the early returns: the report needs the chronicle in every mode.
         self.chronicle.extend(facts);
         lock(&self.pulse).follow(docket, facts, Instant::now());
         if self.mode == Mode::Silent {
@@ -265,6 +292,7 @@ impl Watch for Progress {
         }
         self.began = docket.began.map_or(0, |began| began.0);
         let lines = self.lines(docket, facts);
+        // A log gets every line at once; there is no block to protect.
         if self.mode == Mode::Lines {
             if !lines.is_empty() {
                 lock(&self.pulse).said = Instant::now();
@@ -273,6 +301,8 @@ impl Watch for Progress {
             return;
         }
         let began = Instant::now();
+        // The cost of the last view sets the pause before the next one. A skipped view is not lost: the next commit
+        // draws it.
         let due = self.made.is_none_or(|(at, cost)| began.duration_since(at) >= cost * SHARE);
         let view = due.then(|| facts::run_view(docket, &self.chronicle, &self.around));
         if view.is_some() {
@@ -295,6 +325,7 @@ impl Screen {
             text.push_str(line);
             text.push('\n');
         });
+        // At most half of the screen, so that the lines above it stay readable.
         let block = self.view.as_ref().map(|view| live::block(view, now(), self.style, self.rows / 2));
         let block = block.unwrap_or_default();
         block.iter().for_each(|line| {
@@ -312,12 +343,13 @@ impl Screen {
         write(&text);
     }
 
-    /// Up over the block, and everything below away.
+    /// The control sequence that moves up over the block and erases everything below.
     fn erasing(&self) -> String {
         if self.drawn == 0 { String::new() } else { format!("\r\u{1b}[{}A\u{1b}[J", self.drawn) }
     }
 
     fn resize(&mut self) {
+        // Read before every draw: a block that is wider than the window wraps, and `erasing` would miss lines.
         if let Some((columns, rows)) = out::size(rustix::stdio::stderr()) {
             self.style.width = columns;
             self.rows = rows;
@@ -325,7 +357,7 @@ impl Screen {
     }
 }
 
-/// Says who is at work where a log would be silent, until the sender is gone.
+/// Starts a thread that breaks the silence of a log, until the sender is dropped.
 fn beats(pulse: Arc<Mutex<Pulse>>) -> Option<(Sender<()>, JoinHandle<()>)> {
     let (stop, stopped) = channel();
     let work = move || {
@@ -334,12 +366,12 @@ fn beats(pulse: Arc<Mutex<Pulse>>) -> Option<(Sender<()>, JoinHandle<()>)> {
             line.iter().for_each(|line| out::say(line));
         }
     };
-    // Without the thread the log is only silent.
+    // If the thread cannot start, the log is silent and the run is not affected.
     let thread = std::thread::Builder::new().name("pulse".to_owned()).spawn(work).ok()?;
     Some((stop, thread))
 }
 
-/// Redraws once per second, until the sender is gone.
+/// Starts a thread that redraws the block every second, until the sender is dropped.
 fn tick(screen: Arc<Mutex<Screen>>) -> Option<(Sender<()>, JoinHandle<()>)> {
     let (stop, stopped) = channel();
     let work = move || {
@@ -347,7 +379,7 @@ fn tick(screen: Arc<Mutex<Screen>>) -> Option<(Sender<()>, JoinHandle<()>)> {
             lock(&screen).show(&[], None);
         }
     };
-    // Without the thread only the clock stands still.
+    // If the thread cannot start, only the clock stands still.
     let thread = std::thread::Builder::new().name("clock".to_owned()).spawn(work).ok()?;
     Some((stop, thread))
 }
@@ -357,7 +389,7 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 fn write(text: &str) {
-    // One write, so that two threads' lines do not mix; a closed terminal is nobody's failure.
+    // One write, so that lines of two threads do not mix. A closed terminal is ignored.
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 

@@ -1,5 +1,8 @@
-//! Signals: Ctrl-C, TERM and HUP become an interrupt of the run. The first is told to the person; nothing is ended
-//! here. Who only starts other commands of this program hands them on, and waits.
+//! Signals: Ctrl-C, SIGTERM and SIGHUP become an interrupt of the run. The first signal is answered with a message;
+//! nothing is ended here. A command that only starts other commands of this program passes the signals on and waits.
+//!
+//! Handlers run on a thread of their own, so the person gets an answer at once, whatever the run is doing. Stopping is
+//! left to the engine, which gives agents their grace period and journals the suspension.
 
 use crate::failure::Failure;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -11,17 +14,22 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tribunal_process::{ExitHow, Foreground, Reach};
 
-/// What asks us to stop.
+/// The signals that ask this program to stop.
 const ASKING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
-/// Hands signals on until it is dropped.
+/// Handles signals until it is dropped.
+///
+/// Dropping joins the thread, so no message can appear after the command has printed its result.
 pub struct Caught {
     handle: Handle,
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
-/// Calls `interrupt` for every signal that asks us to stop, and tells the person through `say` what happens and whom it waits
-/// for. This has a thread of its own: whatever the run is doing, the answer comes at once.
+/// Calls `interrupt` for every signal that asks us to stop, and tells the person through `say` what happens and whom
+/// the run waits for.
+///
+/// This runs on its own thread. A second signal is passed to the engine like the first; the engine decides that it ends
+/// the agents now.
 pub fn catch(
     grace_s: u64,
     interrupt: impl Fn(i32) + Send + 'static,
@@ -33,6 +41,7 @@ pub fn catch(
     let work = move || {
         let mut asked = false;
         for signal in signals.forever() {
+            // Before the message: the grace period should begin even if stderr blocks.
             interrupt(signal);
             if asked {
                 say("ending the agents now; `tribunal resume` goes on");
@@ -61,6 +70,7 @@ impl Caught {
 
 impl Drop for Caught {
     fn drop(&mut self) {
+        // Ends `signals.forever()`, so that the join below returns.
         self.handle.close();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -68,13 +78,15 @@ impl Drop for Caught {
     }
 }
 
-/// Runs one command of this program after the other, and hands on to it what asks this one to stop.
+/// Runs commands of this program one after the other, and passes on the signals that ask this one to stop.
+///
+/// The demo uses it. Without it Ctrl-C would end the outer command and leave its run alive.
 pub struct Relay {
     now: Arc<Mutex<Now>>,
     _caught: Caught,
 }
 
-/// Who runs now, and what was asked.
+/// The command that runs now, and the first signal that arrived.
 #[derive(Default)]
 struct Now {
     asked: Option<i32>,
@@ -82,7 +94,7 @@ struct Now {
 }
 
 impl Relay {
-    /// Listens until it is dropped.
+    /// Starts to listen; stops when the relay is dropped.
     pub fn new() -> Result<Relay, Failure> {
         let mut signals = SignalsInfo::<WithOrigin>::new(ASKING).map_err(deaf)?;
         let handle = signals.handle();
@@ -91,6 +103,7 @@ impl Relay {
         let work = move || {
             for origin in signals.forever() {
                 let mut now = locked(&shared);
+                // The first signal counts: it decides the exit code.
                 now.asked.get_or_insert(origin.signal);
                 if is_for_us_alone(&origin) {
                     now.reach.signal(origin.signal);
@@ -100,7 +113,9 @@ impl Relay {
         Ok(Relay { now, _caught: Caught::by(handle, work)? })
     }
 
-    /// Runs a program to its end. If we were asked to stop before it begins, that counts as its end.
+    /// Runs a program to its end. A signal that arrived before the start counts as the program's end.
+    ///
+    /// So a sequence of commands stops at the first signal, even one that falls between two commands.
     pub fn run(
         &self,
         program: &Path,
@@ -109,7 +124,8 @@ impl Relay {
         env: &[(&str, OsString)],
     ) -> Result<ExitHow, Failure> {
         let command = {
-            // Held while it starts, so that no signal falls between the two of us.
+            // The lock is held while the command starts. Otherwise a signal could arrive after the check and before
+            // `reach` is known, and reach nobody.
             let mut now = locked(&self.now);
             if let Some(signal) = now.asked {
                 return Ok(ExitHow::Signal(signal));
@@ -122,8 +138,10 @@ impl Relay {
     }
 }
 
-/// A terminal sends its signals to the command too, where a second one would mean that it must not wait. Of its own end it
-/// tells nobody but who leads the session.
+/// True if the command we started has not received this signal itself.
+///
+/// A terminal sends Ctrl-C to the whole foreground group, and a second one would tell the command not to wait for its
+/// agents. When the terminal goes away, the kernel sends SIGHUP to the session leader only, so a leader passes it on.
 fn is_for_us_alone(origin: &Origin) -> bool {
     let leads = || rustix::process::getsid(None) == Ok(rustix::process::getpid());
     origin.cause != Cause::Kernel || (origin.signal == SIGHUP && leads())
@@ -133,12 +151,15 @@ fn locked(now: &Mutex<Now>) -> MutexGuard<'_, Now> {
     now.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The signal that ended a command, if it was asked to stop.
+/// The signal that stopped a command, if one of ours did.
+///
+/// A command that caught the signal exits with 128+n; one that did not is killed by it. Both mean the same here.
 pub fn stopped_by(how: &ExitHow) -> Option<i32> {
+    // Other signals, SIGKILL among them, were not a request.
     ASKING.into_iter().find(|signal| *how == ExitHow::Signal(*signal) || *how == ExitHow::Code(128 + signal))
 }
 
-/// A signal as people know it.
+/// The name of a signal as people know it.
 pub fn name(signal: i32) -> &'static str {
     match signal {
         SIGINT => "Ctrl-C",

@@ -1,5 +1,7 @@
-//! Asks once which command runs the project's tests, and writes the answer into `tribunal.toml`. It asks only somebody
-//! at a terminal; everybody else reads in every report that no tests ran, and what to set.
+//! Asks once which command runs the project's tests, and writes the answer into `tribunal.toml`.
+//!
+//! Only a person at a terminal is asked. In every other case the report says that no tests ran and which setting to
+//! change.
 
 use crate::args::Globals;
 use crate::config::PROJECT_FILE;
@@ -12,18 +14,19 @@ use toml_edit::{Array, DocumentMut, Item, Table, value};
 use tribunal_engine::settings::Settings;
 use tribunal_world::Project;
 
-/// What somebody answered.
+/// A person's answer to the question for the test command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// This command runs the tests.
     Runs(Vec<String>),
-    /// The project has none.
+    /// The project has no tests.
     NoTests,
 }
 
-/// Asks for the test command where none is known. Whoever is asked once is not asked again: the answer is in the project's
-/// file. That file is then not committed, and a run does not move a branch whose worktree has changes: so nothing is
-/// begun before the user has committed it.
+/// Asks for the test command if none is known, and remembers the answer in the project's file.
+///
+/// An answer ends the command with a failure, on purpose. The file is now changed and not committed, and a run does not
+/// move a branch whose worktree has changes; so the user commits it before anything begins.
 pub fn asked_once(
     globals: &Globals,
     place: &Place,
@@ -31,6 +34,7 @@ pub fn asked_once(
     settings: &Settings,
 ) -> Result<(), Failure> {
     let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    // A script that reads JSON has nobody to answer, even if a terminal is attached.
     if globals.json || !terminal || is_known(project, settings) {
         return Ok(());
     }
@@ -40,25 +44,27 @@ pub fn asked_once(
     Err(Failure::usage(text).hint("git commit -m \"chore: name the test command\" -- tribunal.toml"))
 }
 
-/// Whether somebody has said how the project is tested, or its files do.
+/// True if a setting or the project's files say how it is tested.
 pub fn is_known(project: &Project, settings: &Settings) -> bool {
     let checks = &settings.checks;
     !checks.test.is_empty() || checks.no_tests || tribunal_world::detected_commands(project).test.is_some()
 }
 
-/// Asks; nothing where nobody answers.
+/// Asks at the terminal; `None` if the input ends without an answer.
 pub fn ask() -> Result<Option<Answer>, Failure> {
     out::say("Which command runs the tests of this project? An empty line: there are none.");
     let mut line = String::new();
+    // Ctrl-D is not an empty line: it must not be remembered as "there are no tests".
     if std::io::stdin().lock().read_line(&mut line)? == 0 {
         return Ok(None);
     }
     Ok(Some(read(&line)))
 }
 
-/// A line as a person types it. What only a shell understands is given to one.
+/// Reads a line as a person types it. A line with shell syntax becomes an argument of `sh -c`.
 fn read(line: &str) -> Answer {
     let line = line.trim();
+    // Any of these means something to a shell; splitting at blanks would silently run another command.
     let for_a_shell = line.contains(|c: char| "|&;<>()$`\\\"'*?[]{}~#=".contains(c));
     let words = line.split_whitespace().map(str::to_owned).collect();
     match (line.is_empty(), for_a_shell) {
@@ -68,7 +74,7 @@ fn read(line: &str) -> Answer {
     }
 }
 
-/// Writes the answer into the project's file; every other byte of it stays.
+/// Writes the answer into the project's file and keeps every other byte of it.
 pub fn remember(path: &Path, answer: &Answer) -> Result<(), Failure> {
     let cannot = |what: &str, error: &dyn std::fmt::Display| {
         Failure::work(format!("cannot {what} {}: {error}", path.display()))
@@ -84,6 +90,7 @@ pub fn remember(path: &Path, answer: &Answer) -> Result<(), Failure> {
 
 fn with_answer(text: &str, answer: &Answer) -> Result<String, toml_edit::TomlError> {
     let mut document: DocumentMut = text.parse()?;
+    // `toml_edit` keeps comments and order; a file written anew would lose the person's own.
     let checks = document.entry("checks").or_insert_with(|| Item::Table(Table::new()));
     let (key, item) = match answer {
         Answer::Runs(argv) => ("test", value(argv.iter().collect::<Array>())),

@@ -1,6 +1,8 @@
-//! A run as a trace of OpenTelemetry: one line of OTLP JSON, folded from the journal. The run is the root, its loops are
-//! spans, and in them agents, checks and git. Ids follow from the journal, so the same run is the same trace. It reads
-//! only, and is there only where the program was built with the feature `otel`.
+//! A run as an OpenTelemetry trace: one line of OTLP JSON, folded from the journal. The run is the root span, its loops
+//! are spans below it, and agents, checks and git are below those.
+//!
+//! Ids follow from the journal, so the same run is always the same trace and can be exported twice without harm. It
+//! only reads, and it exists only in a program built with the feature `otel`.
 
 use crate::args::Trace as Args;
 use crate::exit::Done;
@@ -16,10 +18,10 @@ use tribunal_engine::docket::LaunchNote;
 use tribunal_engine::{DocketError, Fact, Note};
 use tribunal_view::{events, plain};
 
-/// The root's name in ids.
+/// The name of the root span, from which its id is made.
 const ROOT: &str = "run";
 
-/// Of work that a crash cut off, and that is proven not to be done.
+/// The status of work that a crash cut off and that is proven not to be done.
 const CUT_OFF: &str = "cut off";
 
 /// Prints the trace of a run.
@@ -35,7 +37,7 @@ pub fn run(args: &Args) -> Result<Done, Failure> {
     Ok(Done::Passed)
 }
 
-/// One span.
+/// A span that may not have ended yet.
 #[derive(Clone, Debug)]
 struct Span {
     name: String,
@@ -53,7 +55,7 @@ impl Span {
     }
 }
 
-/// The spans of a run, by the names their ids are made of.
+/// The spans of a run, by the names from which their ids are made.
 struct Fold {
     run: String,
     spans: BTreeMap<String, Span>,
@@ -67,6 +69,7 @@ impl Fold {
 
     fn take(&mut self, at: u64, fact: &Fact) {
         self.last = self.last.max(at);
+        // The run begins with its first fact, whatever it is.
         if self.spans.is_empty() {
             self.spans.insert(ROOT.to_owned(), Span::new("run", "", at));
         }
@@ -101,6 +104,7 @@ impl Fold {
             }
             RunEvent::Ended { ending } => {
                 self.set(ROOT, "tribunal.ending", json!(ending.word()));
+                // Every other ending, concerns included, marks the trace as an error.
                 let failed = (ending.word() != "passed").then(|| ending.word().to_owned());
                 self.end(at, ROOT, failed);
             }
@@ -129,6 +133,7 @@ impl Fold {
             LoopEvent::Failed { effect, failure } => {
                 self.end(at, &effect.to_string(), Some(plain::clipped(&failure.text, 300)));
             }
+            // The event does not name its effect; a loop tracks one round at a time, so the open span is the one.
             LoopEvent::Tracked { .. } => {
                 let of_it = |(_, span): &(&String, &mut Span)| {
                     span.parent == id && span.name == "track" && span.end.is_none()
@@ -143,7 +148,7 @@ impl Fold {
         }
     }
 
-    /// Work that began. Loops are spans of their own, and people are not timed.
+    /// Opens a span for work that began. Loops have spans of their own, and people are not timed.
     fn begin(&mut self, at: u64, effect: &EffectId, parent: &str) {
         let name = match &effect.step {
             Step::Loop | Step::Ask | Step::Wake(_) => return,
@@ -171,8 +176,9 @@ impl Fold {
         }
     }
 
-    /// An agent that ended, below the work it was launched for.
+    /// Adds an agent that ended, below the work it was launched for.
     fn launch(&mut self, at: u64, launch: &LaunchNote) {
+        // A launch may belong to work without a span of its own.
         let known = self.spans.contains_key(&launch.effect);
         let parent = if known { launch.effect.as_str() } else { ROOT };
         let role = plain::clipped(&launch.role, 100);
@@ -191,6 +197,7 @@ impl Fold {
         let session =
             launch.session.as_deref().map(|id| ("gen_ai.conversation.id", json!(plain::clipped(id, 200))));
         span.attributes.extend(session);
+        // One effect may have several launches. The count so far makes the name unique and is the same at every fold.
         let n = self.spans.len();
         self.spans.insert(format!("{} launch {n}", launch.effect), span);
     }
@@ -210,6 +217,7 @@ impl Fold {
     }
 
     fn span(&self, span: &Span, trace: &str, own: &str, id: &dyn Fn(&str) -> String) -> Value {
+        // OTLP JSON writes 64-bit numbers as strings.
         let nanos = |ms: u64| format!("{}", u128::from(ms) * 1_000_000);
         let mut all = span.attributes.clone();
         all.extend(span.end.is_none().then_some(("tribunal.unfinished", json!(true))));
@@ -224,6 +232,7 @@ impl Fold {
             "name": span.name,
             "kind": 1,
             "startTimeUnixNano": nanos(span.start),
+            // A span must end; one that is open ends at the last fact and is marked as unfinished.
             "endTimeUnixNano": nanos(span.end.unwrap_or(self.last).max(span.start)),
             "attributes": attributes(&all),
             "status": status,
@@ -235,7 +244,7 @@ impl Fold {
     }
 }
 
-/// As the protocol writes them: numbers are text.
+/// Attributes as OTLP JSON writes them: integers are strings.
 fn attributes(all: &[(&'static str, Value)]) -> Vec<Value> {
     let typed = |value: &Value| match value {
         Value::Bool(yes) => json!({ "boolValue": yes }),
@@ -246,13 +255,13 @@ fn attributes(all: &[(&'static str, Value)]) -> Vec<Value> {
     all.iter().map(|(name, value)| json!({ "key": name, "value": typed(value) })).collect()
 }
 
-/// FNV-1a: the same on every machine and in every version.
+/// FNV-1a: the same on every machine and in every version, unlike the standard library's hasher.
 fn hash(salt: &str, text: &str) -> u64 {
     let bytes = salt.bytes().chain([0]).chain(text.bytes());
     let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     });
-    // An id of zeros means none.
+    // OTLP reads an id of zeros as none.
     hash.max(1)
 }
 

@@ -1,5 +1,8 @@
-//! A run that is looked at again and again: its journal is folded once, and then row by row as it grows. Reads only;
-//! nothing here starts a process or makes the run's writer wait.
+//! A run that is looked at again and again: its journal is folded once, and then row by row as it grows.
+//!
+//! The browser, the terminal and the editor's tools read runs through it. It only reads; nothing here starts a process
+//! or makes the run's writer wait. What is kept per run is bounded (`TAIL`, `STEPS`), because a server may watch a run
+//! for days.
 
 use crate::commands::{report, status};
 use crate::facts::{self, Chronicle, Story};
@@ -17,15 +20,17 @@ use tribunal_view::review::Review;
 use tribunal_view::web::{Step, Told, told};
 use tribunal_view::{log, plain, words};
 
-/// Events kept for a page.
+/// How many events are kept for a page.
 const TAIL: usize = 200;
-/// Steps kept of one finding.
+/// How many steps are kept of one finding; later ones are dropped.
 const STEPS: usize = 200;
 
 /// The steps of each finding, by its id.
 pub type Steps = BTreeMap<String, Arc<Vec<Step>>>;
 
-/// A run and all that is known of it.
+/// A run and everything that the pages and tools show of it.
+///
+/// Ask `changed` first, which is cheap, and call `follow` only if it says so.
 pub struct Watched {
     seen: Seen,
     story: Story,
@@ -37,7 +42,7 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// Begins to look at a run.
+    /// Opens a run; nothing is read before the first `follow`.
     pub fn open(place: &Place, run: &str) -> Result<Watched, Failure> {
         let seen = place.read(run)?;
         let story = Story { docket: Docket::default(), chronicle: Chronicle::default() };
@@ -45,17 +50,18 @@ impl Watched {
         Ok(Watched { seen, story, record, tail, steps, began: 0, seq: 0 })
     }
 
-    /// Whether anything was committed since the last call; true the first time.
+    /// True if anything was committed since the last call, and on the first call.
     pub fn changed(&self) -> Result<bool, Failure> {
         Ok(self.seen.reader.changed()?)
     }
 
-    /// Takes what is new.
+    /// Reads the rows that are new.
     pub fn follow(&mut self) -> Result<(), Failure> {
         let Watched { seen, story, record, tail, steps, began, seq } = self;
         seen.reader.each(*seq + 1, |row| {
             let fact = story.take(&row)?;
             record.take(&fact).map_err(DocketError::at(&row))?;
+            // The first row's time is when the run began; clocks on the pages count from it.
             if *seq == 0 {
                 *began = row.at;
             }
@@ -72,12 +78,12 @@ impl Watched {
         Ok(())
     }
 
-    /// The place of the last row that was read.
+    /// The number of the last row that was read.
     pub fn seq(&self) -> u64 {
         self.seq
     }
 
-    /// An orchestrator runs it now.
+    /// True if an orchestrator is running this run now.
     pub fn is_live(&self) -> bool {
         self.seen.is_live()
     }
@@ -85,30 +91,31 @@ impl Watched {
     /// The run as people see it now.
     pub fn view(&self) -> Result<RunView, Failure> {
         let mut view = status::view_of(&self.seen, &self.story)?;
+        // The places are checkouts on disk; they are looked up only when a question needs them.
         if !view.questions.is_empty() {
             crate::commands::run::add_places(&mut view, &self.seen.dir, &self.story.docket);
         }
         Ok(view)
     }
 
-    /// The review of its findings as it stands.
+    /// The review of the run's findings as it stands.
     pub fn review(&self) -> Review {
         let review = report::of(&self.story.docket, &self.record, &self.seen.id, &self.seen.dir);
         report::with_remarks(review, &self.seen)
     }
 
-    /// Its last events.
+    /// The last events, oldest first.
     pub fn tail(&self) -> Vec<Told> {
         self.tail.iter().cloned().collect()
     }
 
-    /// What happened to each finding.
+    /// The history of each finding. The clone is cheap: the lists are shared.
     pub fn steps(&self) -> Steps {
         self.steps.clone()
     }
 }
 
-/// Notes an event with every finding it is about.
+/// Adds an event to the history of every finding it is about.
 fn note_steps(steps: &mut Steps, event: &Event, began: u64) {
     for (id, text) in about_findings(&event.what) {
         let of = Arc::make_mut(steps.entry(id).or_default());
@@ -119,7 +126,7 @@ fn note_steps(steps: &mut Steps, event: &Event, began: u64) {
     }
 }
 
-/// What an event says about each finding it names.
+/// The findings that an event names, each with what the event says about it.
 fn about_findings(what: &Kind) -> Vec<(String, String)> {
     match what {
         Kind::Tracked { findings, .. } => {
@@ -147,7 +154,7 @@ fn about_findings(what: &Kind) -> Vec<(String, String)> {
     }
 }
 
-/// What keeps a reading of rows from its end.
+/// Why a reading of rows ended early.
 enum Stop {
     Enough,
     Failed(DocketError),
@@ -159,7 +166,9 @@ impl From<tribunal_journal::Error> for Stop {
     }
 }
 
-/// Calls `f` with at most so many rows.
+/// Calls `f` with at most `most` rows, beginning with `from`.
+///
+/// Stopping early is an `Err` inside, because `Reader::each` has no other way to end; callers see `Ok`.
 pub fn some_rows(
     reader: &Reader,
     from: u64,
@@ -180,7 +189,7 @@ pub fn some_rows(
     }
 }
 
-/// Whether a fact is the end of its run.
+/// True if the fact ends its run.
 pub fn is_end(fact: &Fact) -> bool {
     matches!(fact, Fact::Run(RunEvent::Ended { .. }))
 }

@@ -1,4 +1,7 @@
-//! `tribunal cancel`: calls a run off. A live one is told; one that nobody runs is closed here.
+//! `tribunal cancel`: cancels a run. A live run is sent a message; one that nobody runs is closed here.
+//!
+//! Both ways go through the run machine, so the journal records who cancelled, and an intended landing is still
+//! finished or proven not to have happened.
 
 use super::resume;
 use crate::args::{Cancel, Globals, SetArgs};
@@ -12,7 +15,7 @@ use tribunal_core::ids::Time;
 use tribunal_core::run::Ending;
 use tribunal_engine::mail::Body;
 
-/// Calls a run off.
+/// Cancels the named run, or the newest that is not over.
 pub fn run(globals: &Globals, args: &Cancel) -> Result<Done, Failure> {
     let place = Place::here()?;
     let id = match &args.run {
@@ -22,6 +25,7 @@ pub fn run(globals: &Globals, args: &Cancel) -> Result<Done, Failure> {
     let seen = place.read(&id)?;
     let docket = seen.docket()?;
     let Some(run) = &docket.run else { return Err(never_began(&id)) };
+    // Past this point the result may be on its way to the branch; cancelling could not take that back.
     if let Some(ending) = run.closing() {
         return Err(too_late(&id, ending, run.ending().is_some()));
     }
@@ -33,7 +37,7 @@ pub fn run(globals: &Globals, args: &Cancel) -> Result<Done, Failure> {
         return Ok(Done::Passed);
     }
     drop(seen);
-    // Nobody runs it: closing it is all that is left, and that it ends cancelled is what was asked for.
+    // Nobody runs it, so closing is all that is left, and ending cancelled is a success here.
     let settings = config::here(Some(&place), &SetArgs::default())?.settings;
     let done = resume::close(globals, &place, &settings, &id)?;
     match place.read(&id)?.docket()?.run.as_ref().and_then(|run| run.ending()) {
@@ -41,7 +45,7 @@ pub fn run(globals: &Globals, args: &Cancel) -> Result<Done, Failure> {
             out::say(&format!("run {id} is called off; nobody was running it"));
             Ok(Done::Passed)
         }
-        // What was under way when it died came first.
+        // What was under way when the orchestrator died came first, and ended the run otherwise.
         Some(ending) => Err(too_late(&id, ending, true)),
         None => Ok(done),
     }

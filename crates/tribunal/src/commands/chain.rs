@@ -1,5 +1,8 @@
-//! `tribunal specify`, `design`, `create-plan`, `create-tasks` and `implement`: each begins the run of one artifact, or goes
-//! on with it. What is made and how it is judged is the engine's.
+//! `tribunal specify`, `design`, `create-plan`, `create-tasks` and `implement`: each begins the run of one artifact, or
+//! goes on with it.
+//!
+//! The engine decides how an artifact is made and reviewed; the five commands differ only in the artifact they name.
+//! `implement` is an ordinary run whose last loop compares the landed work with the spec.
 
 use super::run::{Stay, asked};
 use super::{resume, run};
@@ -12,7 +15,7 @@ use crate::{config, out};
 use tribunal_view::plain;
 use tribunal_world::{Artifact, Ask, ChainAsk};
 
-/// Makes one artifact of a feature.
+/// Makes one artifact of a feature, or goes on with its run that is not over.
 pub fn run(globals: &Globals, artifact: Artifact, args: &ChainArgs, wanted: &str) -> Result<Done, Failure> {
     let place = Place::to_work_on()?;
     let config = config::here(Some(&place), &args.set)?;
@@ -37,6 +40,7 @@ pub fn run(globals: &Globals, artifact: Artifact, args: &ChainArgs, wanted: &str
     };
     let begun = match artifact {
         Artifact::Implementation => {
+            // The plans of a feature lie in a phase that is named after it.
             let phase = tribunal_world::plans_of(&project, &args.feature);
             let run = Ask { phase, attached: args.waiting.attach, ..Ask::default() };
             tribunal_world::begin_implementation(&project, settings, &ask, &run)
@@ -53,6 +57,7 @@ pub fn run(globals: &Globals, artifact: Artifact, args: &ChainArgs, wanted: &str
     for warning in chain.iter().flat_map(|chain| &chain.warnings) {
         out::say(&format!("warning: {}", plain::line(warning)));
     }
+    // Said even with `--quiet`: nobody should take an unreviewed artifact for an approved one.
     if let Some(why) = chain.as_ref().and_then(|chain| chain.skipped.as_deref()) {
         out::say(&format!("warning: nobody reviews it ({why})"));
     }

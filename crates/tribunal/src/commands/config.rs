@@ -1,4 +1,7 @@
-//! `tribunal config show`: every key, its value, and where it came from.
+//! `tribunal config show`: every key, its value, and where the value came from.
+//!
+//! It goes on after an error and fails at the end, because a person who looks for a wrong setting needs to see the
+//! others.
 
 use crate::args::{Config as ConfigArgs, ConfigShow, Globals};
 use crate::config::{self, Look};
@@ -8,10 +11,11 @@ use crate::out;
 use crate::place::Place;
 use tribunal_view::style::{columns, pad};
 
-/// Runs `tribunal config`.
+/// Prints the settings, or the part of them below a key.
 pub fn run(globals: &Globals, args: &ConfigArgs) -> Result<Done, Failure> {
     let ConfigArgs::Show(args) = args;
     let dir = std::env::current_dir().ok();
+    // Without a project there are still the defaults, the user's file and the environment to show.
     let place = dir.as_deref().and_then(Place::around);
     let config = config::look_here(place.as_ref(), &args.set, args.diff.as_deref())?;
     if !globals.quiet {
@@ -25,6 +29,7 @@ pub fn run(globals: &Globals, args: &ConfigArgs) -> Result<Done, Failure> {
     } else {
         out::data(&text(&config, args)?)?
     }
+    // After the output: what could be read was shown.
     config.wrong.map_or(Ok(Done::Passed), Err)
 }
 
@@ -33,6 +38,7 @@ fn chosen<'a>(config: &'a Look, args: &ConfigShow) -> Vec<(String, &'a config::V
     let matches = |key: &str| {
         wanted.is_empty()
             || key == wanted
+            // `run` shows the table `run`, but not `run_later`: the dot belongs to the comparison.
             || key.strip_prefix(wanted).is_some_and(|rest| rest.starts_with('.'))
     };
     let all = config.values.iter().map(|(key, value)| (key.to_string(), value));
@@ -54,6 +60,7 @@ fn text(config: &Look, args: &ConfigShow) -> Result<String, Failure> {
             (format!("{key} = {shown}"), value.origin.to_string())
         })
         .collect();
+    // One long value must not push all origins off the screen.
     let widest = lines.iter().map(|(line, _)| columns(line)).max().unwrap_or(0).min(60);
     let line = |(line, origin): &(String, String)| {
         if args.origin { format!("{}  # {origin}\n", pad(line, widest)) } else { format!("{line}\n") }

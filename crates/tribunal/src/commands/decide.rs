@@ -1,4 +1,7 @@
-//! `tribunal decide`: records a person's answer durably, then lets the run go on. The first answer counts.
+//! `tribunal decide`: records a person's answer durably, then lets the run go on.
+//!
+//! The answer is a message in the run's mailbox; the run takes it as a report like any other. The first answer counts,
+//! whoever gives it and by whichever face, so two people cannot overrule each other without noticing.
 
 use super::resume;
 use crate::args::{Decide, Globals};
@@ -17,7 +20,7 @@ use tribunal_engine::mail::Body;
 use tribunal_journal::Posted;
 use tribunal_world::SetupError;
 
-/// Answers a question.
+/// Answers a question, and resumes the run unless somebody runs it already.
 pub fn run(globals: &Globals, args: &Decide) -> Result<Done, Failure> {
     if args.rounds.is_some() && args.option != Reaction::Again {
         let word = args.option.word();
@@ -27,13 +30,14 @@ pub fn run(globals: &Globals, args: &Decide) -> Result<Done, Failure> {
         )));
     }
     let place = Place::here()?;
-    // A setting that cannot be read is refused before anything is answered.
+    // A setting that cannot be read is refused now: once the answer is recorded, it counts.
     config::here(Some(&place), &args.set)?;
     let (seen, docket, question) = asked(&place, args.run.as_deref(), &args.id)?;
     if !args.no_resume && !seen.is_live() {
+        // The same holds for a run that could not go on after the answer.
         resume::kept(&place, &seen.id, &docket.about)?;
     }
-    // An answer after which agents work is not spent on a run whose agents cannot be launched.
+    // Agents work after one of these answers, so it is not spent on a run whose agents cannot be launched.
     let works = matches!(args.option, Reaction::Again | Reaction::AskAgain | Reaction::Fixed);
     if works && !args.no_resume && !seen.is_live() {
         resume::check_agents(&place, &place.project()?, &seen.id)?;
@@ -44,12 +48,16 @@ pub fn run(globals: &Globals, args: &Decide) -> Result<Done, Failure> {
         return Ok(Done::Passed);
     }
     let id = seen.id.clone();
+    // The run goes on in this process, which opens the journal itself.
     drop(seen);
     resume::go_on(globals, &place, &id, args.waiting, None)
 }
 
-/// Records an answer that needs no program to be started, and says what became of it. The run is not resumed here.
+/// Records an answer that starts no process, and returns what became of it. The browser and the terminal use this.
+///
+/// They may not start anything, so the run is not resumed here, and `fixed`, which needs git, is refused.
 pub fn record(place: &Place, run: &str, id: &str, answer: Answer) -> Result<String, Failure> {
+    // The fix has to be committed by git, and a request of the browser starts no process.
     if answer.reaction == Reaction::Fixed {
         return Err(Failure::usage("what you fixed is taken from its tree, which git must read")
             .hint(format!("`tribunal decide {id} fixed` on a terminal does that")));
@@ -63,13 +71,17 @@ pub fn record(place: &Place, run: &str, id: &str, answer: Answer) -> Result<Stri
     }
 }
 
-/// Leaves the letter; the first answer counts.
+/// Puts the answer into the mailbox.
+///
+/// If there is an answer already, the same choice is fine and another choice is an error. A repeated command is
+/// therefore harmless.
 pub fn post(seen: &Seen, question: &OpenQuestion, body: &Body) -> Result<String, Failure> {
     let letter = body.letter(Time(now())).map_err(Failure::bug)?;
     match tribunal_journal::post(&seen.dir, &letter)? {
         Posted::First => Ok(format!("{}: {}", question.subject, answer_words(body))),
         Posted::Already(earlier) => {
             let earlier = Body::read(&earlier).map_err(Failure::bug)?;
+            // The same decision twice is agreement, not a conflict.
             if same(&earlier, body) {
                 return Ok(format!("{} was answered so before", question.id));
             }
@@ -80,7 +92,7 @@ pub fn post(seen: &Seen, question: &OpenQuestion, body: &Body) -> Result<String,
     }
 }
 
-/// The question that is meant, in the newest run that has it.
+/// The question of this name, in the newest run that has it open.
 fn asked(place: &Place, run: Option<&str>, id: &str) -> Result<(Seen, Docket, OpenQuestion), Failure> {
     let wanted_id = id;
     let runs = match run {
@@ -90,7 +102,8 @@ fn asked(place: &Place, run: Option<&str>, id: &str) -> Result<(Seen, Docket, Op
     let mut others = Vec::new();
     let mut late = None;
     for id in runs {
-        // What cannot be read may be what asks: no older question of that name is answered in its place.
+        // A run that cannot be read may be the one that asks, so no older question of that name is answered in its
+        // place. Once a newer run has answered the name, an unreadable older one no longer matters.
         let docket = match place.begun(&id) {
             Ok(Some(docket)) => docket,
             Ok(None) if run.is_some() => return Err(never_began(&id)),
@@ -111,7 +124,7 @@ fn asked(place: &Place, run: Option<&str>, id: &str) -> Result<(Seen, Docket, Op
     Err(unknown(wanted_id, &others, late))
 }
 
-/// What was answered before to a question of this name.
+/// The answer that a closed question of this name got, in words.
 fn answered(seen: &Seen, docket: &Docket, wanted: &str) -> Option<String> {
     let mail = seen.reader.mail().ok()?;
     let mut letters = mail.iter().filter_map(|mail| {
@@ -123,7 +136,7 @@ fn answered(seen: &Seen, docket: &Docket, wanted: &str) -> Option<String> {
             Body::Cancel { .. } | Body::Drop { .. } | Body::Editor(_) | Body::Waive(_) => None,
         }
     });
-    // Questions about one thing are answered one after the other: the n-th answer is the n-th question's.
+    // Questions about one subject are answered one after the other, so the n-th answer belongs to the n-th question.
     let found = match inbox::closed(docket, wanted) {
         Some((about, n)) => {
             let of = |effect: &EffectId| match about.as_str() {
@@ -162,6 +175,7 @@ fn letter(
     question: &OpenQuestion,
     args: &Decide,
 ) -> Result<Body, Failure> {
+    // Only if the question offers it; otherwise the refusal below is the better message.
     let revision = if args.option == Reaction::Fixed && question.offers.contains(&Reaction::Fixed) {
         let project = place.project()?;
         let settings = resume::kept(place, &seen.id, &docket.about)?;
@@ -174,7 +188,7 @@ fn letter(
     Ok(inbox::answer(question, Answer { reaction, by, note, rounds: args.rounds.unwrap_or(1), revision })?)
 }
 
-/// Nobody mended anything: what else may be answered.
+/// The failure for an answer `fixed` without any change, with the other answers as a hint.
 fn not_fixed(error: SetupError, question: &OpenQuestion) -> Failure {
     let nothing = matches!(error, SetupError::NothingMended { .. });
     let failure = Failure::from(error);
@@ -186,12 +200,15 @@ fn not_fixed(error: SetupError, question: &OpenQuestion) -> Failure {
     failure.hint(format!("mend it there and say so again, or answer with {}", others.join(", ")))
 }
 
-/// Who decides: as said, else the user's name.
+/// The name of the person who decides: the one given, else the user's.
 fn who(args: &Decide) -> String {
     user(args.by.clone())
 }
 
-/// A name, else the user's.
+/// A given name, else the name of the user.
+///
+/// An answer is always signed by somebody, so the user's number is the last resort: containers often have neither the
+/// variables nor an entry in the list.
 pub fn user(name: Option<String>) -> String {
     let name = name.or_else(|| ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok()));
     let clipped =
@@ -211,7 +228,7 @@ fn named(list: &str, id: u32) -> Option<String> {
     })
 }
 
-/// The same answer, whoever gave it and however they put it.
+/// True if both answers choose the same, whoever gave them and whatever they wrote.
 fn same(a: &Body, b: &Body) -> bool {
     match (a, b) {
         (Body::Decide { decision: a, .. }, Body::Decide { decision: b, .. }) => a.choice == b.choice,

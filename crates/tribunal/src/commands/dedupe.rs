@@ -1,4 +1,7 @@
-//! `tribunal dedupe`: which findings of a list describe the same defect. Changes nothing and needs no project.
+//! `tribunal dedupe`: says which findings of a list describe the same defect. It changes nothing and needs no project.
+//!
+//! It calls the function that a review uses, so people can try a merge on findings of their own, and see why two were
+//! or were not joined.
 
 use crate::args::{Dedupe, Globals};
 use crate::exit::Done;
@@ -16,7 +19,7 @@ use tribunal_view::dedupe::DedupeView;
 
 const BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// One finding of the list.
+/// One finding of the list, as other tools write it; only `id`, `by` and `claim` are required.
 #[derive(Deserialize)]
 struct Listed {
     id: String,
@@ -34,7 +37,7 @@ struct Listed {
     rule: Option<String>,
 }
 
-/// Reads a list of findings and shows which are one.
+/// Reads a list of findings and prints which of them are one.
 pub fn run(globals: &Globals, args: &Dedupe) -> Result<Done, Failure> {
     let stdin = Path::new("stdin");
     let path = args.file.as_deref().filter(|path| *path != Path::new("-")).unwrap_or(stdin);
@@ -48,6 +51,7 @@ pub fn run(globals: &Globals, args: &Dedupe) -> Result<Done, Failure> {
     let ids: Vec<String> = listed.iter().map(|one| one.id.clone()).collect();
     let mut known: BTreeMap<&str, usize> = BTreeMap::new();
     for (at, id) in ids.iter().enumerate() {
+        // The answer refers to findings by id, so an id that occurs twice would make it ambiguous.
         if known.insert(id, at).is_some() {
             return Err(unread(path, &std::io::Error::other(format!("the id {id} is there twice"))));
         }
@@ -72,6 +76,7 @@ fn source(one: &Listed) -> Source {
 }
 
 fn claim(one: &Listed) -> Claim {
+    // Other tools use other words; an unknown one counts as a warning, neither hidden nor blocking.
     let severity = match one.severity.as_deref().map(str::to_lowercase).as_deref() {
         Some("blocker" | "critical" | "high" | "error") => Severity::Blocker,
         Some("suggestion" | "low" | "info" | "note" | "nit") => Severity::Suggestion,
@@ -83,6 +88,7 @@ fn claim(one: &Listed) -> Claim {
     claim.section.clone_from(&one.section);
     claim.rule.clone_from(&one.rule);
     (claim.line, claim.end) = (one.line, one.end);
+    // Other tools count differently; more than certain is certain.
     claim.confidence = one.confidence.unwrap_or(claim.confidence).min(100);
     claim.confidence_stated = one.confidence.is_some();
     claim

@@ -1,5 +1,8 @@
-//! `tribunal delta`: the tracker as a tool of its own, for two reports of anybody's linters or reviewers. Reads two
-//! files and, if asked, a repository; writes nothing but its answer.
+//! `tribunal delta`: the tracker as a tool of its own, for two reports of any linter or reviewer. It reads two files
+//! and, if asked, a repository, and writes nothing but its answer.
+//!
+//! Reports may be very large, so this file is written for speed: files and git are read side by side, and what was read
+//! is not freed at the end.
 
 use crate::args::{Delta, Globals};
 use crate::exit::Done;
@@ -17,17 +20,17 @@ use tribunal_git::{Archive, GitError, GitPath, Oid};
 use tribunal_view::delta::{DeltaView, table};
 use tribunal_view::sarif;
 
-/// Larger files are refused.
+/// A larger report is refused.
 const BYTES_MAX: u64 = 1 << 30;
-/// Notes on unusable parts that are said one by one.
+/// How many unusable parts of a report are named one by one.
 const NOTES_MAX: usize = 3;
 
-/// Changed files that are read beside the reports, before anybody asks for them; of more, only those asked for.
+/// The most changed files for which both versions are read ahead. A larger change is read file by file, on demand.
 const AHEAD_MAX: usize = 256;
-/// No more are read ahead when these are so many bytes.
+/// The most bytes that are read ahead, so that a few huge files do not fill the memory.
 const AHEAD_BYTES_MAX: usize = 32 << 20;
 
-/// The repository and its two revisions.
+/// The repository with the two revisions that the reports were made on.
 struct Place {
     archive: Archive,
     from: Oid,
@@ -36,14 +39,14 @@ struct Place {
     ahead: Ahead,
 }
 
-/// Files of the earlier and of the later revision that were read before anybody asked.
+/// Files of the earlier and of the later revision that were read before they were needed.
 type Ahead = [BTreeMap<String, String>; 2];
 
-/// Compares two reports.
+/// Compares two reports and prints what is new, gone and unchanged.
 pub fn run(globals: &Globals, args: &Delta) -> Result<Done, Failure> {
     let asked = asked(args)?;
     let (before, after, place) = std::thread::scope(|scope| {
-        // Git needs about as long as reading both files: side by side the three cost as much as the longest.
+        // Git takes about as long as reading both files; side by side, all three cost as much as the slowest.
         let place = scope.spawn(|| asked.map(|(dir, from, to)| open(&dir, from, to)).transpose());
         let before = scope.spawn(|| load(&args.before));
         let after = load(&args.after);
@@ -51,7 +54,7 @@ pub fn run(globals: &Globals, args: &Delta) -> Result<Done, Failure> {
         let place = place.join().unwrap_or_else(|_| Err(Failure::bug("reading the repository panicked")));
         (before, after, place)
     });
-    // Nothing of these is freed piece by piece: the program ends after the answer, and they are large.
+    // The reports are large and the program ends after the answer, so freeing them piece by piece would be wasted time.
     let read = ManuallyDrop::new((before?, after?));
     let ((before, _), (after, after_bytes)) = &*read;
     let place = place?;
@@ -72,7 +75,7 @@ pub fn run(globals: &Globals, args: &Delta) -> Result<Done, Failure> {
     Ok(Done::Passed)
 }
 
-/// Which repository and revisions are meant, if any.
+/// The repository and the revisions, if any are named.
 fn asked(args: &Delta) -> Result<Option<(PathBuf, &str, &str)>, Failure> {
     match (&args.repo, args.from.as_deref(), args.to.as_deref()) {
         (None, None, None) => Ok(None),
@@ -87,6 +90,7 @@ fn asked(args: &Delta) -> Result<Option<(PathBuf, &str, &str)>, Failure> {
 fn open(dir: &Path, from: &str, to: &str) -> Result<Place, Failure> {
     let bad = |error: GitError| {
         let text = error.to_string();
+        // Some of git's messages name the folder already.
         let named = text.contains(&dir.display().to_string());
         Failure::usage(if named { text } else { format!("{}: {text}", dir.display()) })
     };
@@ -99,8 +103,8 @@ fn open(dir: &Path, from: &str, to: &str) -> Result<Place, Failure> {
     Ok(Place { archive, from, to, change, ahead })
 }
 
-/// The changed files of both revisions, many asked for at once, while the reports are read. What cannot be had this way
-/// is asked for when it is needed.
+/// Reads the changed files of both revisions with one request, while the reports are read. A file that is missing here
+/// is read when it is needed.
 fn read_ahead(archive: &Archive, diff: &str, change: &Change) -> Ahead {
     let mut ahead = Ahead::default();
     if change.files().len() > AHEAD_MAX {
@@ -108,6 +112,7 @@ fn read_ahead(archive: &Archive, diff: &str, change: &Change) -> Ahead {
     }
     let mut wanted: Vec<(usize, &str)> = Vec::new();
     let mut oids: Vec<Oid> = Vec::new();
+    // Both are in the order of the patch, one entry for each file.
     for (file, ids) in change.files().iter().zip(ids(diff)) {
         let Some((old, new)) = ids.and_then(|ids| ids.split_once("..")) else { continue };
         for (side, path, id) in [(0, &file.old, old), (1, &file.new, new)] {
@@ -117,6 +122,7 @@ fn read_ahead(archive: &Archive, diff: &str, change: &Change) -> Ahead {
             }
         }
     }
+    // Only a saving of time: on an error every file is read on demand, and that error is the one to show.
     let found = archive.blobs(&oids, AHEAD_BYTES_MAX).unwrap_or_default();
     for ((side, path), bytes) in wanted.into_iter().zip(found) {
         ahead[side].extend(bytes.map(|bytes| (path.to_owned(), text_of(bytes))));
@@ -124,14 +130,17 @@ fn read_ahead(archive: &Archive, diff: &str, change: &Change) -> Ahead {
     ahead
 }
 
-/// The ids of the two versions of each file of a patch, `old..new`. Lines of files begin with a mark, so what begins
-/// otherwise is git's own.
+/// The blob ids of each file of a patch, as `old..new`.
+///
+/// Lines of a file's content begin with a mark (`+`, `-`, a space), so a line that begins with `diff` or `index` is
+/// git's own.
 fn ids(diff: &str) -> Vec<Option<&str>> {
     let mut ids = Vec::new();
     for line in diff.lines() {
         if line.starts_with("diff --git ") {
             ids.push(None);
         } else if let (Some(words), Some(last)) = (line.strip_prefix("index "), ids.last_mut()) {
+            // A mode may follow the ids.
             *last = words.split(' ').next();
         }
     }
@@ -151,7 +160,7 @@ fn load(path: &Path) -> Result<(Report, Vec<u8>), Failure> {
     Ok((report, bytes))
 }
 
-/// Says what of a report is not compared, or only in part.
+/// Prints which parts of a report are not compared, or only in part.
 fn notes(path: &Path, report: &Report) {
     let name = path.display();
     if report.other_runs > 0 {
@@ -173,7 +182,7 @@ fn compared(before: &Report, after: &Report, place: Option<Place>) -> Comparison
     let ahead = RefCell::new(ahead);
     let read = |side: Side, path: &str| {
         let (at, side) = if side == Side::Before { (&from, 0) } else { (&to, 1) };
-        // Each file is asked for once, so it is given away.
+        // Each file is asked for once, so it is moved out instead of copied.
         if let Some(known) = ahead.borrow_mut()[side].remove(path) {
             return Some(known);
         }

@@ -1,5 +1,9 @@
-//! `tribunal do`: one change, said in words. It gathers the words and who works on them, begins the run, shows what came of
-//! it, and asks somebody at a terminal what shall become of it. The run itself is the same as that of plans.
+//! `tribunal do`: one change, asked for in words. It gathers the words and who works on them, begins the run, shows the
+//! result, and asks a person at a terminal what becomes of it.
+//!
+//! The run itself is the same as that of plans: its one plan is made from the words. Nothing here decides whether the
+//! change is good enough; the question at the end is the run's own, answered by the same message that `tribunal decide`
+//! sends.
 
 use super::run::Stay;
 use super::{decide, land, resume, trust};
@@ -25,13 +29,14 @@ use tribunal_view::facts::RunView;
 use tribunal_view::{diff, plain, summary};
 use tribunal_world::{DoAsk, SetupError, doctor};
 
-/// Lines of a diff that are shown at the end.
+/// The most lines of a diff that are shown at the end.
 const DIFF_LINES: usize = 400;
-/// Rounds of a change that is worked on again, where nobody says how many.
+/// Rounds of a change that is worked on again, if nobody says how many.
 const ROUNDS: u32 = 3;
 
-/// Makes one change.
+/// Builds one change from the words, or goes on with the last one.
 pub fn run(globals: &Globals, args: &Do) -> Result<Done, Failure> {
+    // The flag is known so that the error can say what to do instead.
     if args.issue.is_some() {
         return Err(Failure::usage("--issue comes with pull requests, which this version does not have")
             .hint("give the words yourself: `tribunal do \"…\"`, or `-F FILE`"));
@@ -48,7 +53,7 @@ pub fn run(globals: &Globals, args: &Do) -> Result<Done, Failure> {
     }
 }
 
-/// Whether somebody sits at a terminal and is asked what becomes of the result.
+/// True if a person sits at a terminal and is asked what becomes of the result.
 fn asks(globals: &Globals, args: &Do) -> bool {
     let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     terminal && !globals.json && !globals.quiet && !args.no_land && !args.waiting.attach
@@ -61,6 +66,7 @@ fn words_of(args: &Do) -> Result<String, Failure> {
         (Some(path), _) => Given { path, flag: Some("-F"), hint }.read(words::BYTES_MAX as u64)?,
         (None, [dash]) if dash == "-" => {
             let mut bytes = Vec::new();
+            // One byte more than allowed shows that there is too much, and endless input cannot fill the memory.
             std::io::stdin().lock().take(words::BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
             bytes
         }
@@ -86,11 +92,13 @@ fn begin(globals: &Globals, args: &Do, place: &Place, ask: DoAsk) -> Result<Done
     }
     let mut settings = config.settings.clone();
     add_checks(&mut settings, &args.check);
+    // After the settings are read: the flag wins for this run.
     settings.task.rounds_max = args.rounds.unwrap_or(settings.task.rounds_max);
     let project = place.project()?;
     let who = choose(&mut settings, args)?;
     let ask = DoAsk {
         branch: args.branch.clone(),
+        // A person who is asked at the end decides about the landing; the run must not land before that.
         hold: args.no_land || asks(globals, args),
         attached: args.waiting.attach,
         ..ask
@@ -119,16 +127,20 @@ fn begin(globals: &Globals, args: &Do, place: &Place, ask: DoAsk) -> Result<Done
     }
 }
 
-/// Commands of the command line are checks like those of the settings.
+/// Adds the commands of `--check` to the checks of the settings.
 fn add_checks(settings: &mut Settings, commands: &[String]) {
     for (n, command) in commands.iter().enumerate() {
         let name = format!("check-{}", n + 1);
+        // Typed on a command line, so shell syntax is expected; the checks of a settings file are argument lists.
         let argv = vec!["sh".to_owned(), "-c".to_owned(), command.clone()];
         settings.checks.commands.insert(name, argv);
     }
 }
 
-/// Says who builds and who reviews, where the settings do not: as `tribunal init` would choose them.
+/// Chooses a builder and a reviewer if the settings name none, as `tribunal init` would, and says so.
+///
+/// `tribunal do` should work in a project that was never set up. The reviewer is another agent than the builder
+/// wherever two are installed.
 fn choose(settings: &mut Settings, args: &Do) -> Result<Option<String>, Failure> {
     let agents = &mut settings.agents;
     let role = |name: &str, adapter: &str, roles: &mut std::collections::BTreeMap<String, RoleSettings>| {
@@ -138,6 +150,7 @@ fn choose(settings: &mut Settings, args: &Do) -> Result<Option<String>, Failure>
         role("dev", builder, &mut agents.roles);
     }
     if let Some(reviewer) = &args.reviewer {
+        // A role of its own wins over the general one, so the flag must set every reviewer of a task.
         for seat in agents.task_seats.iter().map(String::as_str).chain(["reviewer"]) {
             role(seat, reviewer, &mut agents.roles);
         }
@@ -145,15 +158,18 @@ fn choose(settings: &mut Settings, args: &Do) -> Result<Option<String>, Failure>
     let has = |name: &str| agents.roles.get(name).is_some_and(|role| role.adapter.is_some());
     let reviewed =
         has("reviewer") || (!agents.task_seats.is_empty() && agents.task_seats.iter().all(|s| has(s)));
+    // Settings that name agents are the user's decision and stay as they are.
     if !agents.default.is_empty() || (has("dev") && reviewed) {
         return Ok(None);
     }
     let here = doctor::installed(&Adapters::built_in().map_err(Failure::bug)?, &doctor::environment());
     let chosen: Vec<String> = super::init::chosen(&here).into_iter().map(str::to_owned).collect();
+    // Nothing is installed: the run refuses to begin and its message says what to do.
     let Some(first) = chosen.first() else { return Ok(None) };
     agents.default = first.clone();
     let builder =
         agents.roles.get("dev").and_then(|role| role.adapter.clone()).unwrap_or_else(|| first.clone());
+    // With one agent installed it reviews its own work, in a launch of its own, and the line below says so.
     let another = chosen.iter().find(|name| **name != builder).unwrap_or(&builder).clone();
     if !reviewed {
         role("reviewer", &another, &mut agents.roles);
@@ -166,22 +182,24 @@ fn choose(settings: &mut Settings, args: &Do) -> Result<Option<String>, Failure>
     Ok(Some(format!("{pair} (as `tribunal init` would choose; --builder and --reviewer name others)")))
 }
 
-/// What is wrong with an agent that was named by a flag is told with the flag.
+/// Names the flag, not the setting it stands for, when an agent given by a flag cannot be used.
 fn by_flag(args: &Do, error: SetupError, other: impl FnOnce(SetupError) -> Failure) -> Failure {
     let flag = match &error {
         SetupError::Roster { key, .. } if key.contains("roles.dev.") && args.builder.is_some() => "--builder",
         SetupError::Roster { key, .. } if key.contains("roles.") && args.reviewer.is_some() => "--reviewer",
         _ => return other(error),
     };
+    // The key of the setting means nothing to a person who gave a flag.
     let SetupError::Roster { problem, .. } = error else { return other(error) };
     Failure::usage(format!("{flag}: {problem}"))
 }
 
-/// Another round of the last change, or one more change where that has landed.
+/// Works on the last change again, or begins another change on top if the last one has landed.
 fn go_on(globals: &Globals, args: &Do, place: &Place, words: &str) -> Result<Done, Failure> {
     let (id, docket) = last(place)?;
     let Some(asked) = docket.about.asked.clone() else { return Err(none_yet()) };
     let seen = place.read(&id)?;
+    // Its orchestrator holds the lock of the run, so nothing could go on from here.
     if seen.is_live() {
         return Err(Failure::usage(format!("run {id} is at work"))
             .hint("wait for it, or call it off with `tribunal cancel`"));
@@ -200,6 +218,8 @@ fn go_on(globals: &Globals, args: &Do, place: &Place, words: &str) -> Result<Don
                 Failure::usage(format!("run {id} was interrupted, and has nothing to show yet"))
                     .hint(format!("`tribunal resume {id}` goes on with it"))
             })?;
+            // Checked before the answer is recorded: the first answer counts, and it must not be spent on a run that
+            // cannot go on.
             resume::check_agents(place, &place.project()?, &id)?;
             resume::kept(place, &id, &docket.about)?;
             again(&seen, &question, words, args.rounds)?;
@@ -212,13 +232,13 @@ fn go_on(globals: &Globals, args: &Do, place: &Place, words: &str) -> Result<Don
     }
 }
 
-/// What was asked for up to now, oldest first.
+/// Everything that was asked for up to now, oldest first; the builder of the next change reads it.
 fn before(asked: AskedNote, docket: &Docket) -> Vec<String> {
     let AskedNote { earlier, words, .. } = asked;
     earlier.into_iter().chain([words]).chain(docket.more.iter().cloned()).collect()
 }
 
-/// The newest change that was asked for in words.
+/// The newest run that was asked for in words.
 fn last(place: &Place) -> Result<(String, Docket), Failure> {
     for id in place.runs() {
         if let Some(docket) = place.begun(&id)?
@@ -239,7 +259,7 @@ fn open_question(docket: &Docket) -> Option<OpenQuestion> {
     land::held_question(docket).or_else(|| inbox::questions(docket).into_iter().next())
 }
 
-/// Has the change worked on again; what cannot be worked on again is refused with what it takes instead.
+/// Has the change worked on again. Where the question does not allow that, the refusal says which answers it takes.
 fn again(seen: &Seen, question: &OpenQuestion, note: &str, rounds: Option<u32>) -> Result<(), Failure> {
     answer(seen, question, Reaction::Again, note, rounds)
 }
@@ -252,6 +272,7 @@ fn answer(
     rounds: Option<u32>,
 ) -> Result<(), Failure> {
     let (by, note) = (decide::user(None), note.to_owned());
+    // Only `again` has rounds.
     let rounds = if reaction == Reaction::Again { rounds.unwrap_or(ROUNDS) } else { 0 };
     let body = inbox::answer(question, Answer { reaction, by, note, rounds, revision: None })?;
     out::say(&decide::post(seen, question, &body)?);
@@ -260,6 +281,8 @@ fn answer(
 
 /// Drops the change: nothing of it reaches the branch.
 fn drop_it(seen: &Seen, question: &OpenQuestion) -> Result<(), Failure> {
+    // A held result is refused by an answer; before that there is only a plan, which is dropped by a message of its
+    // own.
     if matches!(question.reason, inbox::Reason::Held(_)) {
         return answer(seen, question, Reaction::Stop, "", None);
     }
@@ -293,6 +316,7 @@ fn ask(globals: &Globals, args: &Do, place: &Place, mut done: Done) -> Result<Do
                 again(&seen, &question, note.trim(), args.rounds)?;
             }
             Some("d" | "drop") => drop_it(&seen, &question)?,
+            // The end of input decides nothing: the change waits, as if the terminal had been closed.
             None | Some("o" | "open") => {
                 out::say(&later(&id, &question));
                 return Ok(done);
@@ -302,13 +326,14 @@ fn ask(globals: &Globals, args: &Do, place: &Place, mut done: Done) -> Result<Do
                 continue;
             }
         }
+        // The run goes on in this process, which opens the journal itself.
         drop(seen);
         done = resume::go_on_and_ask(globals, place, &id, args.waiting)?;
     }
     Ok(done)
 }
 
-/// How a change that was left for later is taken up.
+/// The commands that take up a change which was left for later.
 fn later(id: &str, question: &OpenQuestion) -> String {
     let head = format!("refs/tribunal/{id}/head");
     match question.offers.contains(&Reaction::Land) {
@@ -320,13 +345,13 @@ fn later(id: &str, question: &OpenQuestion) -> String {
     }
 }
 
-/// One line of the person; nothing where they are gone.
+/// One line from the person; `None` at the end of input.
 fn line() -> Result<Option<String>, Failure> {
     let mut line = String::new();
     Ok((std::io::stdin().lock().read_line(&mut line)? > 0).then_some(line))
 }
 
-/// Shows what came of it: the change, what is open, what it cost.
+/// Shows the result: the change, what is open and what it cost.
 pub fn tell(stay: &Stay<'_>, docket: &Docket, view: &RunView) -> Result<(), Failure> {
     let change = tribunal_world::change_of(stay.project, stay.id, docket).unwrap_or_default();
     if stay.globals.json {
@@ -344,7 +369,7 @@ pub fn tell(stay: &Stay<'_>, docket: &Docket, view: &RunView) -> Result<(), Fail
         text.push_str(&format!("\n{}", diff::text(&change, style, DIFF_LINES)));
         text.push_str(&format!("\n  {}\n", plain::line(&diff::counts(&change))));
     }
-    // Whoever is asked right after it needs no commands for the answer, and the diff stays on the screen.
+    // A person who is asked next needs no commands for the answer, and without them the diff stays on the screen.
     match view.questions.first().filter(|_| stay.asks) {
         Some(question) => {
             text.push_str(&summary::before_asking(view, style));

@@ -1,4 +1,8 @@
-//! `tribunal doctor`: what a run would find here. It spends nothing, unless `--contract` asks each agent for one line.
+//! `tribunal doctor`: shows what a run would find here. It spends nothing, unless `--contract` asks each agent for one
+//! line.
+//!
+//! It uses the functions that a run uses (adapters, sandbox, agent checks) instead of tests of its own, so that a clean
+//! bill of health means something. Problems stop a run and set the exit code; warnings do not.
 
 use crate::args::{Doctor, Globals};
 use crate::config;
@@ -17,11 +21,12 @@ use tribunal_view::{plain, sandbox};
 use tribunal_world::doctor::{self, Environment, Installed, Probe};
 use tribunal_world::{FOLDER, Sandbox, WITHOUT_AGENTS, trial};
 
-/// Less room than this is worth a word.
+/// Less free space than this earns a warning.
 const ROOM_MIN: u64 = 1 << 30;
 
-/// Looks around and says what it found.
+/// Looks at the machine and the project, and prints what it found.
 pub fn run(globals: &Globals, args: &Doctor) -> Result<Done, Failure> {
+    // Outside of a project the machine and the agents can be looked at all the same.
     let place = Place::here().ok();
     let config = config::here(place.as_ref(), &args.set)?;
     let untrusted = config.untrusted_note();
@@ -52,6 +57,7 @@ pub fn run(globals: &Globals, args: &Doctor) -> Result<Done, Failure> {
         let sandbox = Sandbox::of(&settings.agents.sandbox, || Containment::detect().can_wall());
         contracts(&mut view, &adapters, &environment, scratch.path(), (sandbox, &settings.agents.readable));
     }
+    // The order matters: `launchable` looks only where no problem was found before it.
     judge(&mut view, &settings, &adapters, &environment);
     view.problems.extend(ground(place.as_ref()).into_iter().chain(untrusted));
     launchable(&mut view, place.as_ref(), &settings);
@@ -91,13 +97,17 @@ fn agent(found: &Installed, plays: &BTreeMap<String, BTreeSet<String>>) -> Agent
     }
 }
 
-/// Tries every program as a launch would start it. An agent that fails there cannot work; a command may still be one that no
-/// check of this project needs.
+/// Tries every program as a launch would start it.
+///
+/// An installed program may still fail inside the sandbox. For an agent with a role that is a problem; for a command it
+/// is a warning, since perhaps no check of this project needs it.
 fn in_the_sandbox(view: &mut DoctorView, probe: &Probe<'_>) {
     for agent in view.agents.iter_mut().filter(|agent| agent.path.is_some() && agent.faults.is_empty()) {
+        // A name without a row is reported by `judge`.
         let Ok(row) = probe.adapters.get(&agent.name) else { continue };
         let fault = row.lint_commands.first().and_then(|argv| probe.fault(&agent.name, Some(row), argv));
         let Some(fault) = fault else { continue };
+        // An agent without a role cannot stop a run; its fault is shown and nothing more.
         if agent.plays.is_empty() {
             agent.faults.push(fault);
         } else {
@@ -110,7 +120,7 @@ fn in_the_sandbox(view: &mut DoctorView, probe: &Probe<'_>) {
     }
 }
 
-/// What builds and tests the project here, and where that is said.
+/// The commands that build and test the project here, and where each was found.
 fn commands(root: &Path, settings: &Settings, environment: &Environment) -> Option<CommandsView> {
     let found = doctor::commands(root, settings)?;
     let shown = |command: &FoundCommand| CommandView {
@@ -147,7 +157,7 @@ fn machine(place: Option<&Place>, settings: &Settings) -> DoctorView {
     }
 }
 
-/// What is wrong with the journals of the runs kept here.
+/// Faults of the journals of the runs kept here.
 fn journals(place: &Place) -> Vec<String> {
     let mut wrong = Vec::new();
     for run in place.runs() {
@@ -159,13 +169,14 @@ fn journals(place: &Place) -> Vec<String> {
     wrong
 }
 
-/// Bytes below a folder; links are not followed, and very deep is not looked.
+/// The bytes below a folder. Links are not followed, and the depth is limited: agents write below it.
 fn size(dir: &Path, depth: u32) -> u64 {
     let entries = std::fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok);
     entries
         .filter_map(|entry| Some((entry.path(), entry.metadata().ok()?)))
         .map(|(path, meta)| match meta.is_dir() {
             true if depth < 32 => size(&path, depth + 1),
+            // Not an error: the number is only shown, and a rough one will do.
             true => 0,
             false => meta.len(),
         })
@@ -187,6 +198,7 @@ fn contracts(
             Ok(Err(failure)) => format!("not kept: {}: {}", word(failure.kind), failure.text),
             Err(error) => format!("not tried: {error}"),
         };
+        // The answer is an agent's own words.
         agent.contract = Some(plain::clipped(&said, 300));
     }
 }
@@ -197,26 +209,27 @@ fn word(kind: tribunal_core::review_loop::FailureKind) -> String {
     value.as_str().unwrap_or_default().replace('_', " ")
 }
 
-/// Whether every role of a run could be started; looked at only where nothing else is wrong with the agents.
+/// Checks that every role of a run could be started.
 fn launchable(view: &mut DoctorView, place: Option<&Place>, settings: &Settings) {
+    // With other problems known, this would only report them again in other words.
     let project = place.filter(|_| view.problems.is_empty()).and_then(|place| place.project().ok());
     let wrong = project.and_then(|project| tribunal_world::check_agents(&project, settings).err());
     view.problems.extend(wrong.map(|error| error.to_string()));
 }
 
-/// The user's rules for commits that cannot be kept while nobody is there.
+/// The user's rules for commits that a run cannot follow while nobody is there.
 fn unkept(place: Option<&Place>, settings: &Settings) -> Option<String> {
     let project = place.and_then(|place| place.project().ok())?;
     tribunal_world::check_rules(&project, settings, None).err().map(|error| error.to_string())
 }
 
-/// What a run needs before it has agents: git, and room to write in.
+/// Problems with what a run needs before it has agents: git, and folders it can write to.
 fn ground(place: Option<&Place>) -> Vec<String> {
     let root = place.map_or(Path::new("."), |place| place.root.as_path());
     let git = tribunal_git::check_version(root).err().map(|error| error.to_string());
     let folder = root.join(FOLDER);
     let folders = [if folder.exists() { folder } else { root.to_owned() }, root.join(".git")];
-    // Outside of a project there is nothing to write to.
+    // Outside of a project there is no folder to write to.
     let folders = folders.into_iter().filter(|path| place.is_some() && path.exists());
     let closed = folders.filter_map(|path| {
         let why = match rustix::fs::access(&path, rustix::fs::Access::WRITE_OK) {
@@ -232,7 +245,7 @@ fn ground(place: Option<&Place>) -> Vec<String> {
     git.into_iter().chain(closed).collect()
 }
 
-/// What stands in the way of a run, and what a person should know.
+/// Adds the problems that stop a run and the warnings a person should know of.
 fn judge(view: &mut DoctorView, settings: &Settings, adapters: &Adapters, environment: &Environment) {
     let chosen = doctor::chosen(settings);
     let installed = doctor::installed(adapters, environment);
@@ -265,6 +278,7 @@ fn judge(view: &mut DoctorView, settings: &Settings, adapters: &Adapters, enviro
             view.warnings.push(format!("{}: {}; its first launch may fail", agent.name, agent.login));
         }
     }
+    // 0 means that the system did not say.
     if view.disk_free > 0 && view.disk_free < ROOM_MIN {
         view.warnings.push("there is little room left on this disk".to_owned());
     }

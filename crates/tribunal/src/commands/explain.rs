@@ -1,4 +1,7 @@
-//! `tribunal explain`: why each decision was taken, from the journal alone. Reads only.
+//! `tribunal explain`: says why each decision was taken, from the journal alone. It only reads.
+//!
+//! A decision is a fact that follows from others by the machines' rules. The journal is replayed through the same
+//! machines, which say what each decision follows from; nothing is guessed from times or names.
 
 use crate::args::{Explain, Globals};
 use crate::exit::Done;
@@ -12,7 +15,7 @@ use tribunal_engine::replay::{Replay, Row};
 use tribunal_view::events::Event;
 use tribunal_view::explain::{self, Decision};
 
-/// Tells the story of a run, machine by machine.
+/// Prints the decisions of a run, machine by machine, with their causes.
 pub fn run(globals: &Globals, args: &Explain) -> Result<Done, Failure> {
     let place = Place::here()?;
     let id = place.find(args.run.as_deref())?;
@@ -35,19 +38,21 @@ pub fn run(globals: &Globals, args: &Explain) -> Result<Done, Failure> {
     Ok(Done::Passed)
 }
 
-/// The decisions of one machine.
+/// The decisions of one machine, in order.
 struct Story {
     of: String,
     decisions: Vec<Decision>,
 }
 
-/// The run first, then its loops as they opened. What came from outside is kept only until a decision follows from it.
+/// The decisions of the run, then those of its loops in the order they opened.
+///
+/// A fact from outside is kept until a decision follows from it, and is then shown as that decision's cause.
 fn stories(seen: &Seen) -> Result<Vec<Story>, Failure> {
     let mut replay = Replay::default();
     let mut stories: Vec<Story> = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     let mut known: BTreeMap<u64, Event> = BTreeMap::new();
-    // A decision without a public event hands on what it follows from.
+    // A decision without a public event passes its causes on to the next decision of the same machine.
     let mut carried: BTreeMap<String, Vec<Event>> = BTreeMap::new();
     seen.reader.each(1, |row| {
         let (fact, kind) = replay.take(&row)?;
@@ -68,14 +73,17 @@ fn stories(seen: &Seen) -> Result<Vec<Story>, Failure> {
             });
             stories[at].decisions.push(Decision { event: event.clone(), because });
         }
+        // A decision may itself be the cause of a later one.
         known.extend(event.map(|event| (row.seq, event)));
         Ok(())
     })?;
+    // The sort is stable, so the loops keep their order.
     stories.sort_by_key(|story| story.of != "run");
     Ok(stories)
 }
 
-/// The machine somebody names, with or without the number behind the dot.
+/// The machine that a person names, with or without the number after the dot. Without it, the last one of that name is
+/// meant.
 fn meant<'a>(names: &[&'a str], of: &str, id: &str) -> Result<&'a str, Failure> {
     let fits = |name: &&&str| **name == of || name.rsplit_once('.').is_some_and(|(short, _)| short == of);
     names.iter().rev().find(fits).copied().ok_or_else(|| {

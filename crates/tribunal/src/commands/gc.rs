@@ -1,4 +1,7 @@
-//! `tribunal gc`: removes runs that ended long enough ago.
+//! `tribunal gc`: removes runs that ended long enough ago, and caches nobody needs.
+//!
+//! The engine decides what may go; this file passes the wishes on and prints the outcome. A run that can go on is
+//! always kept; one whose result is on no branch is kept unless the person forces it.
 
 use crate::args::{Gc, Globals};
 use crate::config;
@@ -8,7 +11,7 @@ use crate::out;
 use crate::place::Place;
 use tribunal_view::words;
 
-/// Removes old runs.
+/// Removes old runs, or lists them with `--dry-run`.
 pub fn run(globals: &Globals, args: &Gc) -> Result<Done, Failure> {
     let place = Place::to_work_on()?;
     let settings = config::here(Some(&place), &args.set)?.settings;

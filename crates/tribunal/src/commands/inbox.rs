@@ -1,4 +1,7 @@
 //! `tribunal inbox`: the questions that wait for a person, of all runs that are not over.
+//!
+//! It reads every run, because nobody should need to know which run asks. A run that cannot be read is a warning here,
+//! so that it does not hide the questions of the others.
 
 use super::status;
 use crate::args::{Globals, Inbox};
@@ -9,7 +12,7 @@ use crate::place::Place;
 use tribunal_view::facts::{QuestionView, RunView};
 use tribunal_view::question;
 
-/// Lists open questions.
+/// Prints the open questions with the commands that answer them.
 pub fn run(globals: &Globals, args: &Inbox) -> Result<Done, Failure> {
     let place = Place::here()?;
     let runs = match &args.run {
@@ -20,7 +23,7 @@ pub fn run(globals: &Globals, args: &Inbox) -> Result<Done, Failure> {
     for id in &runs {
         match waiting(&place, id) {
             Ok(view) => {
-                // What an agent told is news while the run can still be steered.
+                // An agent's message to a person is news only while the run can still be steered.
                 told.extend(view.escalated.into_iter().filter(|_| view.ending.is_none()));
                 open.extend(view.questions);
             }
@@ -28,6 +31,7 @@ pub fn run(globals: &Globals, args: &Inbox) -> Result<Done, Failure> {
             Err(failure) => out::say(&format!("warning: run {id} cannot be read: {}", failure.message)),
         }
     }
+    // Before the acceptance tests are added: they are not answered by `decide`.
     tell_runs_apart(&mut open);
     if args.run.is_none() {
         open.extend(super::uat::open(&place));
@@ -36,6 +40,7 @@ pub fn run(globals: &Globals, args: &Inbox) -> Result<Done, Failure> {
         open.iter_mut().for_each(|open| open.from_elsewhere(&dir));
     }
     if globals.json {
+        // The questions alone; messages of agents are for people.
         out::json(&open)?;
         return Ok(Done::Passed);
     }
@@ -54,7 +59,7 @@ fn waiting(place: &Place, id: &str) -> Result<RunView, Failure> {
     status::view(&place.read(id)?)
 }
 
-/// Where two runs ask under one name, the commands name the run.
+/// Adds the run to the commands of questions whose name occurs in several runs.
 fn tell_runs_apart(open: &mut [QuestionView]) {
     let ids: Vec<String> = open.iter().map(|question| question.id.clone()).collect();
     for question in open {

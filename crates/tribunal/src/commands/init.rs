@@ -1,5 +1,8 @@
-//! `tribunal init`: a commented tribunal.toml with the agents that are installed, and `.tribunal/` kept out of commits.
-//! Overwrites nothing, and starts no agent.
+//! `tribunal init`: writes a commented tribunal.toml with the agents that are installed, and keeps `.tribunal/` out of
+//! commits.
+//!
+//! It overwrites nothing and starts no agent, so it is safe to run in any project. The file is made from the
+//! compiled-in defaults, so a new setting appears in it by itself.
 
 use crate::args::{Globals, Init, Plugin, SetArgs};
 use crate::config::{self, DEFAULTS, PROJECT_FILE};
@@ -12,7 +15,7 @@ use std::path::Path;
 use tribunal_agent::Adapters;
 use tribunal_world::{Project, WITHOUT_AGENTS, detected_commands, doctor};
 
-/// Prepares the project.
+/// Prepares the project, or writes the plugin for an editor.
 pub fn run(globals: &Globals, args: &Init) -> Result<Done, Failure> {
     match args.plugin {
         Some(Plugin::Claude) => return plugin_for_claude(globals),
@@ -25,11 +28,13 @@ pub fn run(globals: &Globals, args: &Init) -> Result<Done, Failure> {
     let dir = std::env::current_dir()
         .map_err(|error| Failure::work(format!("the working directory is gone: {error}")))?;
     let project = Project::open(&dir)?;
+    // Keeps `.tribunal/` out of commits, also where the settings file exists already.
     project.prepare()?;
     let path = project.root().join(PROJECT_FILE);
     let agents = doctor::installed(&Adapters::built_in().map_err(Failure::bug)?, &doctor::environment());
-    // One that needs another command first is not one line of settings: it is found anew in every run.
+    // A test command that needs another one first does not fit into one setting; every run finds it anew.
     let tests = detected_commands(&project).test.filter(|test| test.setup.is_empty()).map(|test| test.argv);
+    // `create_new` decides and creates in one step, so a file that appears meanwhile is not overwritten.
     let made = match std::fs::OpenOptions::new().write(true).create_new(true).open(&path) {
         Ok(mut file) => {
             file.write_all(written(&agents, tests.as_deref()).as_bytes())
@@ -77,7 +82,7 @@ fn plugin_for_claude(globals: &Globals) -> Result<Done, Failure> {
     Ok(Done::Passed)
 }
 
-/// The builder, and the reviewer where there are two: another program judges with other eyes.
+/// The builder, and the reviewer if two agents are installed: another program makes other mistakes.
 pub(super) fn chosen(agents: &[String]) -> Vec<&str> {
     agents.iter().take(2).map(String::as_str).collect()
 }
@@ -89,8 +94,8 @@ fn tell(agents: &[String], made: bool) {
     roles(agents, made).iter().for_each(|line| out::say(line));
 }
 
-/// Who builds and who judges, or could: a reviewer of another kind is proposed where one is installed, and where none is,
-/// it says what that means.
+/// Lines that say who builds and who reviews, or could. With one agent installed, they say what sharing both roles
+/// means.
 fn roles(agents: &[String], made: bool) -> Vec<String> {
     match chosen(agents)[..] {
         [] => Vec::new(),
@@ -112,13 +117,14 @@ fn roles(agents: &[String], made: bool) -> Vec<String> {
     }
 }
 
-/// Says which command runs the tests. Where none is known, somebody at a terminal is asked, once.
+/// Says which command runs the tests. If none is known, a person at a terminal is asked once.
 fn test_command(project: &Project, path: &Path, tests: Option<&[String]>, made: bool) -> Result<(), Failure> {
     if let Some(argv) = tests {
         out::say(&format!("`{}` runs the tests (checks.test)", argv.join(" ")));
         return Ok(());
     }
     let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    // A file that was there already is the person's: nothing is added to it.
     if made && terminal && !Place::here().is_ok_and(|place| is_set(&place, project)) {
         return test_command::ask()?.map_or(Ok(()), |answer| test_command::remember(path, &answer));
     }
@@ -130,17 +136,21 @@ fn test_command(project: &Project, path: &Path, tests: Option<&[String]>, made: 
     Ok(())
 }
 
-/// Whether another file of settings says how the project is tested.
+/// True if another file of settings says how the project is tested.
 fn is_set(place: &Place, project: &Project) -> bool {
     let config = config::here(Some(place), &SetArgs::default());
     config.is_ok_and(|config| test_command::is_known(project, &config.settings))
 }
 
-/// The defaults with every setting commented out, but for the agents that are installed here and the test command.
+/// The defaults with every setting commented out, except for the installed agents and the test command.
+///
+/// Commented defaults stay defaults: a project that never changes a line follows them when they change in a later
+/// version.
 fn written(agents: &[String], tests: Option<&[String]>) -> String {
     let line = |line: &str| match chosen(agents)[..] {
         _ if line.starts_with("test = ") && tests.is_some() => {
             let comment = line.find('#').map_or("", |at| &line[at..]);
+            // A list of strings is written alike in JSON and TOML.
             let argv = serde_json::to_string(&tests).unwrap_or_default().replace(",\"", ", \"");
             format!("{:30} {comment}\n", format!("test = {argv}"))
         }
@@ -153,6 +163,7 @@ fn written(agents: &[String], tests: Option<&[String]>) -> String {
                 "{line}\n\n[agents.roles.reviewer]        # whoever has no role of its own judges as this one\nadapter = \"{judge}\"\n"
             )
         }
+        // Tables stay, so that a line can be activated by removing its `#`.
         _ if line.is_empty() || line.starts_with(['#', '[']) => format!("{line}\n"),
         _ => format!("# {line}\n"),
     };

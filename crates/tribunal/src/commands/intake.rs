@@ -1,4 +1,6 @@
-//! `tribunal intake`: what Tribunal reads from a reviewer's answer. Changes nothing and needs no project.
+//! `tribunal intake`: shows what Tribunal reads from a reviewer's answer. It changes nothing and needs no project.
+//!
+//! It calls the reader that a run uses. Use it to see why an answer had no verdict, or why a sentence was not read.
 
 use crate::args::{Globals, Intake};
 use crate::exit::Done;
@@ -10,13 +12,14 @@ use std::path::Path;
 use tribunal_findings::{Reading, read_as};
 use tribunal_view::intake::{IntakeView, table};
 
-/// One byte more than the reader takes, so that it can say that it is too much.
+/// One byte more than the reader accepts, so that the reader itself reports an answer that is too long.
 const BYTES_MAX: u64 = 64 * 1024 * 1024 + 1;
 
-/// Reads a message and shows what it means.
+/// Reads an answer and prints what it means.
 pub fn run(globals: &Globals, args: &Intake) -> Result<Done, Failure> {
     let bytes = match args.file.as_deref() {
         None => input(Path::new("stdin"), std::io::stdin().lock())?,
+        // The usual word for standard input, for those who write all arguments out.
         Some(path) if path == Path::new("-") => input(Path::new("stdin"), std::io::stdin().lock())?,
         Some(path) => {
             let file = std::fs::File::open(path).map_err(|error| unread(path, &error))?;

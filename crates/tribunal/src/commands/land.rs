@@ -1,6 +1,7 @@
-//! `tribunal land`: brings the result of a run to the user's branch that could not have it when the run was done. It
-//! answers the one question such a run has open, and goes on with the run; what is rebased, checked and judged again is
-//! the run's own business.
+//! `tribunal land`: brings a held result to the user's branch, which could not take it when the run was done.
+//!
+//! It answers the one question that such a run has open and resumes the run. The run itself decides what to rebase, to
+//! check and to have reviewed again; nothing is merged here.
 
 use super::{decide, resume};
 use crate::args::{Globals, Land};
@@ -16,10 +17,10 @@ use tribunal_engine::inbox::{self, Answer, OpenQuestion, Reaction, Reason};
 use tribunal_view::plain;
 use tribunal_world::Project;
 
-/// Lands the result of a run.
+/// Lands the result of the named run, or of the newest whose result is held.
 pub fn run(globals: &Globals, args: &Land) -> Result<Done, Failure> {
     let place = Place::to_work_on()?;
-    // A setting that cannot be read is refused before anything is answered.
+    // A setting that cannot be read is refused before the answer is recorded.
     config::here(Some(&place), &args.set)?;
     let id = match &args.run {
         Some(wanted) => place.find(Some(wanted))?,
@@ -28,30 +29,36 @@ pub fn run(globals: &Globals, args: &Land) -> Result<Done, Failure> {
     let seen = place.read(&id)?;
     let docket = seen.docket()?;
     let Some(question) = held_question(&docket) else {
+        // The answer was given and the landing was interrupted: resuming is all it takes.
         if is_landing(&docket) && !seen.is_live() {
             drop(seen);
             return resume::go_on(globals, &place, &id, args.waiting, None);
         }
         return not_held(&place, &id, &docket);
     };
+    // Checked before the answer is recorded: the run has to go on right after it.
     if !seen.is_live() {
         resume::kept(&place, &id, &docket.about)?;
     }
     answer(&seen, &question, &decide::user(args.by.clone()), "")?;
     if seen.is_live() {
         out::say(&format!("the terminal that runs {id} goes on with it"));
+        // The other terminal does the work; this command cannot know how it ends.
         return Ok(Done::Waits);
     }
     drop(seen);
     resume::go_on(globals, &place, &id, args.waiting, None)
 }
 
-/// Where a person brought the result to the branch themselves, the run looks at it again before it asks any more.
+/// Answers the question of a held result if the person has brought the result to the branch themselves.
+///
+/// `resume` calls it first, so nobody is asked about a landing that has happened.
 pub fn if_there(place: &Place, project: &Project, id: &str) -> Result<(), Failure> {
     let seen = place.read(id)?;
     let docket = seen.docket()?;
     let Some(question) = held_question(&docket) else { return Ok(()) };
     let Reason::Held(held) = &question.reason else { return Ok(()) };
+    // A live run looks at the branch itself.
     let arrival = if seen.is_live() { None } else { tribunal_world::arrived(project, id, &docket)? };
     if arrival.is_some_and(|arrival| held.looks_again(&arrival)) {
         answer(&seen, &question, &decide::user(None), "the branch contains it")?;
@@ -59,17 +66,18 @@ pub fn if_there(place: &Place, project: &Project, id: &str) -> Result<(), Failur
     Ok(())
 }
 
-/// Whether the run was on its way to the branch when it was interrupted.
+/// True if the run was on its way to the branch when it was interrupted.
 fn is_landing(docket: &Docket) -> bool {
     let on_its_way = |run: &Run| {
         let again =
             run.ground().is_some() || ["finishing", "rebasing", "carrying"].contains(&run.stage_name());
+        // With a question open it waits for a person and is not on its way.
         again && run.ending().is_none() && inbox::questions(docket).is_empty()
     };
     docket.run.as_ref().is_some_and(on_its_way)
 }
 
-/// The question about a held result, if the run has it open.
+/// The question about a held result, if it is open.
 pub(super) fn held_question(docket: &Docket) -> Option<OpenQuestion> {
     inbox::questions(docket).into_iter().find(|open| matches!(open.reason, Reason::Held(_)))
 }
@@ -86,18 +94,18 @@ fn answer(seen: &Seen, question: &OpenQuestion, by: &str, note: &str) -> Result<
     Ok(())
 }
 
-/// The newest run whose result is held. One that cannot be read may be it, and is told instead.
+/// The newest run whose result is held. A run that cannot be read may be that one, so its error is returned.
 fn newest_held(place: &Place) -> Result<String, Failure> {
     for id in place.runs() {
         if place.begun(&id)?.is_some_and(|docket| held_question(&docket).is_some() || is_landing(&docket)) {
             return Ok(id);
         }
     }
-    // The newest run says why there is nothing to land.
+    // No result is held: the newest run can at least say why.
     place.find(None)
 }
 
-/// Why there is nothing to land; where the branch has it already, that is no failure.
+/// Says why there is nothing to land. If the branch has the result already, that is a success.
 fn not_held(place: &Place, id: &str, docket: &Docket) -> Result<Done, Failure> {
     match docket.run.as_ref().and_then(Run::ending) {
         Some(Ending::Passed | Ending::Concerns) if docket.left.is_none() => still_there(place, id, docket),
@@ -110,7 +118,7 @@ fn not_held(place: &Place, id: &str, docket: &Docket) -> Result<Done, Failure> {
     }
 }
 
-/// Looks whether the branch still has the result of a run that ended good: that it had it once proves nothing today.
+/// Checks that the branch still has the result of a run that ended good: having had it once proves nothing today.
 fn still_there(place: &Place, id: &str, docket: &Docket) -> Result<Done, Failure> {
     let (project, branch) = (place.project()?, plain::line(&docket.about.branch));
     let Some(why) = taken_away(&project, id, docket)? else {
@@ -121,7 +129,9 @@ fn still_there(place: &Place, id: &str, docket: &Docket) -> Result<Done, Failure
     Err(Failure::usage(why).hint(format!("it is at {head}; the run is over, so it is yours to bring back")))
 }
 
-/// That the user's branch contains the result of a run, or had it, and has it no more. `status` and `land` say the same.
+/// A sentence if the user's branch lost the result of a run again; `None` if it has it or never had it.
+///
+/// `status` and `land` both call this. They once disagreed about a merge that kept nothing of a result.
 pub fn taken_away(project: &Project, id: &str, docket: &Docket) -> Result<Option<String>, Failure> {
     let branch = plain::line(&docket.about.branch);
     let is_good =
@@ -134,6 +144,7 @@ pub fn taken_away(project: &Project, id: &str, docket: &Docket) -> Result<Option
             return Ok(Some(format!("{branch} does not have the result of run {id}: {why}: {paths}")));
         }
         Some(Arrival::Undone(paths)) => format!("later commits took it away again ({})", paths.join(", ")),
+        // Without the run's head nothing can be compared, and nothing is claimed.
         None if project.repo().ref_at(&format!("refs/tribunal/{id}/head"))?.is_some() => {
             "it no longer contains it".to_owned()
         }

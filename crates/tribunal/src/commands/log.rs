@@ -1,4 +1,7 @@
-//! `tribunal log`: what happened, event by event, once or as it goes on. Reads only.
+//! `tribunal log`: the events of a run, once or while they happen. It only reads.
+//!
+//! Following means looking at the journal again and again; the run's writer knows nothing of its readers. The events
+//! are the public ones, so their JSON is as stable as the published schema.
 
 use crate::args::{Globals, Log};
 use crate::exit::Done;
@@ -11,7 +14,8 @@ use tribunal_engine::{Docket, DocketError, Fact};
 use tribunal_view::style::Style;
 use tribunal_view::{events, log};
 
-/// How often the journal is looked at while following, in milliseconds.
+/// How often the journal is looked at while following, in milliseconds: often enough to seem immediate, and a look is
+/// cheap.
 const LOOK_MS: i64 = 150;
 
 /// Prints the events of a run.
@@ -22,6 +26,7 @@ pub fn run(globals: &Globals, args: &Log) -> Result<Done, Failure> {
     let mut tail = Tail {
         seen: &seen,
         json: globals.json,
+        // A program filters for itself; only people are spared the small events.
         all: args.all || globals.json,
         style: out::stdout_style(globals),
         began: 0,
@@ -33,6 +38,7 @@ pub fn run(globals: &Globals, args: &Log) -> Result<Done, Failure> {
         if !wait() {
             break;
         }
+        // Cheap; reading rows opens a snapshot that keeps the journal's log from shrinking.
         if seen.reader.changed()? {
             tail.print()?;
         }
@@ -51,11 +57,12 @@ struct Tail<'a> {
 }
 
 impl Tail<'_> {
-    /// Prints what is new.
+    /// Prints the events that are new.
     fn print(&mut self) -> Result<(), Failure> {
         let mut text = String::new();
         let Tail { seen, json, all, style, began, next, docket } = self;
         seen.reader.each(*next, |row| {
+            // Folded only to know when the run is over.
             docket.take(&row)?;
             *next = row.seq + 1;
             if *began == 0 {
@@ -77,7 +84,10 @@ impl Tail<'_> {
     }
 }
 
-/// Waits a moment; false when nobody reads us any more.
+/// Waits a moment; returns false when nobody reads our output any more.
+///
+/// Polling stdout for errors notices a closed pipe while the run is silent. A write would notice it only with the next
+/// event, which may never come.
 fn wait() -> bool {
     let stdout = rustix::stdio::stdout();
     let mut fds = [PollFd::new(&stdout, PollFlags::empty())];

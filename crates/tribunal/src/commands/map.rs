@@ -1,4 +1,6 @@
-//! `tribunal map`: writes a page about the repository that every agent is given. What a person wrote is not overwritten.
+//! `tribunal map`: writes a page about the repository that every agent is given.
+//!
+//! A page that a person wrote is not overwritten: the first line of a page of ours says that it was made here.
 
 use crate::args::{Globals, Map};
 use crate::exit::Done;
@@ -7,7 +9,7 @@ use crate::out;
 use crate::place::Place;
 use tribunal_view::map::MADE;
 
-/// Makes the map.
+/// Writes the map, or prints it with `--print`.
 pub fn run(globals: &Globals, args: &Map) -> Result<Done, Failure> {
     let project = Place::to_work_on()?.project()?;
     let text = tribunal_world::codebase(&project)?;
@@ -18,7 +20,9 @@ pub fn run(globals: &Globals, args: &Map) -> Result<Done, Failure> {
     let folder = project.root().join(project.planning());
     let path = folder.join("CODEBASE.md");
     let shown = format!("{}/CODEBASE.md", project.planning());
+    // Not `exists`, which follows links: a broken link is something that is there, too.
     if path.symlink_metadata().is_ok() && !args.force {
+        // A file that cannot be read is not ours: it is left alone.
         let ours = std::fs::read_to_string(&path).is_ok_and(|text| text.starts_with(MADE));
         if !ours {
             return Err(Failure::usage(format!(

@@ -1,5 +1,7 @@
-//! `tribunal mcp`: the server an agent of a run starts to report by, which belongs to one launch and passes everything on;
-//! and with `--serve` the one an editor agent starts to look at runs.
+//! `tribunal mcp`: two MCP servers over stdio. An agent of a run starts one to report through; it belongs to one launch
+//! and only passes messages on. With `--serve`, an editor's agent starts the other to look at runs.
+//!
+//! Only the second is refused inside an agent of a run (see `steers`), because it can start reviews.
 
 use crate::args::Mcp;
 use crate::editor::Project;
@@ -8,8 +10,9 @@ use crate::failure::Failure;
 use crate::place::Place;
 use std::sync::Arc;
 
-/// Serves until the agent ends it.
+/// Serves until the agent closes the connection.
 pub fn run(args: &Mcp) -> Result<Done, Failure> {
+    // The folder of a launch holds the socket that the agent reports through; without it there is only the project.
     let served = match &args.dir {
         Some(dir) => tribunal_server::serve(dir),
         None => tribunal_server::serve_desk(Arc::new(Project::new(Place::here()?))),

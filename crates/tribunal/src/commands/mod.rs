@@ -1,4 +1,8 @@
 //! The dispatcher: parses the command line and calls one command. Each command has its own file.
+//!
+//! Every command has the shape `run(globals, args) -> Result<Done, Failure>`; it returns and never exits, so that exit
+//! codes stay in one place. A new command needs a variant in `args.rs`, a file here, a line in `dispatch` and a
+//! decision in `steers`.
 
 mod cancel;
 mod chain;
@@ -43,7 +47,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 use tribunal_world::Artifact;
 
-/// Runs the command line.
+/// Parses the command line and runs the command.
 pub fn main(args: Vec<OsString>) -> Result<Done, Failure> {
     let (globals, command) = match parsed(args) {
         Ok(parsed) => parsed,
@@ -53,6 +57,7 @@ pub fn main(args: Vec<OsString>) -> Result<Done, Failure> {
         std::env::set_current_dir(dir)
             .map_err(|error| Failure::usage(format!("cannot change to {}: {error}", dir.display())))?;
     }
+    // Before any command code runs, so that no command can forget the check.
     if steers(&command) && inside_an_agent() {
         return Err(Failure::usage("an agent of a run may not steer runs")
             .hint("answer in your final message; a person decides outside"));
@@ -60,10 +65,13 @@ pub fn main(args: Vec<OsString>) -> Result<Done, Failure> {
     dispatch(&globals, command)
 }
 
-/// Reads the command line. Commands of the protocol are asked for in great numbers: for them only their own parser is
-/// built, which is the dearest thing they do.
+/// Parses the command line.
+///
+/// Scripts call commands of the protocol in great numbers, and building a parser is the most expensive thing such a
+/// command does. So these commands get a small parser with nothing but themselves.
 fn parsed(args: Vec<OsString>) -> Result<(Globals, Command), clap::Error> {
     let first = args.get(1).and_then(|arg| arg.to_str());
+    // Only if the protocol's command stands first; after an option the full parser finds it, too.
     if first.is_some_and(Protocol::has_subcommand) {
         let lean = Lean::try_parse_from(args)?;
         return Ok((lean.globals, Command::Step(lean.command)));
@@ -119,7 +127,7 @@ fn dispatch(globals: &Globals, command: Command) -> Result<Done, Failure> {
     }
 }
 
-/// Prints the script that completes our command line in a shell.
+/// Prints the completion script for a shell.
 fn completions(shell: clap_complete::Shell) -> Result<Done, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "tribunal", &mut script);
@@ -127,7 +135,9 @@ fn completions(shell: clap_complete::Shell) -> Result<Done, Failure> {
     Ok(Done::Passed)
 }
 
-/// Commands that change what happens, which an agent may not.
+/// True for commands that change what happens, which an agent may not use.
+///
+/// The match lists every command without a wildcard: whoever adds one has to decide. If in doubt, answer `true`.
 fn steers(command: &Command) -> bool {
     match command {
         Command::Status(_)
@@ -142,6 +152,7 @@ fn steers(command: &Command) -> bool {
         | Command::Delta(_)
         | Command::Docs(_)
         | Command::Protocol
+        // Agents and the scripts they run call the protocol's commands; none of these steers a run.
         | Command::Step(_)
         | Command::Completions { .. }
         | Command::Hook(_)
@@ -171,12 +182,13 @@ fn steers(command: &Command) -> bool {
         | Command::Config(_) => true,
         #[cfg(feature = "otel")]
         Command::Trace(_) => false,
-        // An agent of a run reports by the server of its launch; the one for editors could start reviews.
+        // An agent of a run reports through the server of its launch. The server for editors (`--serve`) could start
+        // reviews.
         Command::Mcp(args) => args.serve,
     }
 }
 
-/// Help is data; everything else the parser says is a usage error.
+/// Help is data and a success; everything else the parser says is a usage error.
 fn usage(error: &clap::Error) -> Result<Done, Failure> {
     let text = error.render();
     match error.kind() {
@@ -184,12 +196,14 @@ fn usage(error: &clap::Error) -> Result<Done, Failure> {
             out::data(&text.to_string())?;
             Ok(Done::Passed)
         }
+        // Nobody asked for this help, so it goes to stderr and the exit code says that the command is incomplete.
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             out::say(&text.to_string());
             Err(Failure::usage("no command was given"))
         }
         _ => {
             let text = text.to_string();
+            // A failure is printed with `error:` in front; clap's own must not stand there twice.
             Err(Failure::usage(text.trim_start_matches("error: ").trim_end()))
         }
     }

@@ -1,4 +1,7 @@
-//! `tribunal replay`: folds a journal again and compares every decision with what the machines say now. Reads only.
+//! `tribunal replay`: folds a journal again and compares every decision with what the machines say now. It only reads.
+//!
+//! It proves that a journal and this version of the program agree. A difference means that the rules changed since, or
+//! that somebody changed the journal.
 
 use crate::args::{Globals, Replay as Args};
 use crate::exit::Done;
@@ -15,10 +18,10 @@ use tribunal_engine::{DocketError, Fact};
 use tribunal_view::style::{Mark, Style};
 use tribunal_view::{log, words};
 
-/// Differences told in full; of more only their number.
+/// How many differences are printed in full; of the rest only the number.
 const SHOWN: usize = 20;
 
-/// What came out.
+/// The counts and differences of one replay; with `--json` this is the output.
 #[derive(Debug, Default, Serialize)]
 struct Outcome {
     run: String,
@@ -30,7 +33,7 @@ struct Outcome {
     unsettled: Vec<String>,
 }
 
-/// A decision that would be another one now.
+/// A decision that the machines would not take now.
 #[derive(Debug, Serialize)]
 struct Difference {
     seq: u64,
@@ -39,16 +42,18 @@ struct Difference {
     expected: String,
 }
 
-/// Replays a run.
+/// Replays a run, and lets a person step through it with `--step`.
 pub fn run(globals: &Globals, args: &Args) -> Result<Done, Failure> {
     let place = Place::here()?;
     let id = place.find(args.run.as_deref())?;
     let seen = place.read(&id)?;
     let style = out::stdout_style(globals);
+    // Refused before the journal is folded, which may take a while.
     if args.step && !(std::io::stdout().is_terminal() && std::io::stdin().is_terminal()) {
         return Err(Failure::usage("`tribunal replay --step` needs a terminal")
             .hint("`tribunal replay --steps` prints every row"));
     }
+    // The full-screen display has its own colours; escape codes in the lines would be shown as text.
     let lines = if args.step { Style::PLAIN } else { style };
     let (outcome, steps) = replay(&seen, (args.steps || args.step) && !globals.json, lines)?;
     if globals.json {
@@ -56,6 +61,7 @@ pub fn run(globals: &Globals, args: &Args) -> Result<Done, Failure> {
     } else if args.step {
         let verdict = told(&outcome, Style::PLAIN);
         let walked = tui::walk(&seen, &steps, verdict.lines().next().unwrap_or_default())?;
+        // Somebody wants the program gone: no result is printed after that.
         if let Done::Signal(_) = walked {
             return Ok(walked);
         }
@@ -91,6 +97,7 @@ fn replay(seen: &Seen, steps: bool, style: Style) -> Result<(Outcome, Vec<Step>)
                 outcome.notes += 1;
                 ' '
             }
+            // Folding goes on with what was recorded, so one difference does not make every later row differ.
             Row::Differs { expected } => {
                 let (seq, of) = (row.seq, row.of.to_owned());
                 let difference = Difference { seq, of, recorded: body(&fact), expected: body(&expected) };
@@ -104,6 +111,7 @@ fn replay(seen: &Seen, steps: bool, style: Style) -> Result<(Outcome, Vec<Step>)
         }
         Ok::<(), DocketError>(())
     })?;
+    // A journal that ends in the middle of a turn was cut off: the machines would still decide something.
     outcome.unsettled = replay.unsettled();
     Ok((outcome, told))
 }

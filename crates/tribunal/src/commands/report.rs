@@ -1,5 +1,7 @@
-//! `tribunal report`: what was found in a run and what became of it, in every form. Reads the journal, starts nothing,
-//! and writes nothing but what it is told to.
+//! `tribunal report`: what was found in a run and what became of it, in every form.
+//!
+//! It reads the journal, starts nothing, and writes only the file it was asked to write. Every form is made from the
+//! same review, so text, Markdown, HTML and JSON agree; SARIF and annotations list the findings alone.
 
 use super::status;
 use crate::args::{Globals, Report, ReportForm};
@@ -22,7 +24,7 @@ use tribunal_view::spoken::Identity;
 use tribunal_view::style::Style;
 use tribunal_view::{account, annotations, html, review, words};
 
-/// Reports on a run.
+/// Prints the report of a run, or writes it to a file.
 pub fn run(globals: &Globals, args: &Report) -> Result<Done, Failure> {
     let place = Place::here()?;
     let seen = place.read(&place.find(args.run.as_deref())?)?;
@@ -34,6 +36,7 @@ pub fn run(globals: &Globals, args: &Report) -> Result<Done, Failure> {
         (None, false, false) => ReportForm::Text,
     };
     let style = match &args.output {
+        // A file has no terminal: neither colours nor its width belong into it.
         Some(_) => Style::PLAIN,
         None => out::stdout_style(globals),
     };
@@ -50,12 +53,12 @@ pub fn run(globals: &Globals, args: &Report) -> Result<Done, Failure> {
     Ok(Done::Passed)
 }
 
-/// Reads a journal for a report.
+/// Reads a journal once for both folds that a report needs.
 pub fn read(seen: &Seen) -> Result<(Docket, Record), Failure> {
     Ok(Record::read_with_docket(&seen.reader)?)
 }
 
-/// The review of a run as it stands, without what editor agents said.
+/// The review of a run as it stands, without the remarks of editor agents.
 pub fn of(docket: &Docket, record: &Record, run: &str, run_dir: &Path) -> Review {
     let commands = commands(docket).iter().map(CommandView::line).collect();
     let notes =
@@ -64,7 +67,9 @@ pub fn of(docket: &Docket, record: &Record, run: &str, run_dir: &Path) -> Review
     record.review(docket, run, notes, &facts::questions(docket, run))
 }
 
-/// The same with what editor agents said; without it where the letters cannot be read.
+/// Adds the remarks of editor agents, or leaves the review as it is if the mailbox cannot be read.
+///
+/// Remarks are messages beside the run and never count in it, so a report must not fail because of them.
 pub fn with_remarks(mut review: Review, seen: &Seen) -> Review {
     let remarks = Remarks::read(&seen.reader.mail().unwrap_or_default());
     for story in &mut review.findings {
@@ -81,6 +86,7 @@ fn text(
     seen: &Seen,
     style: Style,
 ) -> Result<String, Failure> {
+    // Made on demand: SARIF and annotations do not need it, and a large run takes a while.
     let review = || {
         let mut review = with_remarks(of(docket, record, &seen.id, &seen.dir), seen);
         if let Some(dir) = globals.elsewhere() {
@@ -88,6 +94,7 @@ fn text(
         }
         review
     };
+    // Kept outside of `items`, which borrows from it.
     let last = last_word(docket);
     let origins: Vec<String> = last.iter().map(|(id, _, _)| record.provenance(*id)).collect();
     let who: Vec<Vec<Identity>> =

@@ -1,4 +1,7 @@
 //! `tribunal resume`: goes on with a run that was interrupted, crashed or waited.
+//!
+//! A run goes on with the settings it began with, never with those of now: the checked-out branch may have brought
+//! other settings since. Recovery itself is the engine's; this file finds the run and checks that going on makes sense.
 
 use super::run::Stay;
 use crate::args::{Globals, Resume, WaitArgs};
@@ -15,7 +18,7 @@ use tribunal_engine::docket::RunNote;
 use tribunal_engine::settings::Settings;
 use tribunal_world::{Artifact, Project};
 
-/// Goes on with a run.
+/// Goes on with the named run, or with the newest that is not over.
 pub fn run(globals: &Globals, args: &Resume) -> Result<Done, Failure> {
     let place = Place::to_work_on()?;
     let config = config::here(Some(&place), &args.set)?;
@@ -24,12 +27,16 @@ pub fn run(globals: &Globals, args: &Resume) -> Result<Done, Failure> {
         None => unfinished(&place)?,
     };
     check_agents(&place, &place.project()?, &id)?;
+    // The budget is the one setting that a person may change for a run under way.
     let changed = args.set.set.iter().any(|set| set.trim_start().starts_with("budget."));
     let caps = changed.then(|| Caps::of(&config.settings.budget));
     go_on(globals, &place, &id, args.waiting, caps)
 }
 
-/// The settings that a run began with. Without them it does not go on: those of now may be a stranger's.
+/// The settings that a run began with.
+///
+/// Without them the run does not go on. The settings of now may be those of a stranger's branch, and agents would be
+/// started by them.
 pub fn kept(place: &Place, id: &str, about: &RunNote) -> Result<Settings, Failure> {
     let dir = place.run_dir(id);
     tribunal_world::kept_settings(&dir, about).map_err(|why| {
@@ -43,12 +50,13 @@ pub fn kept(place: &Place, id: &str, about: &RunNote) -> Result<Settings, Failur
     })
 }
 
-/// Refuses to go on where the agents of a run could never be launched, unless it needs none any more.
+/// Refuses to go on if the agents of a run could not be launched, unless the run needs none any more.
 pub fn check_agents(place: &Place, project: &Project, id: &str) -> Result<(), Failure> {
     let docket = place.read(id)?.docket()?;
-    // What builds nothing has the agents it found when it began, or none.
+    // A run that builds nothing has the agents it found when it began, or none.
     let about = &docket.about;
     let builds = about.builds();
+    // Everything is built here; a missing agent must not keep a result from its branch.
     let built = |run: &Run| run.closing().is_some() || run.held().is_some();
     if docket.run.as_ref().is_none_or(built) || !builds {
         return Ok(());
@@ -62,7 +70,9 @@ pub fn check_agents(place: &Place, project: &Project, id: &str) -> Result<(), Fa
     })
 }
 
-/// The newest run that is not over. One that cannot be read may be it, and is told instead.
+/// The newest run that is not over.
+///
+/// A run that cannot be read may be that one, so its error is returned instead of an older run.
 pub fn unfinished(place: &Place) -> Result<String, Failure> {
     let newest = place.find(None)?;
     let mut over = true;
@@ -70,6 +80,7 @@ pub fn unfinished(place: &Place) -> Result<String, Failure> {
         match place.begun(&id)? {
             Some(docket) if is_open(&docket) => return Ok(id),
             Some(_) => {}
+            // The newest run may have died before it began, which is another message than "it is over".
             None => over &= id != newest,
         }
     }
@@ -93,7 +104,10 @@ pub fn of_chain(place: &Place, artifact: Artifact, feature: &str) -> Result<Opti
     })
 }
 
-/// One that cannot be read may be the one that is meant: none is begun in its place, unless a person has done so before.
+/// The newest open run that `meant` selects.
+///
+/// A run that cannot be read may be the one that is meant, so no other is begun in its place. If a newer run of the
+/// same kind is over, a person has already begun another, and the unreadable one no longer matters.
 fn earlier(place: &Place, meant: impl Fn(&Docket) -> bool) -> Result<Option<String>, Failure> {
     let mut over = false;
     for id in place.runs() {
@@ -117,7 +131,7 @@ fn is_open(docket: &Docket) -> bool {
     docket.run.as_ref().is_some_and(|run| run.ending().is_none())
 }
 
-/// Resumes a run with the settings it began with, and stays with it. `caps` are what a person lets it spend from now on.
+/// Resumes a run with the settings it began with, and stays with it. `caps` are the new limits of what it may spend.
 pub fn go_on(
     globals: &Globals,
     place: &Place,
@@ -133,15 +147,17 @@ pub fn go_on(
     go_on_with(globals, place, &settings, id, (waiting, false), caps)
 }
 
-/// The same for somebody who is asked right after it what becomes of the result.
+/// The same, for a command that asks right afterwards what becomes of the result.
 pub fn go_on_and_ask(globals: &Globals, place: &Place, id: &str, waiting: WaitArgs) -> Result<Done, Failure> {
     let docket = place.read(id)?.docket()?;
     let settings = kept(place, id, &docket.about)?;
     go_on_with(globals, place, &settings, id, (waiting, true), None)
 }
 
-/// Closes a run that was called off. It launches nothing any more, so that settings of now serve where its own are lost:
-/// calling off is the way out of that.
+/// Closes a run that was cancelled.
+///
+/// It launches nothing any more, so the settings of now may stand in for lost ones. Cancelling is the way out for a run
+/// whose settings are gone, and must not need them.
 pub fn close(globals: &Globals, place: &Place, now: &Settings, id: &str) -> Result<Done, Failure> {
     let docket = place.read(id)?.docket()?;
     let kept = tribunal_world::kept_settings(&place.run_dir(id), &docket.about);
@@ -161,8 +177,10 @@ fn go_on_with(
         return Err(never_began(id));
     }
     let project = place.project()?;
+    // Before the engine takes the lock: a live run's branch is not looked at.
     super::land::if_there(place, &project, id)?;
     let mut engine = tribunal_world::resume(&project, settings, id, waiting.attach)?;
+    // After the resume and before the first turn, so that the journal has the new limits before anything is spent.
     caps.into_iter().for_each(|caps| engine.raise(caps));
     if !globals.quiet {
         out::say(&format!("run {id} goes on"));

@@ -1,5 +1,8 @@
-//! `tribunal review`: judges what is there, shows what was found, and with `--fix` has it mended. Also what `resume` and
-//! `decide` show of such a run.
+//! `tribunal review`: judges existing code, shows the findings, and with `--fix` has them fixed. `resume` and `decide`
+//! show the result of such a run through this file, too.
+//!
+//! A review is a run without plans; this file chooses the target, asks a person about the panel and prints. Everything
+//! it shows comes from the journal, so a review that was interrupted and resumed looks like one that was not.
 
 use super::run::Stay;
 use crate::args::{Globals, Review, ReviewForm};
@@ -27,23 +30,24 @@ use tribunal_view::style::Style;
 use tribunal_view::{annotations, plain, review as reviewed};
 use tribunal_world::{ReviewAsk, ReviewPlan, Target};
 
-/// Larger patches are refused.
+/// A larger patch is refused: it is read into memory whole.
 const PATCH_BYTES_MAX: u64 = 256 << 20;
 
-/// How a result is shown.
+/// How the result of a review is shown.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Shown {
-    /// Its form; none is for a terminal, or JSON where that is asked for everywhere.
+    /// The form; `None` means text, or JSON with the global `--json`.
     pub form: Option<ReviewForm>,
-    /// Also what nobody is sure of.
+    /// Also show findings of low confidence, and settled ones.
     pub verbose: bool,
 }
 
-/// Reviews.
+/// Reviews a diff, the index, a patch or a phase.
 pub fn run(globals: &Globals, args: &Review) -> Result<Done, Failure> {
     let place = Place::to_work_on()?;
     let project = place.project()?;
     let target = target(args)?;
+    // The settings come from the base of the change: a branch must not bring the rules it is judged by.
     let (config, base) = config::for_review(&place, &project, &args.set, &target)?;
     if !globals.quiet {
         base.into_iter().chain(config.untrusted_note()).for_each(|line| out::say(&format!("note: {line}")));
@@ -58,6 +62,7 @@ pub fn run(globals: &Globals, args: &Review) -> Result<Done, Failure> {
     };
     let mut plan = tribunal_world::plan_review(&project, &config.settings, &ask)
         .map_err(|error| config.located(error))?;
+    // Before the panel is shown: nobody should confirm reviewers for nothing.
     if plan.is_empty() {
         return nothing(globals, args, &plan.note);
     }
@@ -69,6 +74,7 @@ pub fn run(globals: &Globals, args: &Review) -> Result<Done, Failure> {
             Failure::usage("nothing was reviewed").hint("--yes asks no question, --panel names who judges")
         );
     }
+    // Those of the plan, and not of the configuration: planning a review may change them.
     let settings = plan.settings.clone();
     let (id, engine) = tribunal_world::begin_review(&project, plan).map_err(|error| config.located(error))?;
     if !globals.quiet {
@@ -95,7 +101,10 @@ fn target(args: &Review) -> Result<Target, Failure> {
     })
 }
 
-/// What differs in nothing needs no judge.
+/// The result for a target without any change: passed, and nobody is launched.
+///
+/// If there are uncommitted files, it is an error instead. The person most likely meant those, and "passed" would claim
+/// that they were judged.
 fn nothing(globals: &Globals, args: &Review, note: &ReviewNote) -> Result<Done, Failure> {
     let target = plain::line(&note.target);
     if let Some(files) = &note.uncommitted {
@@ -115,7 +124,7 @@ fn nothing(globals: &Globals, args: &Review, note: &ReviewNote) -> Result<Done, 
     Ok(Done::Passed)
 }
 
-/// Who judges, in a few lines.
+/// The tools and reviewers of the review, in a few lines.
 fn panel(note: &ReviewNote) -> String {
     let mut text = format!("review of {}", plain::line(&note.target));
     if !note.types.is_empty() {
@@ -144,12 +153,14 @@ fn panel(note: &ReviewNote) -> String {
     text
 }
 
-/// Reviewers cost something: where a person sits at a terminal, they say whether the panel is right, or name another.
+/// Asks a person at a terminal whether the panel is right, and lets them replace reviewers. Reviewers cost money; tools
+/// do not, so without reviewers nobody is asked.
 fn confirmed(
     args: &Review,
     project: &tribunal_world::Project,
     plan: &mut ReviewPlan,
 ) -> Result<bool, Failure> {
+    // A panel that the person named needs no confirmation.
     let asks = !args.yes && args.panel.is_empty() && !plan.note.seats.is_empty();
     if !asks || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Ok(true);
@@ -157,6 +168,7 @@ fn confirmed(
     loop {
         out::say("Is this panel right? Enter or y: yes; n: no; or `old=new` replaces a reviewer");
         let mut line = String::new();
+        // The end of input is not a yes.
         if std::io::stdin().lock().read_line(&mut line)? == 0 {
             return Ok(false);
         }
@@ -175,7 +187,7 @@ fn confirmed(
     }
 }
 
-/// Shows what a review came to. The docket is the one of the run, the record and the review were read of its journal.
+/// Shows the result of a review. The docket is the one in memory; the record and the review were made from the journal.
 pub fn tell(
     globals: &Globals,
     shown: &Shown,
@@ -187,6 +199,7 @@ pub fn tell(
     let Some(note) = docket.about.review.as_deref() else { return Ok(()) };
     let form = shown.form.unwrap_or(if globals.json { ReviewForm::Json } else { ReviewForm::Text });
     let last = last_word(docket);
+    // These two print findings alone, so nothing else is built for them.
     if matches!(form, ReviewForm::Sarif | ReviewForm::Github) {
         return as_items(docket, record, note, &last, |items| show_items(form, items));
     }
@@ -207,6 +220,7 @@ pub fn tell(
         verbose: shown.verbose,
         findings: rows(review.findings, docket, note, &last),
     };
+    // Without a finding in the way `--fix` would change nothing.
     if one.end == "shut" && !note.fix && one.findings.iter().any(|row| row.in_the_way) {
         one.next.push("the same command with --fix has it mended".to_owned());
     }
@@ -216,13 +230,14 @@ pub fn tell(
 /// Every finding with the loop that has the last word on it.
 type LastWord<'a> = (FindingId, Cow<'a, Entry>, &'a Loop);
 
-/// The findings as they are shown, each with its rule and where it stands against the last review.
+/// The findings as they are shown, each with its rule and how it compares with the last review.
 fn rows(
     stories: Vec<reviewed::Story>,
     docket: &Docket,
     note: &ReviewNote,
     last: &[LastWord<'_>],
 ) -> Vec<Row> {
+    // By printed id, once: searching the list for every finding took seconds with thousands of them.
     let entries: HashMap<String, &Entry> =
         last.iter().map(|(id, entry, _)| (id.to_string(), entry.as_ref())).collect();
     let aside = said_aside(docket);
@@ -239,7 +254,9 @@ fn rows(
     stories.into_iter().map(row).collect()
 }
 
-/// Gives the findings as programs take them: only what is printed so is worth the copies.
+/// Passes the findings to `show` in the form that SARIF and annotations are made from.
+///
+/// It copies every entry, so only those two forms come here.
 fn as_items(
     docket: &Docket,
     record: &Record,
@@ -262,9 +279,10 @@ fn as_items(
     show(&items)
 }
 
-/// What fixers made of it and nobody approved can still be looked at.
+/// The command that shows what fixers made and nobody approved.
 fn unapproved(docket: &Docket, note: &ReviewNote, id: &str) -> Option<String> {
     let lp = docket.examined()?;
+    // The first judged revision is what was given; only a later one is a fixer's work.
     let made = lp.revision().filter(|made| lp.judged().first() != Some(made))?;
     let approved = lp.outcome().is_some_and(Outcome::is_good);
     let head = note.head.get(..12).unwrap_or(&note.head);
@@ -273,7 +291,7 @@ fn unapproved(docket: &Docket, note: &ReviewNote, id: &str) -> Option<String> {
     })
 }
 
-/// Against an earlier review, what was taken over is a round older than what is new.
+/// The entry with its first round counted from the earlier review: a carried finding is a round older than a new one.
 fn compared(entry: &Entry, earlier: bool) -> Entry {
     Entry { first_round: entry.first_round + u32::from(earlier), ..entry.clone() }
 }
@@ -283,6 +301,7 @@ fn show(form: ReviewForm, one: &Examined, style: Style) -> Result<(), Failure> {
         ReviewForm::Text => out::data(&examined::text(one, style)),
         ReviewForm::Json => out::json(one),
         ReviewForm::Markdown => out::data(&examined::markdown(one)),
+        // Reached only without any change: an empty log is still a valid answer for a program.
         ReviewForm::Sarif | ReviewForm::Github => show_items(form, &[]),
     }
 }
@@ -294,9 +313,9 @@ fn show_items(form: ReviewForm, items: &[Item<'_>]) -> Result<(), Failure> {
     }
 }
 
-/// Why it ended so, in a few words.
+/// Why the review ended as it did, in a few words.
 fn reason(docket: &Docket, view: &RunView) -> String {
-    // What was found is settled, and still a person is asked: about the way to the branch.
+    // The findings are settled, but a person is asked about the way to the branch: that question is the reason.
     let held = docket.run.as_ref().is_some_and(|run| run.held().is_some());
     let outcome = docket.examined().and_then(|lp| lp.outcome()).filter(|_| !held);
     let words = match outcome {
@@ -320,11 +339,13 @@ fn end_of(view: &RunView) -> String {
     }
 }
 
-/// Everybody who was to judge, with what they came to; one who never answered stays without.
+/// Every tool and reviewer of the panel with its verdict. One that never answered is listed without a verdict, so that
+/// its absence is seen.
 fn judges(review: &reviewed::Review, note: &ReviewNote) -> Vec<Judge> {
     let said = review.loops.iter().flat_map(|part| &part.words);
     let mut judges: Vec<Judge> = said
         .map(|word| Judge {
+            // The panel names a tool without the prefix; both must meet below.
             name: word.who.strip_prefix("check ").unwrap_or(&word.who).to_owned(),
             is_check: word.is_check,
             verdict: word.verdict.clone(),
@@ -354,16 +375,18 @@ fn asides(docket: &Docket, note: &ReviewNote) -> Vec<Aside> {
     each.map(|aside| Aside {
         by: aside.check.to_string(),
         count: aside.count,
+        // The count is always shown, so that nobody takes "filtered" for "clean".
         rows: if note.include_filtered { aside.claims.iter().map(row).collect() } else { Vec::new() },
     })
     .collect()
 }
 
-/// Where a finding stands against the last review of the same thing.
+/// How a finding compares with the last review of the same target.
 fn since(entry: &Entry, aside: &HashSet<Words<'_>>, note: &ReviewNote) -> Since {
     if note.previous.is_none() {
         return Since::Unknown;
     }
+    // Round 0 is before the first round of this review, so the finding was carried over.
     let taken_over = entry.first_round == 0;
     let gone = matches!(entry.fate, Fate::Fixed | Fate::Refuted);
     match (taken_over, gone) {
@@ -374,26 +397,28 @@ fn since(entry: &Entry, aside: &HashSet<Words<'_>>, note: &ReviewNote) -> Since 
     }
 }
 
-/// What a tool says, by file, rule and words.
+/// What identifies a tool's finding without its line: file, rule and message.
 type Words<'a> = (Option<&'a str>, Option<&'a str>, &'a str);
 
 fn words_of(claim: &Claim) -> Words<'_> {
     (claim.file.as_deref(), claim.rule.as_deref(), &claim.claim)
 }
 
-/// Whether anything that was ever said about a finding is still said, but of lines that did not change.
+/// True if a tool still reports the finding, but on lines that did not change.
+///
+/// Such a finding is filtered, not fixed, and must not be shown as resolved.
 fn is_aside(entry: &Entry, aside: &HashSet<Words<'_>>) -> bool {
     let file = entry.claim.file.as_deref();
     let mut said = entry.words().iter().map(|words| &words.claim);
     said.any(|claim| aside.contains(&(file, claim.rule.as_deref(), &claim.claim)))
 }
 
-/// What is still said, but of lines that did not change.
+/// The findings that were filtered because their lines did not change.
 fn said_aside(docket: &Docket) -> HashSet<Words<'_>> {
     docket.asides.values().flat_map(|aside| &aside.claims).map(words_of).collect()
 }
 
-/// Tools that were not asked again, because everything they go by is as it was.
+/// Notes about tools that were not run again, because the tree, the tool and the settings are unchanged.
 fn known(docket: &Docket) -> Vec<String> {
     let mut by_run: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for aside in docket.asides.values() {
@@ -406,7 +431,7 @@ fn known(docket: &Docket) -> Vec<String> {
     by_run.into_iter().map(line).collect()
 }
 
-/// What became of a polish.
+/// The result of the polish loop, if there was one.
 fn polished(docket: &Docket) -> Option<String> {
     let lp = docket.polish()?;
     Some(match lp.outcome()? {

@@ -1,4 +1,7 @@
-//! `tribunal run`: begins a run and stays with it. What `resume` and `decide` share with it is here too.
+//! `tribunal run`: begins a run and stays with it until it ends, waits or is interrupted.
+//!
+//! `Stay` is shared by every command that begins or resumes a run (`do`, `review`, `resume`, `decide`, `land`), so that
+//! signals, progress, notices and the report at the end work alike in all of them.
 
 use super::{resume, trust};
 use crate::args::{Globals, Run, WaitArgs};
@@ -22,7 +25,7 @@ use tribunal_view::{plain, report, status, summary, words};
 use tribunal_world::Projection;
 use tribunal_world::{Ask, Project, RealWorld};
 
-/// Runs a phase.
+/// Runs a phase, or goes on with the run of this phase that is not over.
 pub fn run(globals: &Globals, args: &Run) -> Result<Done, Failure> {
     if let (Some(first), false) = (&args.phase, args.words.is_empty()) {
         let words = std::iter::once(first).chain(&args.words).cloned().collect::<Vec<_>>().join(" ");
@@ -31,14 +34,17 @@ pub fn run(globals: &Globals, args: &Run) -> Result<Done, Failure> {
     let place = Place::to_work_on()?;
     let mut config = config::here(Some(&place), &args.set)?;
     if trust::offer(globals, &place, &config)? {
+        // Read again: what has just been trusted counts only from now on.
         config = config::here(Some(&place), &args.set)?;
     }
     config.settings.run.land_again |= args.land_again;
     let project = place.project()?;
     let settings = &config.settings;
     test_command::asked_once(globals, &place, &project, settings)?;
+    // A second run of the same phase would build the same plans again, beside the first.
     if !args.fresh {
         let files = project.phase(args.phase.as_deref()).map_err(|error| unknown_phase(args, error))?;
+        // Looked for even with `--plan`: an unreadable run of this phase is reported before anything begins.
         let open = resume::of_phase(&place, &files.number)?;
         if let Some(id) = open.filter(|_| args.plan.is_none()) {
             out::say(&format!("run {id} of this phase is not over: it goes on (--fresh begins another)"));
@@ -54,6 +60,7 @@ pub fn run(globals: &Globals, args: &Run) -> Result<Done, Failure> {
         panel: asked(args.panel, args.no_panel),
         attached: args.waiting.attach,
     };
+    // A refused setting is reported with the file and line it stands in.
     let (id, engine) =
         tribunal_world::begin(&project, settings, &ask).map_err(|error| config.located(error))?;
     if !globals.quiet {
@@ -67,8 +74,9 @@ pub fn run(globals: &Globals, args: &Run) -> Result<Done, Failure> {
     stay.with(engine, Chronicle::default())
 }
 
-/// Whoever says what they want done instead of a phase is told how that is asked for.
+/// Adds the hint for a person who typed a sentence where a phase is expected.
 fn offer_do(failure: Failure, words: &str) -> Failure {
+    // The hint is meant to be copied into a shell: nothing in it may end the quotes or be expanded.
     let words = plain::clipped(words, 200).replace(['"', '\\', '`', '$'], "'");
     failure.hint(format!("`tribunal do \"{words}\"` has it built, judged and landed"))
 }
@@ -86,27 +94,27 @@ pub fn asked(yes: bool, no: bool) -> Option<bool> {
     (yes || no).then_some(yes)
 }
 
-/// A run that is about to go on.
+/// Everything a command needs to stay with a run.
+///
+/// The engine is passed to `with` separately, because it is consumed: after the run nothing may use it, and its lock is
+/// given up before anything else is started.
 pub struct Stay<'a> {
-    /// Flags.
     pub globals: &'a Globals,
-    /// Its project.
     pub project: &'a Project,
-    /// Its id.
     pub id: &'a str,
-    /// Its settings.
+    /// The settings the run began with, which need not be those of now.
     pub settings: &'a Settings,
-    /// Whether to stay when it waits.
+    /// Whether to stay while the run waits for a person.
     pub waiting: WaitArgs,
-    /// Somebody is there to try it out at once.
+    /// The person asked to try the result out as soon as the run passes.
     pub uat: bool,
     /// How the result of a review is shown.
     pub shown: super::review::Shown,
-    /// Somebody is asked right after it what becomes of the result: no command for that is told.
+    /// The command asks right afterwards what becomes of the result, so the report prints no commands for that.
     pub asks: bool,
 }
 
-/// What is left when nothing runs any more.
+/// The state after the engine has stopped, from which the report is made.
 struct Stayed {
     engine: Engine<RealWorld>,
     chronicle: Chronicle,
@@ -116,7 +124,7 @@ struct Stayed {
 }
 
 impl Stay<'_> {
-    /// Stays with the run until it is over, waits for a person, or is interrupted; then says what came of it.
+    /// Stays with the run until it is over, waits for a person, or is interrupted; then reports the result.
     pub fn with(&self, engine: Engine<RealWorld>, before: Chronicle) -> Result<Done, Failure> {
         self.told(self.stay(engine, before)?)
     }
@@ -127,24 +135,27 @@ impl Stay<'_> {
         let interrupt = move |signal| handle.interrupt(signal);
         let caught =
             signals::catch(self.settings.run.grace_s, interrupt, progress.at_work(), progress.speaker())?;
-        // What builds nothing, scripts of the protocol do not follow.
+        // Scripts of the protocol follow only runs that build plans.
         let files = builds(&engine.docket().about).then(|| Projection::open(self.project, self.id));
         let (run, root) = (&self.settings.run, self.project.root());
         let notices = Notices::new(run, self.id, root, engine.docket());
-        // What one review finds may be very much, and is folded as it comes: nothing is left to read at its end. Of a run
-        // with a thousand loops only the journal holds that much twice.
+        // A single review may find very much, so its record is folded as it comes and nothing is left to read at the
+        // end. A run of a thousand loops would hold all of that in memory a second time; there the journal is read
+        // instead.
         let record = (is_new && engine.docket().about.review.is_some()).then(Record::default);
         let mut watching = Watching { progress, files, notices, record };
         let ended = engine.run(&mut watching);
         let Watching { progress, files, notices, record } = watching;
+        // The run has stopped: from here on Ctrl-C ends the command as usual.
         drop(caught);
         let why = files.and_then(|files| files.map_or_else(Some, |files| files.finish(engine.docket())));
-        // The user's own commands may take their time, and a log says so.
+        // The user's own commands may take a while; a log names them as what it waits for.
         let told = notices.filter(|_| ended.is_ok()).map(|notices| {
             progress.waits_for("run.on_end and run.on_escalation");
             notices.finish()
         });
         let chronicle = progress.finish();
+        // Only now: the block must leave the screen and the files must be closed, even if the engine failed.
         let end = ended?;
         let warnings = why.into_iter().chain(told.into_iter().flatten()).collect();
         Ok(Stayed { engine, chronicle, record, end, warnings })
@@ -157,8 +168,10 @@ impl Stay<'_> {
         self.tried_out(engine, done)
     }
 
-    /// The same, shown on the whole terminal as `tribunal watch` does; what came of it is told when that is left.
+    /// Like `with`, but shown on the whole terminal as `tribunal watch` does; the report follows when the person leaves
+    /// that.
     pub fn watched(&self, place: &crate::place::Place, engine: Engine<RealWorld>) -> Result<Done, Failure> {
+        // Progress lines would be written across the full-screen display.
         let quiet = Globals { quiet: true, ..self.globals.clone() };
         let silent = Stay { globals: &quiet, shown: self.shown, ..*self };
         let colour = out::stdout_style(self.globals).colour;
@@ -166,19 +179,23 @@ impl Stay<'_> {
         let stayed = std::thread::scope(|scope| {
             let working = scope.spawn(|| silent.stay(engine, Chronicle::default()));
             let shown = crate::tui::watch(place, id, colour);
+            // The panic hook has reported it; here the panic only becomes a failure.
             let stayed = working.join().unwrap_or_else(|_| Err(Failure::already_told()));
+            // A display that failed is the error to show, but only after the run has come to its end.
             shown.and(stayed)
         })?;
         self.told(stayed)
     }
 
-    /// A person tries it out at once where they asked for it, or sit at a terminal; otherwise it is in the inbox.
+    /// Starts the acceptance test if the person asked for it or sits at a terminal; otherwise it stays in the inbox.
     fn tried_out(&self, engine: Engine<RealWorld>, done: Done) -> Result<Done, Failure> {
         let about = engine.docket().about.clone();
+        // The lock of the run goes with the engine: the test that follows may take minutes.
         drop(engine);
         let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
         let wanted = super::uat::wanted(Some("passed"), &about.autonomy) && terminal && !self.globals.quiet;
         let built = builds(&about);
+        // A script that reads JSON has nobody who could try anything out.
         if done != Done::Passed || self.globals.json || !built || !(self.uat || wanted) {
             return Ok(done);
         }
@@ -186,7 +203,7 @@ impl Stay<'_> {
         super::uat::walk(self.globals, self.project, self.settings, Some(phase))
     }
 
-    /// The review of its findings, with the record it is made from, which is read where nobody kept it.
+    /// The review of the findings and the record it is made from, which is read from the journal if nobody kept it.
     fn reviewed(
         &self,
         docket: &Docket,
@@ -222,15 +239,16 @@ impl Stay<'_> {
         add_places(&mut view, &dir, docket);
         if let Err(error) = tribunal_world::write_atomic(&path, report::markdown(&view).as_bytes()) {
             out::say(&format!("warning: the report could not be written: {error}"));
+            // The output must not name a file that is not there.
             view.report = None;
         }
-        // Made once, for the file and for what is printed.
+        // Made once, for the file and for the output.
         let told = self.reviewed(docket, record, &dir);
         if let Err(why) = write_review(&told, &review) {
             out::say(&format!("warning: the review could not be written: {why}"));
             view.review = None;
         }
-        // The report lies in the project; what is printed is read where the command was given.
+        // After the report is written: it lies in the project, but the output is read where the command was given.
         self.globals.elsewhere().iter().for_each(|dir| view.from_elsewhere(dir));
         let said = if docket.about.review.is_some() {
             let (review, record) = told?;
@@ -253,7 +271,7 @@ impl Stay<'_> {
             }
             out::data(&text)
         };
-        // What became of the run counts more than a reader who has gone.
+        // The exit code of the run counts more than a reader of stdout who has gone.
         match said {
             Err(failure) if failure.is_news() => Err(failure),
             _ => {
@@ -265,6 +283,7 @@ impl Stay<'_> {
                     };
                     out::say(&format!("{spent}\nhint: `{command}` goes on"));
                 }
+                // The summary names the commands; these three forms do not have it.
                 let untold = self.globals.quiet || self.globals.json || docket.about.review.is_some();
                 if *end == End::Waiting && untold {
                     tell_answers(&view);
@@ -275,23 +294,23 @@ impl Stay<'_> {
     }
 }
 
-/// The result in one line, for who wants no more.
+/// The result in one line, for `--quiet`.
 fn result(view: &RunView) -> String {
     let report = view.report.iter().map(|path| format!("; report: {path}"));
     std::iter::once(status::headline(view)).chain(report).collect()
 }
 
-/// Whether a run builds plans.
+/// True if the run builds plans.
 fn builds(about: &RunNote) -> bool {
     about.review.is_none() && !about.phase.is_empty()
 }
 
-/// What was noticed in the plans is said before anybody works on them.
+/// Prints what was noticed in the plans, before anybody works on them.
 pub fn tell_noticed(docket: &Docket) {
     docket.about.warnings.iter().for_each(|noticed| out::say(&format!("warning: {}", plain::line(noticed))));
 }
 
-/// What an earlier run left is said: nobody should wonder where a task is.
+/// Prints which tasks an earlier run has committed, so that nobody wonders why they are not built.
 pub fn tell_taken_over(docket: &Docket) {
     for plan in docket.run.iter().flat_map(|run| run.spec().plans.iter()) {
         if let Some(done) = &plan.done {
@@ -304,18 +323,18 @@ pub fn tell_taken_over(docket: &Docket) {
     }
 }
 
-/// The phase that comes after this one.
+/// The number of the phase that follows this one.
 fn next_phase(project: &Project, phase: &str) -> Option<String> {
     let phases = project.phases().ok()?;
     phases.into_iter().map(|(number, _)| number).find(|number| number.as_str() > phase)
 }
 
-/// Everybody who is shown what is committed.
+/// Everybody who is shown what the engine commits.
 struct Watching {
     progress: Progress,
     files: Option<Result<Projection, String>>,
     notices: Option<Notices>,
-    /// What its report needs besides the docket; none where that is read from the journal at the end.
+    /// What the report needs besides the docket; `None` if it is read from the journal at the end.
     record: Option<Record>,
 }
 
@@ -325,7 +344,7 @@ impl Watch for Watching {
         if let Some(record) = &mut self.record
             && facts.iter().any(|stamped| record.take(&stamped.fact).is_err())
         {
-            // The journal is asked instead, and says what is wrong with it.
+            // The journal is read instead at the end, and that error says what is wrong with it.
             self.record = None;
         }
         if let Some(Ok(files)) = &mut self.files {
@@ -337,7 +356,7 @@ impl Watch for Watching {
     }
 }
 
-/// Who gets no summary still gets the commands that answer.
+/// Prints the commands that answer, for those who get no summary.
 fn tell_answers(view: &RunView) {
     for open in &view.questions {
         out::say(&format!("{}: {}", open.subject, open.why));
@@ -345,17 +364,18 @@ fn tell_answers(view: &RunView) {
     }
 }
 
-/// Where a person may fix what is asked about.
+/// Adds to each question the checkout in which a person may fix things, if it is still there.
 pub fn add_places(view: &mut RunView, run_dir: &Path, docket: &Docket) {
     let open = tribunal_engine::inbox::questions(docket);
     for question in &mut view.questions {
         let effect = open.iter().find(|open| open.id == question.id).map(|open| &open.effect);
         let place = effect.and_then(|effect| tribunal_world::place_to_fix(run_dir, docket, effect));
+        // A checkout may have been cleaned up meanwhile.
         question.place = place.filter(|place| place.exists()).map(|place| place.display().to_string());
     }
 }
 
-/// The review as it stands, beside the journal: while a run lives, nothing else of the user's is written.
+/// Writes the review into the run's folder: no file of the user's is written while a run lives.
 fn write_review(told: &Result<(Review, Record), DocketError>, path: &Path) -> Result<(), String> {
     let (review, _) = told.as_ref().map_err(ToString::to_string)?;
     let text = tribunal_view::review::markdown(review);

@@ -1,11 +1,13 @@
-//! `tribunal schema`: the published JSON schemas, as `docs/schema/` holds them.
+//! `tribunal schema`: prints the published JSON schemas, which `docs/schema/` holds, too.
+//!
+//! They are made from the types, so the program can print the schema of exactly the version that is installed.
 
 use crate::args::Schema;
 use crate::exit::Done;
 use crate::failure::Failure;
 use crate::out;
 
-/// Prints a schema.
+/// Prints the named schema.
 pub fn run(args: &Schema) -> Result<Done, Failure> {
     let text = match args.name.as_str() {
         "events" => tribunal_view::events::schema(),

@@ -1,4 +1,7 @@
-//! `tribunal show`: a run, a loop or a finding in full. Reads only.
+//! `tribunal show`: a run, a loop or a finding in full. It only reads.
+//!
+//! One argument may name a run or a thing of the newest run. `split` decides by looking at the runs, so a thing is
+//! never mistaken for a run that does not exist.
 
 use super::status;
 use crate::args::{Globals, Show};
@@ -11,7 +14,7 @@ use tribunal_engine::editor::Remarks;
 use tribunal_view::facts::{FindingView, LoopView, RunView};
 use tribunal_view::{detail, report};
 
-/// Shows what is asked for.
+/// Prints a run, or one loop or finding of it.
 pub fn run(globals: &Globals, args: &Show) -> Result<Done, Failure> {
     let place = Place::here()?;
     let (run, what) = split(&place, args);
@@ -21,7 +24,7 @@ pub fn run(globals: &Globals, args: &Show) -> Result<Done, Failure> {
     let style = out::stdout_style(globals);
     match what {
         None if globals.json => out::json(&view)?,
-        // A terminal tells its width; what is redirected stays markdown.
+        // Only a terminal has a width; redirected output stays Markdown.
         None if style.width > 0 => out::data(&report::text_of(&report::markdown(&view), style))?,
         None => out::data(&report::markdown(&view))?,
         Some(what) => match find(&view, what)? {
@@ -40,10 +43,12 @@ pub fn run(globals: &Globals, args: &Show) -> Result<Done, Failure> {
     Ok(Done::Passed)
 }
 
-/// One word is a run if there is one like it, else a thing of the newest run.
+/// A single word names a run if there is one like it, else a thing of the newest run.
 fn split<'a>(place: &Place, args: &'a Show) -> (Option<&'a str>, Option<&'a str>) {
     match (args.run.as_deref(), args.what.as_deref()) {
+        // A finding's name is never taken for a part of a run's id.
         (Some(word), None) if is_finding(word) || place.find(Some(word)).is_err() => {
+            // Anything else was meant as a run, and the message about it should say so.
             let thing = is_finding(word) || word.contains('/') || word.starts_with("phase") || is_plan(word);
             if thing { (None, Some(word)) } else { (Some(word), None) }
         }
@@ -77,7 +82,7 @@ fn find<'a>(view: &'a RunView, what: &str) -> Result<Found<'a>, Failure> {
             }
         });
     }
-    // The last loop of that name: a lane may hold several of one task.
+    // The last loop of that name is shown: a lane may hold several of one task.
     let is = |lp: &&LoopView| lp.id == what || lp.id.rsplit_once('.').is_some_and(|(short, _)| short == what);
     view.loops.iter().rev().find(is).map(Found::Loop).ok_or_else(|| {
         let of = |plan: Option<&str>| {

@@ -1,4 +1,7 @@
-//! `tribunal status`: where a run stands. Reads only.
+//! `tribunal status`: where a run stands. It only reads.
+//!
+//! `view` and `view_of` build the view of a run for other commands and faces, too. Whether the branch still has the
+//! result is asked here and not there, because that needs git.
 
 use super::land;
 use crate::args::{Globals, Status};
@@ -15,22 +18,22 @@ use tribunal_view::facts::{EMPTY, RunView};
 use tribunal_view::status;
 use tribunal_world::{review_path, settings_of};
 
-/// Runs listed besides the one that is shown.
+/// How many runs are listed besides the one that is shown.
 const OTHERS: usize = 9;
 
-/// Shows a run, and which others there are.
+/// Prints the state of a run, and which others there are.
 pub fn run(globals: &Globals, args: &Status) -> Result<Done, Failure> {
     let place = Place::here()?;
     let id = place.find(args.run.as_deref())?;
     let mut view = match Reader::open(&place.run_dir(&id)) {
-        // Its first moments were its last: there is nothing to read.
+        // The run died in its first moments, so there is nothing to read; its existence is shown all the same.
         Err(tribunal_journal::Error::Missing { .. }) => {
             RunView { id: id.clone(), stage: EMPTY.to_owned(), ..RunView::default() }
         }
         _ => {
             let seen = place.read(&id)?;
             let mut view = view(&seen)?;
-            // What the journal knows of the branch is as old as its last fact.
+            // The journal knows the branch as it was at its last fact; it may have changed since.
             if !seen.is_live() {
                 view.warnings.extend(land::taken_away(&place.project()?, &id, &seen.docket()?)?);
             }
@@ -59,7 +62,7 @@ pub fn view(seen: &Seen) -> Result<RunView, Failure> {
     view_of(seen, &Story::read(&seen.reader)?)
 }
 
-/// A run as people see it now, its journal being read already.
+/// A run as people see it now, from a journal that was read already.
 pub fn view_of(seen: &Seen, story: &Story) -> Result<RunView, Failure> {
     let there = |name: &str| Some(seen.dir.join(name)).filter(|path| path.is_file());
     let around = Around {
@@ -74,20 +77,20 @@ pub fn view_of(seen: &Seen, story: &Story) -> Result<RunView, Failure> {
     super::run::add_places(&mut view, &seen.dir, &story.docket);
     facts::mark_answered(&mut view, &story.docket, &seen.reader.mail()?);
     if view.live {
-        // A run that lives is as old as this moment, not as its last fact.
+        // A live run is as old as this moment; its last fact may be minutes back.
         view.at = view.at.max(crate::progress::now());
     }
     Ok(view)
 }
 
-/// `NN-REVIEW.md`, as it is called in the run's folder.
+/// The name of the review in the run's folder: `NN-REVIEW.md`.
 pub fn review_name(docket: &Docket) -> String {
     let path = review_path(&docket.about.phase_path);
     let name = Path::new(&path).file_name().map(|name| name.to_string_lossy().into_owned());
     name.unwrap_or_else(|| "REVIEW.md".to_owned())
 }
 
-/// What the run's settings let through, for every report.
+/// What the run's settings let through, in words. Every report says it, so that a gate that is off is never forgotten.
 pub fn gates(run_dir: &Path) -> Vec<String> {
     settings_of(run_dir)
         .map(|settings| [gate_notes(&settings.gates), rule_notes(&settings.git)].concat())

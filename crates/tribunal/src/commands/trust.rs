@@ -1,5 +1,8 @@
-//! `tribunal trust`: shows what this repository sets beyond the sandbox, and trusts it, until a value changes. The record is the
-//! user's own; nothing is written in the repository.
+//! `tribunal trust`: shows the settings of this repository that reach beyond the sandbox, and trusts them until a value
+//! changes.
+//!
+//! Trust is by digest of the value, not by file: a pull that changes a trusted value takes the trust away. The record
+//! is kept with the user's state, so nothing in the repository can grant it.
 
 use crate::args::{Globals, SetArgs, Trust};
 use crate::config::{self, Config, Entry, all_digest, digest};
@@ -16,12 +19,13 @@ use tribunal_world::trusted;
 pub fn run(globals: &Globals, args: &Trust) -> Result<Done, Failure> {
     let place = Place::here()?;
     if args.remove {
+        // Before the settings are read: trust can be taken back even if the file is broken.
         keep(&place, BTreeSet::new())?;
         out::say("nothing that this repository sets beyond the sandbox is trusted any more");
         return Ok(Done::Passed);
     }
     let look = config::look_here(Some(&place), &SetArgs::default(), None)?;
-    // A file that cannot be read whole is not trusted in part.
+    // A file that cannot be read whole is not trusted in part: the unread part is what nobody has seen.
     if let Some(wrong) = look.wrong {
         return Err(wrong);
     }
@@ -29,6 +33,7 @@ pub fn run(globals: &Globals, args: &Trust) -> Result<Done, Failure> {
     if !args.show {
         keep(&place, values.iter().map(digest).collect())?;
     }
+    // What was just trusted is shown as trusted.
     let trusted = |was: bool| was || !args.show;
     if globals.json {
         out::json(&serde_json::json!({
@@ -55,14 +60,16 @@ pub fn run(globals: &Globals, args: &Trust) -> Result<Done, Failure> {
     Ok(Done::Passed)
 }
 
-/// Trusts what a folder's own file sets: for a project that this program wrote itself.
+/// Trusts what a folder's own file sets, for a project that this program wrote itself.
 pub fn own(place: &Place) -> Result<(), Failure> {
     let look = config::look_here(Some(place), &SetArgs::default(), None)?;
     keep(place, look.reaching.iter().map(|(entry, _)| digest(entry)).collect())
 }
 
-/// Offers somebody at a terminal to trust what does not count yet: one question, and whoever says nothing has said no. Anybody
-/// else is told. True where the settings are to be read again.
+/// Asks a person at a terminal, once, whether to trust what does not count yet. Returns true if the settings have to be
+/// read again.
+///
+/// Anything but a yes is a no. Everybody else gets a note and goes on without those settings.
 pub fn offer(globals: &Globals, place: &Place, config: &Config) -> Result<bool, Failure> {
     let Some(note) = config.untrusted_note() else { return Ok(false) };
     let look = config::look_here(Some(place), &SetArgs::default(), None)?;
@@ -83,7 +90,7 @@ pub fn offer(globals: &Globals, place: &Place, config: &Config) -> Result<bool, 
         out::say(&format!("note: {note}"));
         return Ok(false);
     }
-    // What was shown, and nothing that came into the file meanwhile.
+    // Trust what was shown, and nothing that got into the file meanwhile.
     keep(place, look.reaching.iter().map(|(entry, _)| digest(entry)).collect())?;
     Ok(true)
 }

@@ -1,5 +1,8 @@
 //! `tribunal uat`: a person tries out what a phase built, one scenario at a time. Every answer is saved before the next
-//! is asked. It is the person's own command, so it writes to their planning folder; it never touches code.
+//! question.
+//!
+//! It is the person's own command, so it may write to their planning folder; it never touches code. An acceptance holds
+//! nothing back: the phase has landed before anybody tries it out.
 
 use crate::args::{Globals, Uat as UatArgs};
 use crate::exit::Done;
@@ -16,14 +19,16 @@ use tribunal_view::{plain, question};
 use tribunal_world::gates::{self, Folder};
 use tribunal_world::{PhaseFiles, Project, standing, write_atomic};
 
-/// Walks the scenarios of a phase.
+/// Walks through the scenarios of a phase.
 pub fn run(globals: &Globals, args: &UatArgs) -> Result<Done, Failure> {
     let place = Place::to_work_on()?;
     let settings = config::here(Some(&place), &args.set)?.settings;
     walk(globals, &place.project()?, &settings, args.phase.as_deref())
 }
 
-/// Asks what is not answered yet; the answers come from stdin, line by line.
+/// Asks for every scenario without an answer; the answers come from stdin, line by line.
+///
+/// Stopping halfway loses nothing: the next call goes on with the first scenario that has no answer.
 pub fn walk(
     globals: &Globals,
     project: &Project,
@@ -35,6 +40,7 @@ pub fn walk(
     let mut uat = prepared(&files, &path)?;
     let before = uat.status();
     if before == "issues_found" {
+        // A person who comes back may have fixed the issues; everything else keeps its answer.
         uat.ask_issues_again();
     }
     let mut lines = std::io::stdin().lock().lines();
@@ -42,12 +48,13 @@ pub fn walk(
         ask(&uat, at);
         let Some(said) = lines.next() else { break };
         let said = said.map_err(|error| Failure::work(format!("cannot read the answer: {error}")))?;
+        // An empty line is not an answer, so the same scenario is asked again.
         let Some(answer) = uat_answer(&plain::clipped(&said, 2_000)) else { continue };
         tell(&answer);
         uat.tests[at].answer = Some(answer);
         save(&mut uat, &path)?;
     }
-    // Nothing new was said: nothing changes.
+    // Without a new answer no document is written and nothing is committed.
     if uat.status() != before || before == "in_progress" {
         conclude(project, settings, &files, &uat)?;
     }
@@ -60,6 +67,7 @@ fn prepared(files: &PhaseFiles, path: &std::path::Path) -> Result<Uat, Failure> 
         .iter()
         .filter_map(|document| tribunal_docs::read_summary(&document.path, &document.text).value);
     let mut summaries: Vec<_> = read.filter(|summary| summary.is_complete()).collect();
+    // In the order of the plans, whatever order the file system has.
     summaries.sort_by(|a, b| a.id.cmp(&b.id));
     if summaries.is_empty() {
         return Err(Failure::usage(format!(
@@ -70,6 +78,7 @@ fn prepared(files: &PhaseFiles, path: &std::path::Path) -> Result<Uat, Failure> 
     }
     let mut uat = Uat::of(&files.number, &summaries, &today());
     match gates::read_plain(path) {
+        // By id and text: a scenario that changed since is asked again.
         Ok(bytes) => uat.resume(&tribunal_docs::read_uat(&String::from_utf8_lossy(&bytes))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
         Err(error) => return Err(Failure::work(format!("cannot read {}: {error}", path.display()))),
@@ -103,15 +112,18 @@ fn tell(answer: &UatAnswer) {
 
 fn save(uat: &mut Uat, path: &std::path::Path) -> Result<(), Failure> {
     if uat.next().is_none() {
+        // The last answer completes the document.
         uat.completed = today();
     }
     let written = write_atomic(path, write_uat(uat).as_bytes());
     written.map_err(|error| Failure::work(format!("cannot write {}: {error}", path.display())))
 }
 
-/// What the answers make of the phase: an issue takes its completion back, until it is mended and tried again.
+/// Records the result in the planning documents. An issue takes the phase's completion back, until it is fixed and
+/// tried again.
 fn conclude(project: &Project, settings: &Settings, files: &PhaseFiles, uat: &Uat) -> Result<(), Failure> {
     let issues = uat.issues().len();
+    // Half an acceptance without an issue changes nothing yet.
     if issues == 0 && uat.status() != "complete" {
         return Ok(());
     }
@@ -119,6 +131,7 @@ fn conclude(project: &Project, settings: &Settings, files: &PhaseFiles, uat: &Ua
     progress.issues = issues;
     for (name, update) in standing::DOCUMENTS {
         let Some(bytes) = standing::read(project, name) else { continue };
+        // A document that is not text is a person's own; it is left as it is.
         let Ok(text) = String::from_utf8(bytes) else { continue };
         let new = update(&text, &progress);
         let path = project.root().join(project.planning()).join(name);
@@ -135,12 +148,13 @@ fn conclude(project: &Project, settings: &Settings, files: &PhaseFiles, uat: &Ua
     commit(project, settings, &files.number)
 }
 
-/// The execution state of this phase, where there is one.
+/// Updates the protocol's execution state, if it is about this phase.
 fn mark_state(folder: &Folder, phase: &str, complete: bool) -> Result<(), Failure> {
     let Some(bytes) = folder.read(gates::STATE)? else { return Ok(()) };
     let Ok(mut state) = serde_json::from_slice::<serde_json::Value>(&bytes) else { return Ok(()) };
     let same = |value: &serde_json::Value| {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        // Scripts write the phase as `1`, `01` or a number.
         text.trim_start_matches('0') == phase.trim_start_matches('0')
     };
     let Some(state) = state.as_object_mut().filter(|state| state.get("phase").is_some_and(same)) else {
@@ -152,7 +166,7 @@ fn mark_state(folder: &Folder, phase: &str, complete: bool) -> Result<(), Failur
     Ok(folder.write_flushed(gates::STATE, &text)?)
 }
 
-/// Planning files are committed where the configuration says so, and nothing else is.
+/// Commits the planning folder, and nothing else, if the configuration says so.
 fn commit(project: &Project, settings: &Settings, phase: &str) -> Result<(), Failure> {
     if settings.git.planning != "commit" {
         return Ok(());
@@ -199,22 +213,23 @@ fn report(globals: &Globals, uat: &Uat, path: &std::path::Path) -> Result<Done, 
     Ok(done)
 }
 
-/// Whether a person is to try out what a passed run built: by autonomy, until they have.
+/// True if a person should try out what a passed run built; the autonomy setting decides.
 pub fn wanted(view_ending: Option<&str>, autonomy: &str) -> bool {
     view_ending == Some("passed") && matches!(autonomy, "cautious" | "standard")
 }
 
-/// The inbox's items for phases that nobody has tried out: they hold nothing back.
+/// Inbox items for phases that nobody has tried out. Nothing waits for them.
 pub fn open(place: &Place) -> Vec<QuestionView> {
     let mut seen: Vec<String> = Vec::new();
     let mut items = Vec::new();
     for id in place.runs() {
         let Ok(docket) = place.read(&id).and_then(|seen| seen.docket()) else { continue };
         let about = &docket.about;
-        // A review and an artifact build nothing to try out; the newest run of a phase is the one that counts.
+        // A review and an artifact build nothing to try out. Of several runs of a phase, the newest counts.
         if about.review.is_some() || about.phase.is_empty() || seen.contains(&about.phase) {
             continue;
         }
+        // Noted before the checks below: an older run of the phase must not bring back an item that the newest settled.
         seen.push(about.phase.clone());
         let ending = docket.run.as_ref().and_then(|run| run.ending()).map(|ending| ending.word());
         if wanted(ending, &about.autonomy) && !accepted(place, &about.phase_path, &about.phase) {

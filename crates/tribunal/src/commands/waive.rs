@@ -1,5 +1,7 @@
-//! `tribunal waive`: takes one finding of a review as it is, with a reason, for good or until a day. It starts nothing, and
-//! changes nothing of what the review said: the next review of the same thing knows it.
+//! `tribunal waive`: accepts one finding of a review, with a reason, for good or until a day. It starts nothing.
+//!
+//! A waiver changes nothing in the review that has the finding; the next review of the same target reads it from the
+//! mailbox. A review that has been followed by another can therefore not be waived in.
 
 use super::decide::user;
 use crate::args::{Globals, Waive};
@@ -25,6 +27,8 @@ pub fn run(globals: &Globals, args: &Waive) -> Result<Done, Failure> {
     let place = Place::here()?;
     let (seen, finding) = found(&place, args)?;
     let mail = seen.reader.mail()?;
+    // Numbered, because the first message of a key counts: a later waiver needs a key of its own to replace an earlier
+    // one.
     let n = waiver::of_mail(&mail).get(&finding).map_or(1, |last| last.n.saturating_add(1));
     let waiver = Waiver { finding, n, by: user(args.by.clone()), why: args.note.clone(), until };
     let letter = Body::Waive(waiver.clone()).letter(at).map_err(Failure::bug)?;
@@ -51,14 +55,14 @@ fn end(day: &str, now: Time) -> Result<Time, Failure> {
     if end > now { Ok(end) } else { Err(wrong("is over")) }
 }
 
-/// The finding that is meant, in the review that is named or the newest that has it open.
+/// The finding that is meant, in the named review or the newest that has it open.
 fn found(place: &Place, args: &Waive) -> Result<(Seen, FindingId), Failure> {
     let id = FindingId::parse(&args.id).ok_or_else(|| {
         let text = format!("{:?} is no finding", tribunal_view::plain::clipped(&args.id, 80));
         Failure::usage(text).hint("findings are named F-1, F-2 and so on")
     })?;
     let wanted = args.run.as_deref().map(|run| place.find(Some(run))).transpose()?;
-    // By what each thing was reviewed last: only that one is heard by the next review.
+    // The last review of each target: the next review reads only that one.
     let mut last: BTreeMap<String, String> = BTreeMap::new();
     for run in place.runs() {
         let is_wanted = wanted.as_ref() == Some(&run);
@@ -67,6 +71,7 @@ fn found(place: &Place, args: &Waive) -> Result<(Seen, FindingId), Failure> {
             Err(_) => continue,
             Ok(seen) => seen,
         };
+        // Only reviews that can be read are searched.
         let Ok(docket) = seen.docket() else { continue };
         let Some(review) = &docket.about.review else { continue };
         let Some(lp) = docket.examined().filter(|lp| lp.tracked().is_some()) else { continue };

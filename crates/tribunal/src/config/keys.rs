@@ -1,32 +1,36 @@
-//! Which keys there are and what they may hold. The keys themselves are the defaults file's; here are only the rules
-//! that a default value cannot show.
+//! Which keys there are and what they may hold. The keys themselves come from the defaults file; this file has only the
+//! rules that a default value cannot show, such as choices and ranges.
+//!
+//! To add a setting, add it to `defaults.toml`: its name and type are known from there. Add it here only if not every
+//! value of its type is allowed.
 
 use super::source::{Entry, Layer, Problem};
 use std::collections::BTreeMap;
 use std::fmt;
 use toml::Value;
 
-/// A key: its parts, outermost first.
+/// A key of the configuration, as its parts, outermost first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key(Vec<String>);
 
 impl Key {
-    /// The whole file.
+    /// The key of the whole file, without any part.
     pub fn root() -> Key {
         Key(Vec::new())
     }
 
-    /// From parts.
+    /// A key from its parts.
     pub fn new(parts: &[impl AsRef<str>]) -> Key {
         Key(parts.iter().map(|part| part.as_ref().to_owned()).collect())
     }
 
-    /// From `run.effort`; a part in double quotes may hold dots.
+    /// Parses a key such as `run.effort`; a part in double quotes may hold dots.
     pub fn parse(text: &str) -> Option<Key> {
         let mut parts = vec![String::new()];
         let mut quoted = false;
         for c in text.trim().chars() {
             match c {
+                // Names of tools and adapters may hold dots.
                 '"' => quoted = !quoted,
                 '.' if !quoted => parts.push(String::new()),
                 c => parts.last_mut()?.push(c),
@@ -35,19 +39,22 @@ impl Key {
         (!quoted && parts.iter().all(|part| !part.is_empty())).then_some(Key(parts))
     }
 
-    /// Its parts.
+    /// The parts of the key, outermost first.
     pub fn parts(&self) -> &[String] {
         &self.0
     }
 
-    /// The key with one part more.
+    /// The key with one more part.
     pub fn join(&self, part: &str) -> Key {
         let mut parts = self.0.clone();
         parts.push(part.to_owned());
         Key(parts)
     }
 
-    /// Whether it is a setting that users name themselves: what lies there is one value, however deep it is.
+    /// True for a setting that users name themselves: its value is one value, however deep it is.
+    ///
+    /// A later layer replaces such a value whole. Merging two commands or two adapter rows key by key would make one
+    /// that nobody wrote.
     pub fn is_whole(&self) -> bool {
         match self.0.iter().map(String::as_str).collect::<Vec<_>>()[..] {
             ["checks", "commands", _] | ["adapters" | "tools", _] => true,
@@ -56,7 +63,7 @@ impl Key {
         }
     }
 
-    /// Whether the key is a table of settings that users name themselves.
+    /// True for a table whose keys users name themselves.
     fn is_open_table(&self) -> bool {
         let parts: Vec<&str> = self.0.iter().map(String::as_str).collect();
         matches!(
@@ -78,6 +85,7 @@ impl fmt::Display for Key {
             let dot = if at > 0 { "." } else { "" };
             match Some(part).filter(plain) {
                 Some(part) => write!(f, "{dot}{part}")?,
+                // A key may come from a stranger's file: no control character of it reaches the terminal.
                 None => write!(f, "{dot}\"{}\"", tribunal_view::plain::line(part).replace('"', "'"))?,
             }
         }
@@ -85,7 +93,7 @@ impl fmt::Display for Key {
     }
 }
 
-/// The words a key may hold, where it holds words.
+/// The words a key may hold; `None` if it may hold any.
 fn choices(key: &str) -> Option<&'static [&'static str]> {
     const WHEN: &[&str] = &["always", "on_request", "never"];
     Some(match key {
@@ -108,7 +116,10 @@ fn choices(key: &str) -> Option<&'static [&'static str]> {
     })
 }
 
-/// The numbers a key may hold.
+/// The least and the largest number a key may hold.
+///
+/// A limit is there to catch a typing mistake early, not to decide how much is sensible; most numbers may be any that
+/// fits.
 fn range(key: &str) -> (i64, i64) {
     match key {
         "run.parallel_max" => (1, 1024),
@@ -128,7 +139,7 @@ fn range(key: &str) -> (i64, i64) {
     }
 }
 
-/// The keys there are, with their defaults.
+/// The known keys with their defaults.
 pub(super) struct Known(BTreeMap<Key, Value>);
 
 impl Known {
@@ -138,11 +149,16 @@ impl Known {
         Known(defaults.map(|entry| (entry.key.clone(), entry.value.clone())).collect())
     }
 
-    /// What is wrong with an entry.
+    /// Checks one entry, and returns what is wrong with it.
+    ///
+    /// An unknown key is an error, not a warning: a misspelt limit that is silently ignored is a limit that does not
+    /// hold.
     pub(super) fn check(&self, entry: &Entry) -> Option<Problem> {
         match self.0.get(&entry.key) {
             Some(default) => self.check_value(entry, default),
+            // Names that users choose cannot be in the defaults.
             None if entry.key.is_whole() => check_open(entry),
+            // An empty table sets nothing, so it may stand there.
             None if entry.is_nothing() && self.is_table(&entry.key) => None,
             None => Some(self.unknown(entry)),
         }
@@ -155,6 +171,7 @@ impl Known {
         }
         match &entry.value {
             Value::String(word) => {
+                // A key without choices may hold any word, so there is no problem.
                 let choices = choices(&key).filter(|choices| !choices.contains(&word.as_str()))?;
                 let problem = Problem::at(entry, format!("`{key}` cannot be {}", quoted(word)));
                 Some(problem.hint(format!("one of {}", choices.join(", "))))
@@ -178,6 +195,7 @@ impl Known {
 
     fn unknown(&self, entry: &Entry) -> Problem {
         let key = entry.key.to_string();
+        // `run = "fast"` is a table taken for a value: another mistake than a misspelt key.
         if self.is_table(&entry.key) {
             let found = entry.value.type_str();
             return Problem::at(
@@ -201,10 +219,11 @@ impl Known {
         let distance = |known: &str| {
             let whole = edits(key, known);
             let last = known.rsplit('.').next().unwrap_or(known);
-            // A right name in the wrong table is nearer than a like one.
+            // The right name in the wrong table is a better guess than a similar name.
             if last == leaf { whole.min(1) } else { whole }
         };
         let (best, known) = self.0.keys().map(ToString::to_string).map(|k| (distance(&k), k)).min()?;
+        // Beyond a quarter of its letters a guess is more confusing than none.
         (best <= 1 + key.len() / 4).then_some(known)
     }
 }
@@ -248,7 +267,7 @@ fn quoted(word: &str) -> String {
     format!("\"{}\"", tribunal_view::plain::clipped(word, 60))
 }
 
-/// Edits between two short words.
+/// The edit distance of two short words.
 fn edits(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

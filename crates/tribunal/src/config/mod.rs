@@ -1,5 +1,8 @@
-//! Configuration: ordered sources, one explicit merge, and the origin of every value. It reads files and the
-//! environment once at the start; nothing else in the program looks at either for settings.
+//! Configuration: ordered sources, one explicit merge, and the origin of every value.
+//!
+//! Files and the environment are read here, once at the start; nothing else in the program looks at either for
+//! settings. The order of the layers is decided in `look` alone. Settings of the repository pass through
+//! `untrusted::sift` before the merge, so no later code has to ask whether a value is trusted.
 
 mod keys;
 mod seeds;
@@ -21,54 +24,59 @@ pub use source::{Entry, Layer, Origin, Problem};
 pub use untrusted::{all_digest, digest};
 
 /// The compiled-in defaults: every key, with its comment.
+///
+/// This file is also the list of known keys, the text of `tribunal init` and the source of the documentation, so a
+/// setting exists only if it is in there.
 pub const DEFAULTS: &str = include_str!("../defaults.toml");
 
-/// The project's own file.
+/// The name of the project's own settings file.
 pub const PROJECT_FILE: &str = "tribunal.toml";
 
 /// Where settings may come from, gathered by the caller so that tests need no real environment.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
-    /// The project's root, where there is one.
+    /// The project's root, if there is a project.
     pub root: Option<PathBuf>,
-    /// The planning folder's name in it.
+    /// The planning folder of the project.
     pub planning: Option<PathBuf>,
-    /// The user's file.
+    /// The user's own settings file.
     pub user: Option<PathBuf>,
-    /// `TRIBUNAL_…` variables.
+    /// Variables whose names begin with `TRIBUNAL_`.
     pub env: Vec<(String, String)>,
     /// Flags: the key, the value as written, and the flag's name.
     pub flags: Vec<(String, String, String)>,
-    /// What a review reads instead of the worktree's files.
+    /// What a review reads instead of the files in the worktree.
     pub base: Option<SettingsBase>,
-    /// Digests of settings that the user trusts.
+    /// Digests of the settings that the user trusts.
     pub trusted: BTreeSet<String>,
 }
 
-/// One value and where it came from.
+/// A value and the place it came from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Value {
-    /// The value.
     pub value: toml::Value,
-    /// Where it came from.
     pub origin: Origin,
 }
 
-/// Everything that is set.
+/// The settings that hold for a command.
+///
+/// `settings` is what the engine uses; `values` is kept beside it for messages, because a refusal should name the line
+/// of the setting at fault.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// As the engine uses it.
     pub settings: Settings,
-    /// By key, with origins.
+    /// The same values by key, with their origins.
     pub values: BTreeMap<Key, Value>,
-    /// What the repository sets beyond the sandbox, and nobody trusted: it does not count.
+    /// Settings of the repository that reach beyond the sandbox and that the user has not trusted. They are not in
+    /// `settings`.
     pub untrusted: Vec<Entry>,
 }
 
 impl Config {
-    /// A refusal to begin, with the place of the setting at fault where it is known.
+    /// The failure for a run that could not begin, with the place of the setting at fault if it is known.
     pub fn located(&self, error: SetupError) -> Failure {
         let key = match &error {
+            // Only this refusal is about one setting; the others have no place in a file.
             SetupError::Roster { key, .. } => Key::parse(key),
             _ => None,
         };
@@ -79,19 +87,22 @@ impl Config {
     }
 }
 
-/// Every value that holds, and what is wrong with the rest.
+/// Every value that could be read, and what is wrong with the rest.
+///
+/// For commands that show the configuration. A command that acts on it uses `Config`, which does not exist if anything
+/// is wrong.
 pub struct Look {
-    /// By key, with origins.
+    /// The values by key, with their origins.
     pub values: BTreeMap<Key, Value>,
-    /// What a person should know: keys of other tools that mean nothing here.
+    /// Notes for a person, such as keys of other tools that mean nothing here.
     pub notes: Vec<String>,
-    /// What the repository sets beyond the sandbox, each with whether the user trusts it.
+    /// Settings of the repository that reach beyond the sandbox, each with whether the user trusts it.
     pub reaching: Vec<(Entry, bool)>,
-    /// What is wrong.
+    /// All problems as one failure; `None` if there are none.
     pub wrong: Option<Failure>,
 }
 
-/// Reads all layers, lowest first, and merges them.
+/// Reads all layers, lowest first, and merges them. Any problem in any layer is an error.
 pub fn load(sources: &Sources) -> Result<Config, Failure> {
     let Look { values, wrong, reaching, .. } = look(sources);
     let untrusted = reaching.into_iter().filter(|(_, trusted)| !trusted).map(|(entry, _)| entry).collect();
@@ -110,6 +121,7 @@ fn look(sources: &Sources) -> Look {
     if let Some(planning) = &sources.planning {
         layers.extend(seeds::read(files, planning, &mut notes));
     }
+    // `Files::default()` has no base: the user's own file is read from the disk even for a review.
     layers.extend(sources.user.as_deref().and_then(|path| Files::default().settings(path, Layer::User)));
     let project = sources.root.as_deref().map(|root| root.join(PROJECT_FILE));
     layers.extend(project.as_deref().and_then(|path| files.settings(path, Layer::Project)));
@@ -123,6 +135,8 @@ fn look(sources: &Sources) -> Look {
             Err(problem) => problems.push(problem),
         }
     }
+    // The defaults are the first layer and are checked like the others, so a default that breaks its own rule shows at
+    // once.
     let known = keys::Known::from_defaults(&entries);
     entries.retain(|entry| match known.check(entry) {
         Some(problem) => {
@@ -132,11 +146,12 @@ fn look(sources: &Sources) -> Look {
         None => true,
     });
     let wrong = (!problems.is_empty()).then(|| Problem::failure(&problems));
+    // After the check and before the merge: once merged, a value no longer tells which layer it would have replaced.
     let reaching = untrusted::sift(&mut entries, sources);
     Look { values: merge(entries), notes, reaching, wrong }
 }
 
-/// Later layers win, key by key.
+/// Merges entries key by key; a later layer wins.
 fn merge(entries: Vec<Entry>) -> BTreeMap<Key, Value> {
     let mut values: BTreeMap<Key, Value> = BTreeMap::new();
     for entry in entries.into_iter().filter(|entry| !entry.is_nothing()) {
@@ -173,19 +188,23 @@ fn put(table: &mut toml::Table, parts: &[String], value: toml::Value) {
 
 /// The user's own file: `$XDG_CONFIG_HOME/tribunal/config.toml`, else below `~/.config`.
 pub fn user_file(env: impl Fn(&str) -> Option<std::ffi::OsString>) -> Option<PathBuf> {
+    // A relative value would be taken from the working directory, which is a stranger's repository. The XDG rules
+    // ignore it, too.
     let absolute = |path: PathBuf| path.is_absolute().then_some(path);
     let xdg = env("XDG_CONFIG_HOME").map(PathBuf::from).and_then(absolute);
     let home = || env("HOME").map(PathBuf::from).and_then(absolute).map(|home| home.join(".config"));
     xdg.or_else(home).map(|dir| dir.join("tribunal").join("config.toml"))
 }
 
-/// What a command's flags, this environment and this place say.
+/// The settings for a command: its flags, this environment and this place.
 pub fn here(place: Option<&Place>, set: &SetArgs) -> Result<Config, Failure> {
     load(&sources(place, set)?)
 }
 
-/// The same for a review: nobody sets the rules they are judged by, so where the change or the branch that is checked out
-/// has settings of its own, those that it began from count. Also says so, where it is so.
+/// The settings for a review, and a note if they are not those of the worktree.
+///
+/// Nobody sets the rules they are judged by. If the change or the checked-out branch has settings of its own, the
+/// settings of the commit it began from count.
 pub fn for_review(
     place: &Place,
     project: &Project,
@@ -198,17 +217,18 @@ pub fn for_review(
     Ok((config, said))
 }
 
-/// Whose settings files count for a review.
+/// The settings files that count for a review of `target`.
 fn base_of(place: &Place, project: &Project, target: &Target) -> Result<SettingsBase, Failure> {
     let planning = place.planning();
     let planned = seeds::NAMES.iter().map(|name| planning.join(name));
     let paths = planned.chain([place.root.join(PROJECT_FILE)]);
+    // Git knows files by their path in the repository.
     let inside = |path: PathBuf| Some(path.strip_prefix(&place.root).ok()?.to_str()?.to_owned());
     let paths: Vec<String> = paths.filter_map(inside).collect();
     Ok(tribunal_world::settings_base(project, target, &paths)?)
 }
 
-/// Which settings are not those of the worktree.
+/// A note about the settings files that are not read from the worktree.
 fn said(base: &SettingsBase) -> Option<String> {
     let files: Vec<&str> = base.files.keys().map(String::as_str).collect();
     let verb = if files.len() == 1 { "is" } else { "are" };
@@ -216,7 +236,8 @@ fn said(base: &SettingsBase) -> Option<String> {
     (!files.is_empty()).then(|| format!("settings of {}; this branch's {names} {verb} not read", base.commit))
 }
 
-/// The same for who only looks: what is wrong hides nothing else. With a range, as a review of it would read them.
+/// The settings for a command that only shows them: one problem does not hide the other values. With a range, they are
+/// read as a review of that range would.
 pub fn look_here(place: Option<&Place>, set: &SetArgs, range: Option<&str>) -> Result<Look, Failure> {
     let mut sources = sources(place, set)?;
     let mut told = None;
@@ -227,6 +248,7 @@ pub fn look_here(place: Option<&Place>, set: &SetArgs, range: Option<&str>) -> R
     }
     let mut look = look(&sources);
     look.notes.extend(told);
+    // A value that fits its own key may still not fit the whole.
     let unfit = || settings(&look.values).err();
     Ok(Look { wrong: look.wrong.clone().or_else(unfit), ..look })
 }
@@ -239,6 +261,7 @@ fn sources(place: Option<&Place>, set: &SetArgs) -> Result<Sources, Failure> {
         })?;
         flags.push((key.trim().to_owned(), value.to_owned(), "--set".to_owned()));
     }
+    // After `--set`, so that a flag of its own wins over the general one: the last flag counts.
     let named = [("run.effort", &set.effort, "--effort"), ("run.parallel_max", &set.parallel, "--parallel")];
     for (key, value, flag) in named {
         flags.extend(value.iter().map(|value| (key.to_owned(), value.clone(), flag.to_owned())));
@@ -258,7 +281,7 @@ fn sources(place: Option<&Place>, set: &SetArgs) -> Result<Sources, Failure> {
     })
 }
 
-/// A path as people read it: relative to the project where it lies in it.
+/// A path as people read it: relative to the working directory if it lies below it.
 pub fn shown(path: &Path) -> String {
     let here = std::env::current_dir().ok();
     let short = here.as_deref().and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path);

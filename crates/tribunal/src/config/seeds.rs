@@ -1,5 +1,8 @@
-//! The planning folder's own `config.json` and `settings.json`: keys that other tools of the same protocol use, read
-//! as a lower layer. Keys that mean nothing here are named and left alone, never refused.
+//! Reads the planning folder's own `config.json` and `settings.json`: keys that other tools of the same protocol use,
+//! as a lower layer.
+//!
+//! These files belong to other tools, so a key that means nothing here gets a note and is never an error. A known key
+//! with a wrong value is an error like anywhere else.
 
 use super::keys::Key;
 use super::source::{Entry, Files, Layer, Origin, Problem, place};
@@ -7,12 +10,12 @@ use serde_json::Value as Json;
 use std::path::Path;
 use toml::Value;
 
-/// Both files, in order.
+/// Reads both files, in order; the second wins.
 pub fn read(files: Files<'_>, planning: &Path, notes: &mut Vec<String>) -> Vec<Result<Vec<Entry>, Problem>> {
     NAMES.iter().filter_map(|name| file(files, &planning.join(name), notes)).collect()
 }
 
-/// The files' names.
+/// The names of the files, in the order they are read.
 pub const NAMES: [&str; 2] = ["config.json", "settings.json"];
 
 fn file(files: Files<'_>, path: &Path, notes: &mut Vec<String>) -> Option<Result<Vec<Entry>, Problem>> {
@@ -20,6 +23,7 @@ fn file(files: Files<'_>, path: &Path, notes: &mut Vec<String>) -> Option<Result
         Ok(found) => found,
         Err(problem) => return Some(Err(problem)),
     };
+    // Editors on Windows write a byte order mark, which is not JSON.
     let text = found.text.strip_prefix('\u{feff}').unwrap_or(&found.text);
     let origin = |place| Origin {
         layer: Layer::Planning,
@@ -37,6 +41,7 @@ fn file(files: Files<'_>, path: &Path, notes: &mut Vec<String>) -> Option<Result
                 origin: origin(Some((error.line(), error.column()))),
             };
             let words = error.to_string();
+            // The place is in the origin; serde's own words for it would say it twice.
             let words = words.split(" at line ").next().unwrap_or_default().to_owned();
             return Some(Err(Problem::at(&entry, format!("is not JSON: {words}"))));
         }
@@ -57,7 +62,10 @@ fn file(files: Files<'_>, path: &Path, notes: &mut Vec<String>) -> Option<Result
     Some(Ok(reading.entries))
 }
 
-/// Where a key of the file stands: its first mention that a colon follows.
+/// Line and column of a key: its first mention that a colon follows.
+///
+/// The JSON parser keeps no places, so this is a search, and a nested key of the same name may be found instead. It
+/// only serves messages.
 fn key_place(text: &str, name: &str) -> (usize, usize) {
     let quoted = Json::String(name.to_owned()).to_string();
     let is_key = |at: &usize| text[at + quoted.len()..].trim_start().starts_with(':');
@@ -84,6 +92,8 @@ impl Reading {
             ("agent_max_turns", Json::Object(roles)) => {
                 roles.iter().for_each(|(role, value)| self.role(role, "turns", &unlimited(value), origin));
             }
+            // The other tools switch each gate by a key of its own; here the gates that are off are one list, collected
+            // in `off`.
             (switch, Json::Bool(on)) if switch.starts_with("v2_") || switch.starts_with("v3_") => {
                 if !on {
                     self.off.push(switch[3..].to_owned());
@@ -102,13 +112,13 @@ impl Reading {
     }
 
     fn put(&mut self, key: Key, value: Json, origin: &Origin) {
-        // What TOML cannot hold becomes a string, and is refused as one.
+        // TOML has no null. Such a value becomes a string, and the check of the key refuses it as one.
         let value = Value::try_from(&value).unwrap_or_else(|_| Value::String(value.to_string()));
         self.entries.push(Entry { key, value, origin: origin.clone() });
     }
 }
 
-/// The key here for a key there.
+/// The key of ours for a key of theirs.
 fn here(name: &str) -> Option<[&'static str; 2]> {
     Some(match name {
         "review_gate" => ["plan", "review"],
@@ -133,11 +143,12 @@ fn here(name: &str) -> Option<[&'static str; 2]> {
     })
 }
 
-/// The same value in the words used here.
+/// The value of theirs in our words and units.
 fn translated(name: &str, value: &Json) -> Json {
     match (name, value.as_str(), value.as_i64()) {
-        // There it counts remediations, here judgings: one more.
+        // Theirs counts fixes, ours counts reviews: there is one review more.
         ("qa_max_cycles", _, Some(n)) => n.saturating_add(1).into(),
+        // Rounded up: a limit of half a second must not become none.
         ("command_timeout_ms", _, Some(ms)) => (ms.max(0) as u64).div_ceil(1000).into(),
         ("mode", Some(word), _) => word.to_lowercase().into(),
         ("planning_tracking", Some("ignore"), _) => "manual".into(),
@@ -146,7 +157,7 @@ fn translated(name: &str, value: &Json) -> Json {
     }
 }
 
-/// 0, false and negative numbers mean unlimited there.
+/// Our 0 for their words for "unlimited": 0, false and negative numbers.
 fn unlimited(value: &Json) -> Json {
     match value {
         Json::Bool(false) => 0.into(),

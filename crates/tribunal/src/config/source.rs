@@ -1,5 +1,7 @@
-//! One layer of settings: a file, the environment or flags, read into entries that know where they stand. It judges
-//! nothing but syntax.
+//! One layer of settings: a file, the environment or flags, read into entries that know where they stand.
+//!
+//! Only syntax is judged here. Whether a key exists and may hold its value is decided in `keys`, when all layers have
+//! been read, so that every problem can be reported at once.
 
 use super::keys::Key;
 use crate::failure::Failure;
@@ -10,28 +12,31 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 use toml::{Spanned, Value};
 use tribunal_world::SettingsBase;
 
-/// Files beyond this are no configuration.
+/// A larger file is not a configuration, and is not read into memory.
 const FILE_MAX: u64 = 1024 * 1024;
 
 /// The layers, lowest first.
+///
+/// The order of the variants is the order of precedence; `Project` comes after `User`, which is why settings of a
+/// repository need trust.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layer {
-    /// Compiled in.
+    /// The compiled-in file.
     Defaults,
-    /// The planning folder's own files.
+    /// Files of the planning folder that other tools write, too.
     Planning,
-    /// The user's file.
+    /// The user's own file.
     User,
-    /// The project's file.
+    /// The project's `tribunal.toml`.
     Project,
-    /// `TRIBUNAL_…`.
+    /// Variables such as `TRIBUNAL_RUN_EFFORT`.
     Environment,
-    /// The command line.
+    /// Flags of the command line.
     Flag,
 }
 
 impl Layer {
-    /// The word people read.
+    /// The layer's name in messages and in `--json`.
     pub fn word(self) -> &'static str {
         match self {
             Layer::Defaults => "default",
@@ -44,23 +49,23 @@ impl Layer {
     }
 }
 
-/// Where a value came from.
+/// The place a value came from, exact enough to open an editor there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
-    /// Which layer.
+    /// The layer that set the value.
     pub layer: Layer,
-    /// The file, where it is one.
+    /// The file, if the layer is one.
     pub file: Option<PathBuf>,
     /// Line and column of the value, from 1.
     pub place: Option<(usize, usize)>,
-    /// The variable or flag.
+    /// The name of the variable or flag.
     pub name: Option<String>,
-    /// The commit, where the file was not read from the worktree.
+    /// The commit, if the file was not read from the worktree.
     pub at: Option<String>,
 }
 
 impl Origin {
-    /// Of a variable or a flag.
+    /// The origin of a variable or a flag.
     fn named(layer: Layer, name: &str) -> Origin {
         Origin { layer, file: None, place: None, name: Some(name.to_owned()), at: None }
     }
@@ -69,6 +74,7 @@ impl Origin {
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.file, &self.name, self.place) {
+            // The form that editors and terminals turn into a link.
             (Some(file), _, Some((line, column))) => write!(f, "{}:{line}:{column}", super::shown(file))?,
             (Some(file), _, None) => write!(f, "{}", super::shown(file))?,
             (None, Some(name), _) => write!(f, "{name}")?,
@@ -78,25 +84,24 @@ impl fmt::Display for Origin {
     }
 }
 
-/// One key set by one layer.
+/// A key as one layer sets it.
+///
+/// Several entries may set the same key; the merge decides which one holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// The key.
     pub key: Key,
-    /// The value.
     pub value: Value,
-    /// Where it stands.
     pub origin: Origin,
 }
 
 impl Entry {
-    /// An empty table, which sets nothing.
+    /// True for an empty table, which sets nothing.
     pub fn is_nothing(&self) -> bool {
         self.value.as_table().is_some_and(toml::Table::is_empty)
     }
 }
 
-/// What is wrong, and where.
+/// Something wrong with a setting, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     place: String,
@@ -105,7 +110,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem with an entry.
+    /// A problem with an entry, at its place.
     pub fn at(entry: &Entry, message: String) -> Problem {
         Problem { place: entry.origin.to_string(), message, hint: None }
     }
@@ -114,12 +119,13 @@ impl Problem {
         Problem { place: origin.to_string(), message, hint: None }
     }
 
-    /// The same with a way out.
+    /// Adds a hint to the problem.
     pub fn hint(self, hint: String) -> Problem {
         Problem { hint: Some(hint), ..self }
     }
 
-    /// All problems as one failure: the first hint counts for the whole where there is only one.
+    /// All problems as one failure. With several, each hint stands behind its problem, because a list at the end would
+    /// not say what it belongs to.
     pub fn failure(problems: &[Problem]) -> Failure {
         let line = |problem: &Problem| format!("{}: {}", problem.place, problem.message);
         match problems {
@@ -141,24 +147,24 @@ impl Problem {
 
 type Entries = Result<Vec<Entry>, Problem>;
 
-/// Where the text of a settings file comes from: the disk, or the commit that a review's change begins from.
+/// Where the text of a settings file comes from: the disk, or the commit that the change of a review begins from.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Files<'a> {
-    /// The project's root.
+    /// The project's root, to which the paths of `base` are relative.
     pub(super) root: Option<&'a Path>,
     /// What a review reads instead of the worktree.
     pub(super) base: Option<&'a SettingsBase>,
 }
 
-/// A small text file, and where it was found.
+/// The text of a file and where it was found.
 pub(super) struct Found {
     pub(super) text: String,
-    /// The commit, unless it is the file on the disk.
+    /// The commit; `None` for the file on the disk.
     pub(super) at: Option<String>,
 }
 
 impl Files<'_> {
-    /// A file of settings; `None` when there is none.
+    /// The entries of a settings file; `None` if there is no file.
     pub(super) fn settings(&self, path: &Path, layer: Layer) -> Option<Entries> {
         self.read(path, layer).map(|read| {
             let found = read?;
@@ -166,8 +172,12 @@ impl Files<'_> {
         })
     }
 
-    /// A small text file, if it is there.
+    /// The text of a small file; `None` if there is no file.
+    ///
+    /// A file that the base names is never read from the disk, even if the base says that it does not exist there.
+    /// Otherwise a change could bring the settings it is judged by as a new file.
     pub(super) fn read(&self, path: &Path, layer: Layer) -> Option<Result<Found, Problem>> {
+        // A file outside of the project cannot be part of a commit, so it is always read from the disk.
         let inside = self.root.and_then(|root| path.strip_prefix(root).ok()).and_then(Path::to_str);
         let base = self.base.and_then(|base| Some((base, base.files.get(inside?)?)));
         let Some((base, text)) = base else {
@@ -176,6 +186,7 @@ impl Files<'_> {
         let at = Some(base.commit.clone());
         let origin = Origin { layer, file: Some(path.to_owned()), place: None, name: None, at: at.clone() };
         let wrong = |why: &str| Some(Err(Problem::of(&origin, why.to_owned())));
+        // `None` here means that the base has no such file: that is the answer, not a reason to look at the disk.
         match text.clone()? {
             bytes if bytes.len() as u64 > FILE_MAX => wrong("is too large to be a configuration"),
             bytes => match String::from_utf8(bytes) {
@@ -186,14 +197,16 @@ impl Files<'_> {
     }
 }
 
-/// A small text file on the disk, if it is there.
+/// The text of a small file on the disk; `None` if there is no file.
 fn read_text(path: &Path, layer: Layer) -> Option<Result<String, Problem>> {
     let origin = Origin { layer, file: Some(path.to_owned()), place: None, name: None, at: None };
     let wrong = |why: String| Some(Err(Problem::of(&origin, why)));
     match std::fs::metadata(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        // A file where a folder of the path should be means the same: there are no settings here.
         Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => None,
         Err(error) => wrong(format!("cannot be read: {error}")),
+        // A pipe or a device would block or never end.
         Ok(found) if !found.is_file() => wrong("is not a file".to_owned()),
         Ok(found) if found.len() > FILE_MAX => wrong("is too large to be a configuration".to_owned()),
         Ok(_) => match std::fs::read(path) {
@@ -206,8 +219,9 @@ fn read_text(path: &Path, layer: Layer) -> Option<Result<String, Problem>> {
     }
 }
 
-/// Settings as TOML text.
+/// Reads settings from TOML text.
 pub fn text(text: &str, layer: Layer, path: Option<&Path>, commit: Option<&str>) -> Entries {
+    // Places count from after the mark, as editors do.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let origin = |at: usize| Origin {
         layer,
@@ -219,6 +233,7 @@ pub fn text(text: &str, layer: Layer, path: Option<&Path>, commit: Option<&str>)
     let table = DeTable::parse(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
         let problem = Problem::of(&origin(at), error.message().trim().to_owned());
+        // The commonest mistake: a second table of the same name at the end of the file.
         match error.message().contains("duplicate key") {
             true => {
                 problem.hint("it stands above already; a key goes below the table that is there".to_owned())
@@ -242,7 +257,8 @@ fn flatten(
         let start = name.span().start;
         let span = value.span();
         match value.into_inner() {
-            // An empty table says nothing, but where a value should be it is a mistake worth naming.
+            // An empty table sets nothing and is kept as an entry: where a value should be, it is a mistake worth
+            // naming.
             DeValue::Table(inner) if !key.is_whole() && !inner.is_empty() => {
                 flatten(&key, inner, origin, entries)?;
             }
@@ -256,7 +272,7 @@ fn flatten(
     Ok(())
 }
 
-/// Line and column of a byte, from 1; columns count characters.
+/// Line and column of a byte, both from 1; columns count characters, as editors do.
 pub(super) fn place(text: &str, at: usize) -> (usize, usize) {
     let before = text.get(..at).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
@@ -264,8 +280,10 @@ pub(super) fn place(text: &str, at: usize) -> (usize, usize) {
     (line, column)
 }
 
-/// `TRIBUNAL_RUN_EFFORT=fast`: the first word is the table, the rest the key. Other names that begin so are words
-/// between Tribunal and its agents, and no settings.
+/// Reads variables such as `TRIBUNAL_RUN_EFFORT=fast`: the first word is the table, the rest the key.
+///
+/// Other variables with this prefix pass between Tribunal and its agents and are not settings, so they are skipped
+/// without a word.
 pub fn environment(env: &[(String, String)]) -> Entries {
     let mut entries = Vec::new();
     for (name, value) in env {
@@ -274,6 +292,8 @@ pub fn environment(env: &[(String, String)]) -> Entries {
             continue;
         };
         let key = match (table, key.strip_prefix("commands_")) {
+            // The only table within a table that a variable can reach; an underscore cannot tell `a.b` from `a_b` in
+            // general.
             ("checks", Some(name)) => Key::new(&["checks", "commands", name]),
             _ => Key::new(&[table, key]),
         };
@@ -286,7 +306,7 @@ pub fn environment(env: &[(String, String)]) -> Entries {
 const TABLES: [&str; 10] =
     ["run", "plan", "task", "qa", "phase", "chain", "gates", "checks", "git", "agents"];
 
-/// Flags in the order given: the last one counts.
+/// Reads flags in the order given; the last one counts.
 pub fn flags(flags: &[(String, String, String)]) -> Entries {
     flags
         .iter()
@@ -300,7 +320,7 @@ pub fn flags(flags: &[(String, String, String)]) -> Entries {
         .collect()
 }
 
-/// A value as TOML, else as a string.
+/// A value as TOML, else as a string: nobody should have to write quotes within quotes in a shell.
 fn loose(text: &str) -> Value {
     let plain = || Value::String(text.to_owned());
     match DeValue::parse(text.trim()) {

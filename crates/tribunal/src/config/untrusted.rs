@@ -1,6 +1,8 @@
-//! Settings of the repository's own files that reach beyond the sandbox. A clone is a stranger's: they count once the user
-//! trusts them (`tribunal trust`), and a changed value is not trusted. The same holds for limits that are looser than the
-//! user's own. What needs trust is decided in `tribunal-core`.
+//! Settings of the repository's own files that reach beyond the sandbox, and limits that are looser than the user's
+//! own. They count only once the user trusts them (`tribunal trust`).
+//!
+//! A clone is a stranger's, and its file comes after the user's own in the order of settings. Trust belongs to a value:
+//! a changed value is not trusted. `tribunal-core` decides what needs trust; this file only takes the entries out.
 
 use super::{Config, Entry, Key, Layer, Sources};
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,10 +10,10 @@ use tribunal_core::defence::{Defence, stands};
 use tribunal_core::trust::{Reach, counts, is_widening, loosens, reach};
 use tribunal_world::trusted;
 
-/// Trusts the settings with this digest, all at once: for machines that are new every time.
+/// The variable that trusts all settings of a repository by one digest, for CI machines that are new every time.
 const VARIABLE: &str = "TRIBUNAL_TRUST";
 
-/// How far an entry reaches.
+/// How far beyond the sandbox an entry reaches.
 fn reach_of(entry: &Entry) -> Option<Reach> {
     reach(&parts(&entry.key), &entry.value.to_string())
 }
@@ -24,33 +26,37 @@ fn number(value: &toml::Value) -> Option<u64> {
     value.as_integer().and_then(|number| u64::try_from(number).ok())
 }
 
-/// What the user's own file sets, as numbers. The repository's file comes later and would win.
+/// The numbers of the user's own file. The repository's file comes later and would win over them.
 fn limits_of_the_user(entries: &[Entry]) -> BTreeMap<Key, Option<u64>> {
     let of_user = entries.iter().filter(|entry| entry.origin.layer == Layer::User);
     of_user.map(|entry| (entry.key.clone(), number(&entry.value))).collect()
 }
 
-/// The digest by which an entry is trusted.
+/// The digest by which an entry is trusted; it covers the key and the value.
 pub fn digest(entry: &Entry) -> String {
     trusted::digest(&entry.key.to_string(), &entry.value.to_string())
 }
 
-/// The digest of all of them.
+/// One digest for all entries, for the variable.
 pub fn all_digest<'a>(entries: impl Iterator<Item = &'a Entry>) -> String {
     trusted::digest_of_all(&entries.map(digest).collect())
 }
 
-/// Takes out what does not count, and gives everything of the repository's that reaches beyond the sandbox, with whether it
-/// is trusted. Of a row, only the fields that widen the sandbox are taken out: the rest runs inside of it.
+/// Removes the entries that do not count, and returns everything of the repository that reaches beyond the sandbox,
+/// each with whether it is trusted.
+///
+/// Of an adapter or tool row, only the fields that widen the sandbox are removed. The rest runs inside the sandbox and
+/// needs no trust.
 pub(super) fn sift(entries: &mut Vec<Entry>, sources: &Sources) -> Vec<(Entry, bool)> {
     let of_repository = |entry: &Entry| matches!(entry.origin.layer, Layer::Project | Layer::Planning);
     let own = |entry: &&Entry| matches!(entry.origin.layer, Layer::Defaults | Layer::User);
     let without: BTreeMap<Key, toml::Value> =
         entries.iter().filter(own).map(|entry| (entry.key.clone(), entry.value.clone())).collect();
-    // What holds without the repository's word needs no trust.
+    // A value that holds without the repository's file needs no trust: it changes nothing.
     let adds = |entry: &Entry| !entry.is_nothing() && without.get(&entry.key) != Some(&entry.value);
     let limits = limits_of_the_user(entries);
     let is_looser = |entry: &Entry| {
+        // The planning layer comes before the user's, so it cannot loosen a limit of theirs.
         entry.origin.layer == Layer::Project
             && limits
                 .get(&entry.key)
@@ -65,9 +71,11 @@ pub(super) fn sift(entries: &mut Vec<Entry>, sources: &Sources) -> Vec<(Entry, b
         .flat_map(|entry| std::iter::once(entry.clone()).chain(widening(entry)))
         .filter(needs)
         .collect();
+    // In the order of the file, as a person reads it.
     needing.sort_by_key(|entry| entry.origin.place);
     let digests: BTreeSet<String> = needing.iter().map(digest).collect();
     let named = sources.env.iter().find(|(name, _)| name == VARIABLE).map(|(_, value)| value.trim());
+    // One digest over everything: a single added value makes the variable worthless, which is the point.
     let all = named == Some(trusted::digest_of_all(&digests).as_str()) || !stands(Defence::Trust);
     let is_trusted = |entry: &Entry| all || sources.trusted.contains(&digest(entry));
     entries.retain(|entry| !needs(entry) || is_trusted(entry));
@@ -94,7 +102,7 @@ fn widening(row: &Entry) -> impl Iterator<Item = Entry> + use<> {
 }
 
 impl Config {
-    /// What does not count and why, in one line; none where everything does.
+    /// One line about what does not count and why; `None` if everything counts.
     pub fn untrusted_note(&self) -> Option<String> {
         let first = self.untrusted.first()?;
         let more = match self.untrusted.len() - 1 {

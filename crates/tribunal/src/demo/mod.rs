@@ -1,5 +1,7 @@
-//! The demo: a small real project, agents that follow a script, and the very commands a user would type. It
-//! starts this program again for each of them, so that what is shown is what everybody gets.
+//! The demo: a small real project, agents that follow a script, and the very commands a user would type.
+//!
+//! It starts this program again for each command, so what is shown is what everybody gets. A scene states how each
+//! command must end, and every scripted turn must be played; the demo is therefore a test of the whole program, too.
 
 use crate::args::{Demo, Globals, Scenario};
 use crate::commands::{resume, trust};
@@ -18,7 +20,7 @@ use tribunal_view::words::from_elsewhere;
 
 const PHASE: &str = ".planning/phases/01-tools";
 
-/// The project's files.
+/// The files of the demo's project, by path.
 const FILES: [(&str, &str); 9] = [
     ("README.md", include_str!("files/README.md")),
     ("NOTES.txt", include_str!("files/NOTES.txt")),
@@ -31,18 +33,18 @@ const FILES: [(&str, &str); 9] = [
     (".planning/phases/01-tools/01-04-PLAN.md", include_str!("files/01-04-PLAN.md")),
 ];
 
-/// What every scene has in common.
+/// The turns that all scenes share; a scene's own turns come before them.
 const COMMON: &str = include_str!("scenes/common.toml");
 
-/// The journal append at which the crash demo kills itself.
+/// The number of the journal append at which the crash scene kills itself.
 const CRASH_AT: &str = "60";
 
-/// Shows one scenario.
+/// Builds the project and plays one scene.
 pub fn run(args: &Demo, globals: &Globals) -> Result<Done, Failure> {
     let dir = place(args)?;
     let stage = Stage { dir, globals, relay: Relay::new()? };
     if let Err(failure) = stage.build(args.scenario) {
-        // Half a project is of no use to anybody; a folder that the person named is theirs.
+        // Half a project is of no use. A folder that the person named is theirs and stays.
         if args.dir.is_none() {
             let _ = std::fs::remove_dir_all(&stage.dir);
         }
@@ -52,7 +54,7 @@ pub fn run(args: &Demo, globals: &Globals) -> Result<Done, Failure> {
     match stage.play(args.scenario) {
         Ok(()) => stage.played()?,
         Err(Halt::Stopped { signal, command }) => {
-            // However quiet: whoever stopped it wants to know what is left of it.
+            // Even with `--quiet`: a person who stops the demo wants to know what is left of it.
             out::say(&stage.stopped(signal, &command));
             return Ok(Done::Signal(signal));
         }
@@ -62,12 +64,13 @@ pub fn run(args: &Demo, globals: &Globals) -> Result<Done, Failure> {
     Ok(Done::Passed)
 }
 
-/// Where the project goes: a folder of the user's, or a new one among the temporary files.
+/// The folder for the project: the one named, or a new one among the temporary files.
 fn place(args: &Demo) -> Result<PathBuf, Failure> {
     let dir = match &args.dir {
         Some(dir) => std::path::absolute(dir).map_err(|error| Failure::usage(error.to_string()))?,
         None => {
             let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            // Time and process, so that two demos at once do not share a folder.
             let name = format!("tribunal-demo-{}-{}", since.as_millis(), std::process::id());
             std::env::temp_dir().join(name)
         }
@@ -88,6 +91,7 @@ fn scene(scenario: Scenario) -> &'static str {
         Scenario::Escalated => include_str!("scenes/escalated.toml"),
         Scenario::Blocked => include_str!("scenes/blocked.toml"),
         Scenario::Oscillating => include_str!("scenes/oscillating.toml"),
+        // The same agents: after the crash everything has to end as without it.
         Scenario::Crash => include_str!("scenes/demo.toml"),
         Scenario::Hostile => {
             concat!(include_str!("scenes/hostile.toml"), include_str!("scenes/hostile_ci.toml"))
@@ -135,7 +139,7 @@ fn next(scenario: Scenario, dir: &Path) -> String {
     lines.map(|command| format!("  {}", from_elsewhere(command, &dir))).join("\n")
 }
 
-/// The folder in which the demo plays.
+/// The folder in which the demo plays, and the way to run commands there.
 struct Stage<'a> {
     dir: PathBuf,
     globals: &'a Globals,
@@ -144,9 +148,9 @@ struct Stage<'a> {
 
 /// Why the demo does not go on.
 enum Halt {
-    /// Somebody stopped it at this command.
+    /// A signal stopped it at this command.
     Stopped { signal: i32, command: String },
-    /// It failed.
+    /// A command failed, or did not end as the scene says.
     Failed(Failure),
 }
 
@@ -172,7 +176,9 @@ impl Stage<'_> {
         let who = Signature::new("Demo", "demo@example.org", at);
         let repo = Repo::create(&self.dir, "chore: begin", &who)
             .map_err(|error| Failure::work(error.to_string()))?;
+        // The script changes between commands; a run would take it for a change of the user's.
         repo.exclude("/scene.toml*").map_err(|error| Failure::work(error.to_string()))?;
+        // The project's file names the script of its agents, which needs trust, and we wrote that file a moment ago.
         trust::own(&Place { root: self.dir.clone() })?;
         self.scene(scene(scenario))
     }
@@ -221,6 +227,7 @@ impl Stage<'_> {
                 self.tribunal(&["status"], &[], &ExitHow::Code(0))
             }
             Scenario::Crash => {
+                // The program kills itself from inside, so the crash falls on the same journal row every time.
                 let crash = [(tribunal_engine::crash::AT, OsString::from(CRASH_AT))];
                 self.tribunal(&["run"], &crash, &ExitHow::Signal(9))?;
                 self.say("\nKilled. The journal has every fact up to that moment; nothing is done twice.");
@@ -232,7 +239,7 @@ impl Stage<'_> {
     /// Runs one command as a user would, and insists that it ends as expected.
     fn tribunal(&self, args: &[&str], env: &[(&str, OsString)], expected: &ExitHow) -> Result<(), Halt> {
         let own = std::env::current_exe().map_err(|error| Failure::work(error.to_string()))?;
-        // So every command that is offered can be given where the person is.
+        // With `-C`, every command that the output suggests works where the person is.
         let mut argv = vec!["-C".into(), self.dir.clone().into()];
         argv.extend(args.iter().map(OsString::from));
         argv.extend(self.globals.quiet.then(|| "--quiet".into()));
@@ -244,6 +251,7 @@ impl Stage<'_> {
         self.say(&format!("\n$ tribunal -C {} {command}", self.dir.display()));
         let how = self.relay.run(&own, &argv, &self.dir, env)?;
         match signals::stopped_by(&how) {
+            // The scene comes first: an end that it expects is right, whatever caused it.
             _ if how == *expected => Ok(()),
             Some(signal) => Err(Halt::Stopped { signal, command }),
             None => Err(Halt::Failed(unexpected(&command, &how, expected))),
@@ -253,6 +261,7 @@ impl Stage<'_> {
     /// What is left of a demo that was stopped, and the command that goes on with it.
     fn stopped(&self, signal: i32, command: &str) -> String {
         let open = resume::unfinished(&Place { root: self.dir.clone() }).is_ok();
+        // `inbox` and `report` only read; they are simply given again.
         let steers = ["run", "resume", "decide"].iter().any(|verb| command.split(' ').next() == Some(verb));
         let next = if open && steers { "resume" } else { command };
         let next = from_elsewhere(&format!("tribunal {next}"), &self.dir.display().to_string());
@@ -263,7 +272,7 @@ impl Stage<'_> {
         )
     }
 
-    /// Every turn of the scene that must be played was.
+    /// Fails if a turn of the scene that must be played was not.
     fn played(&self) -> Result<(), Failure> {
         let unused = tribunal_agent::scripted::unused(&self.dir.join("scene.toml"))
             .map_err(|error| Failure::work(error.to_string()))?;
@@ -274,7 +283,8 @@ impl Stage<'_> {
     }
 }
 
-/// A command of the demo did not end as it should: what its exit code says of whose fault it is holds for the demo too.
+/// The failure for a command that did not end as it should. Its exit code tells whose fault it is, so the demo fails in
+/// the same way.
 fn unexpected(command: &str, how: &ExitHow, expected: &ExitHow) -> Failure {
     let text =
         format!("the demo did not end as it should: `tribunal {command}` gave {how:?}, not {expected:?}");

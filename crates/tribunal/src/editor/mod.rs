@@ -1,6 +1,9 @@
-//! What editor agents are given by `tribunal mcp --serve`: they start a review, read findings, say what they did about
-//! them, and see what waits for a person. Reading starts no process. Nothing here approves, closes or waives a finding,
-//! and no question is answered: what an agent says is a letter that no machine hears.
+//! What `tribunal mcp --serve` gives to editor agents: they start a review, read findings, record what they did about
+//! them, and see what waits for a person.
+//!
+//! Reading starts no process. Nothing here approves, closes or waives a finding or answers a question: what an agent
+//! says is a message that no machine reads. An agent that could settle its own findings would make the review
+//! worthless.
 
 mod start;
 mod tools;
@@ -32,7 +35,9 @@ const ABOUT: &str = "Tribunal runs reviews of code and keeps every finding until
 const A_PERSON: &str = "A person decides these, with the command that stands beside each answer, in a terminal, or in \
     `tribunal serve` or `tribunal watch`. Tell your user; do not run the command yourself.";
 
-/// The desk of one project.
+/// The tools of one project, as the MCP server calls them.
+///
+/// Runs are read through a `Shelf`, as in the browser, so a long session does not read a journal anew for every call.
 pub struct Project {
     place: Place,
     shelf: Shelf,
@@ -40,7 +45,7 @@ pub struct Project {
 }
 
 impl Project {
-    /// Of a project.
+    /// The tools for the project at `place`.
     pub fn new(place: Place) -> Project {
         Project { shelf: Shelf::new(place.clone()), place, starter: Starter::default() }
     }
@@ -51,6 +56,7 @@ impl Project {
             Call::Run(which) => self.run(&which),
             Call::List(wanted) => self.list(&wanted),
             Call::Get { run, id } => self.finding(&Which { run }, id),
+            // Claiming and releasing are one tool, because they share all arguments.
             Call::Claim { run, id, release } => {
                 let word = if release { Word::Release } else { Word::Claim };
                 self.remark(&Which { run }, id, who, word)
@@ -71,6 +77,7 @@ impl Project {
         let shown = self.shown(which)?;
         let view = &shown.view;
         let open = view.findings.iter().filter(|finding| is_open(finding)).count();
+        // Ten are enough for an agent to choose from, and keep the answer short.
         let others: Vec<String> =
             self.place.runs().into_iter().filter(|run| *run != view.id).take(10).collect();
         Ok(json!({
@@ -101,6 +108,7 @@ impl Project {
                 "severity": finding.severity,
                 "fate": finding.fate,
                 "where": finding.place,
+                // A list is for choosing; `get_finding` has the whole text.
                 "claim": plain::clipped(&finding.claim, 300),
                 "claimed_by": id.and_then(|id| remarks.holder(id, now())),
             })
@@ -112,6 +120,7 @@ impl Project {
             "over": shown.view.ending.is_some(),
             "matching": chosen.len(),
             "findings": page,
+            // Absent at the end, so an agent knows when to stop asking.
             "next_offset": (next < chosen.len()).then_some(next),
         }))
     }
@@ -141,14 +150,19 @@ impl Project {
         }))
     }
 
-    /// Leaves a remark as a letter. The letter's place among the remarks is taken once: who is later looks again.
+    /// Records a remark as a message in the run's mailbox.
+    ///
+    /// Remarks of a finding are numbered, and each number can be posted once. If two agents speak at the same time, the
+    /// later one reads again and takes the next number, so neither overwrites the other.
     fn remark(&self, which: &Which, id: FindingId, who: &str, word: Word) -> Result<Value, Failure> {
         let shown = self.shown(which)?;
         find(&shown, id)?;
         let run = &shown.view.id;
         let by = plain::clipped(who, 100);
+        // A finding takes so many remarks at most, so nobody can lose the race more often than that.
         for _ in 0..REMARKS_MAX {
             let remarks = self.remarks(run)?;
+            // Inside the loop: the remark that came first may be a claim by somebody else.
             if let Some(told) = refused(&remarks, id, &by, &word) {
                 return told;
             }
@@ -174,6 +188,7 @@ impl Project {
             Some(run) => vec![self.place.find(Some(run))?],
             None => self.place.runs(),
         };
+        // A run that is over asks nothing, and folding all of them would take long.
         let open = runs.iter().filter(|run| which.run.is_some() || !self.shelf.line(run).over);
         let questions: Vec<Value> = open
             .filter_map(|run| self.shelf.snapshot(run).ok())
@@ -199,7 +214,7 @@ impl Project {
     }
 }
 
-/// What a remark comes to where it is not recorded.
+/// The answer to a remark that is not recorded: somebody else's claim, nothing to release, or too many remarks.
 fn refused(remarks: &Remarks, id: FindingId, by: &str, word: &Word) -> Option<Result<Value, Failure>> {
     let held = remarks.holder(id, now());
     match (word, held) {
@@ -208,6 +223,7 @@ fn refused(remarks: &Remarks, id: FindingId, by: &str, word: &Word) -> Option<Re
             Some(Err(Failure::work(told)
                 .hint("take another finding, or come back later: a claim lapses after an hour")))
         }
+        // An agent that repeats its call after a lost answer must not be refused.
         (Word::Claim, Some(_)) => Some(Ok(json!({ "recorded": format!("{id} is yours already") }))),
         (Word::Release, other) if other != Some(by) => {
             Some(Ok(json!({ "recorded": format!("{id} was not yours") })))
@@ -219,7 +235,7 @@ fn refused(remarks: &Remarks, id: FindingId, by: &str, word: &Word) -> Option<Re
     }
 }
 
-/// Nobody has settled it.
+/// True if nobody has settled the finding.
 fn is_open(finding: &FindingView) -> bool {
     matches!(finding.fate.as_str(), "open" | "unresolved" | "carried")
 }
@@ -231,7 +247,7 @@ fn find(shown: &Shown, id: FindingId) -> Result<&FindingView, Failure> {
     })
 }
 
-/// Every text without what a terminal would obey.
+/// Removes from every text what a terminal would obey. Findings quote code and agents, and editors print answers.
 fn harmless(value: &mut Value) {
     match value {
         Value::String(text) => *text = plain::block(text),
@@ -247,7 +263,7 @@ fn shown(value: impl Serialize) -> String {
     serde_json::to_string_pretty(&value).unwrap_or_default()
 }
 
-/// The names of all tools.
+/// The names of all tools, for the tests of the plugin's texts.
 #[cfg(test)]
 pub fn tool_names() -> Vec<String> {
     tools::all().into_iter().map(|tool| tool.name).collect()

@@ -1,5 +1,7 @@
-//! A review that an editor agent asks for: this program, started once more, on its own. It is the only thing of the desk
-//! that starts a process, and what it starts is a fixed command with one checked argument.
+//! Starts a review for an editor agent: this program, once more, as a process of its own.
+//!
+//! It is the only one of the editor's tools that starts a process, and it starts a fixed command with one checked
+//! argument. The review outlives the session, because an editor may end its server at any moment.
 
 use super::tools::Start;
 use crate::failure::Failure;
@@ -14,29 +16,31 @@ use std::time::Duration;
 use tribunal_process::{Detached, ExitHow, start_detached};
 use tribunal_view::plain;
 
-/// Reviews of one session at a time.
+/// How many reviews of one session may run at a time; reviews cost money.
 const AT_ONCE: usize = 2;
-/// How long it may take until a review has a name.
+/// How long to wait until a review has an id.
 const NAMED: Duration = Duration::from_secs(90);
-/// Bytes of what it said that are kept, and of one line.
+/// Bytes of the review's output that are kept for an error message.
 const KEPT: usize = 4_000;
+// Longer lines are read in pieces: the output may hold anything, and must not fill the memory.
 const LINE: u64 = 64 << 10;
 
-/// What became of a start.
+/// The first thing that is known about a started review.
 enum Outcome {
     Named(String),
     Ended(ExitHow, String),
 }
 
-/// Starts reviews, not too many at once.
+/// Starts reviews, and limits how many run at once.
 #[derive(Default)]
 pub struct Starter {
     running: Arc<AtomicUsize>,
 }
 
 impl Starter {
-    /// Starts a review and returns when it has a name.
+    /// Starts a review and returns once it has an id.
     pub fn review(&self, place: &Place, what: &Start) -> Result<Value, Failure> {
+        // Counted in one atomic step: two calls at the same time must not both get the last slot.
         let busy =
             self.running.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| (n < AT_ONCE).then_some(n + 1));
         if busy.is_err() {
@@ -47,11 +51,13 @@ impl Starter {
         let program = std::env::current_exe()
             .map_err(|error| Failure::work(format!("this program cannot be found: {error}")))?;
         let what = match what {
+            // Joined by `=`, so that the range can never be read as an option.
             Start::Diff(range) => format!("--diff={range}"),
             Start::Staged => "--staged".to_owned(),
         };
         let args = ["review", "--yes", "--detach", what.as_str()].map(OsString::from);
         let started = start_detached(&program, &args, &place.root).map_err(Failure::work)?;
+        // Two messages at most, an id and an end, so the listener never blocks on a caller that has stopped waiting.
         let (tell, told) = sync_channel(2);
         let listener = std::thread::Builder::new().name("review".to_owned()).spawn(move || {
             listen(started, &tell);
@@ -71,7 +77,7 @@ impl Starter {
     }
 }
 
-/// One of the reviews that may be under way.
+/// A review under way; dropping it frees the slot, also when the start fails.
 struct Slot(Arc<AtomicUsize>);
 
 impl Drop for Slot {
@@ -80,7 +86,7 @@ impl Drop for Slot {
     }
 }
 
-/// It ended before it had a name.
+/// The answer for a review that ended before it had an id. Success means that there was nothing to review.
 fn ended(how: &ExitHow, said: &str) -> Result<Value, Failure> {
     match how {
         ExitHow::Code(0) => Ok(json!({ "run": null, "note": plain::capped(said.trim(), KEPT) })),
@@ -88,7 +94,7 @@ fn ended(how: &ExitHow, said: &str) -> Result<Value, Failure> {
     }
 }
 
-/// Reads all that it says, to its end, so that it never waits for a reader.
+/// Reads the output to its end, so that the review never blocks on a full pipe.
 fn listen(mut started: Detached, tell: &SyncSender<Outcome>) {
     let mut kept = String::new();
     {
@@ -97,7 +103,7 @@ fn listen(mut started: Detached, tell: &SyncSender<Outcome>) {
         while matches!(lines.by_ref().take(LINE).read_until(b'\n', &mut line), Ok(n) if n > 0) {
             let text = String::from_utf8_lossy(&line);
             if let Some(run) = named(&text) {
-                // Nobody may listen any more; the review goes on all the same.
+                // The caller may have stopped waiting; the review goes on all the same.
                 let _ = tell.try_send(Outcome::Named(run));
             }
             if kept.len() < KEPT {
@@ -109,7 +115,7 @@ fn listen(mut started: Detached, tell: &SyncSender<Outcome>) {
     let _ = tell.try_send(Outcome::Ended(started.wait(), kept));
 }
 
-/// `run 20260301-0915` on a line of its own.
+/// The id in a line such as `run 20260301-0915`.
 fn named(line: &str) -> Option<String> {
     let run = line.trim_end().strip_prefix("run ")?;
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';

@@ -1,5 +1,8 @@
-//! The tools of editor agents: what they are called, what they take, and the strict reading of what came. What a field
-//! does not allow is refused with its name; nothing is guessed.
+//! The tools of editor agents: their names, their arguments, and the strict reading of a call.
+//!
+//! A field that is wrong or unknown is refused with its name, and nothing is guessed: the caller is a program that can
+//! correct itself. The schemas in `all` and the checks in `read` must agree; a change of one needs a change of the
+//! other.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -10,93 +13,92 @@ use tribunal_engine::editor::{Stance, TEXT_MAX};
 use tribunal_view::facts::FindingView;
 use tribunal_view::plain;
 
-/// Findings of one answer where nobody says how many.
+/// Findings in one answer, if the call does not say how many.
 const LIMIT: usize = 20;
-/// And at most.
+/// The most findings in one answer.
 pub const LIMIT_MAX: usize = 100;
-/// Characters of a range at most.
+/// The longest range of commits, in characters.
 const RANGE_MAX: usize = 300;
-/// Characters of a run's name at most.
+/// The longest name of a run, in characters.
 const RUN_MAX: usize = 100;
 
-/// A call that can be answered.
+/// A call that was read and can be answered.
+///
+/// Everything in it is checked: ids are typed, a run's name is safe as a part of a path, and a range cannot be an
+/// option.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Call {
-    /// Start a review.
+    /// Start a review of a change.
     Start(Start),
-    /// How a run stands.
+    /// Tell where a run stands.
     Run(Which),
-    /// Findings of a run.
+    /// List findings of a run.
     List(Wanted),
-    /// One finding.
+    /// Show one finding in full.
     Get {
-        /// The run.
+        /// The run; the newest without a name.
         run: Option<String>,
-        /// The finding.
+        /// The finding to show.
         id: FindingId,
     },
-    /// I look at it, or do not any more.
+    /// Claim a finding to work on, or give it back.
     Claim {
-        /// The run.
         run: Option<String>,
-        /// The finding.
         id: FindingId,
-        /// Give it back.
+        /// True to give the finding back.
         release: bool,
     },
-    /// This is what I did about it.
+    /// Record what the agent did about a finding.
     Answer {
-        /// The run.
         run: Option<String>,
-        /// The finding.
         id: FindingId,
-        /// In one word.
+        /// What the agent did, in one word.
         stance: Stance,
-        /// In words.
+        /// What the agent did, in its own words.
         text: String,
     },
-    /// What waits for a person.
+    /// List what waits for a person.
     Inbox(Which),
 }
 
-/// What is to be reviewed.
+/// The change that a review is started on.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Start {
     /// A range of commits.
     Diff(String),
-    /// What is staged.
+    /// The changes that are staged for the next commit.
     Staged,
 }
 
-/// A run; none is the newest, or all where that makes sense.
+/// The run that is meant; without a name the newest, or all runs where that makes sense.
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Which {
-    /// Its name.
     pub run: Option<String>,
 }
 
-/// Findings that are wanted.
+/// Which findings of a run are wanted, and which page of them.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// Of which run.
+    /// The run whose findings are listed.
     pub which: Which,
-    /// `open`, `settled`, `all`, or a fate.
+    /// `open`, `settled`, `all`, or one fate.
     fate: String,
     severity: Option<String>,
-    /// After so many.
+    /// How many matching findings to skip.
     pub offset: usize,
-    /// So many at most.
+    /// How many findings to return at most.
     pub limit: usize,
 }
 
 impl Wanted {
-    /// Whether a finding is among them.
+    /// True if a finding matches.
     pub fn takes(&self, finding: &FindingView) -> bool {
         let open = super::is_open(finding);
         let fate = match self.fate.as_str() {
             "all" => true,
             "open" => open,
+            // Everything that nobody has to do anything about, whatever its fate.
             "settled" => !open,
             fate => finding.fate == fate,
         };
@@ -104,7 +106,7 @@ impl Wanted {
     }
 }
 
-/// Fates a finding can be asked for by.
+/// The fates that a list can be restricted to; the first three are groups.
 const FATES: [&str; 14] = [
     "open",
     "settled",
@@ -164,7 +166,7 @@ struct AnswerArgs {
     text: String,
 }
 
-/// Reads a call.
+/// Reads a call; the error names the field that is wrong.
 pub fn read(tool: &str, args: Map<String, Value>) -> Result<Call, String> {
     Ok(match tool {
         "start_review" => Call::Start(start(fields(args)?)?),
@@ -202,10 +204,12 @@ fn start(args: StartArgs) -> Result<Start, String> {
     match (args.diff, args.staged.unwrap_or(false)) {
         (Some(_), true) => Err("either diff or staged, not both".to_owned()),
         (None, true) => Ok(Start::Staged),
+        // No default: a review of the wrong change costs money and says nothing.
         (None, false) => Err("say what to review: diff (a range as main..HEAD) or staged: true".to_owned()),
         (Some(range), false) => {
             let fine = |c: char| !c.is_control() && !c.is_whitespace();
             let sound = !range.is_empty() && range.chars().all(fine) && range.len() <= RANGE_MAX;
+            // The range becomes an argument of a command: one with a dash in front would be an option.
             match sound && !range.starts_with('-') {
                 true => Ok(Start::Diff(range)),
                 false => Err("diff: it is no range of commits; write main..HEAD, or main".to_owned()),
@@ -219,6 +223,7 @@ fn wanted(args: ListArgs) -> Result<Wanted, String> {
     one_of("fate", &fate, &FATES)?;
     args.severity.iter().try_for_each(|severity| one_of("severity", severity, &SEVERITIES))?;
     let number = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
+    // A limit out of range is refused and not clamped, as the schema promises.
     let limit = args.limit.map_or(LIMIT, number);
     if !(1..=LIMIT_MAX).contains(&limit) {
         return Err(format!("limit: 1 to {LIMIT_MAX}"));
@@ -238,7 +243,7 @@ fn which(name: Option<String>) -> Result<Which, String> {
     Ok(Which { run: run(name)? })
 }
 
-/// A run's name is a plain word: it becomes part of a path.
+/// Checks the name of a run. It becomes a part of a path, so only plain characters are allowed.
 fn run(name: Option<String>) -> Result<Option<String>, String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     match name {
@@ -250,11 +255,12 @@ fn run(name: Option<String>) -> Result<Option<String>, String> {
 }
 
 fn id(text: &str) -> Result<FindingId, String> {
+    // The parser also takes a bare number, which an agent may mean as a line or a place in a list.
     let written = text.starts_with(['F', 'f']) && text.len() <= 12;
     FindingId::parse(text).filter(|_| written).ok_or_else(|| "id: a finding is written F-12".to_owned())
 }
 
-/// All tools, in the order they are listed.
+/// All tools with their schemas, in the order they are listed.
 pub fn all() -> Vec<Tool> {
     let run = json!({"type": "string", "description": "the run; the newest without it"});
     let id = json!({"type": "string", "description": "the finding: F-12"});

@@ -1,7 +1,9 @@
-//! `tribunal hook`: what an editor agent's hooks ask. A call comes as JSON on standard input; the answer is an exit code and
-//! words on standard error, as Claude Code reads them: 0 goes on, 2 stops what was about to happen and tells the agent
-//! why, 1 is told to the person and stops nothing. It reads files, starts no process but git's own reading, and never waits
-//! without an end.
+//! `tribunal hook`: answers the hooks of an editor agent. A call arrives as JSON on standard input; the answer is an
+//! exit code and a message on standard error, as Claude Code reads them.
+//!
+//! 0 lets the agent go on, 2 stops what it was about to do and tells the agent why, and 1 is shown to the person and
+//! stops nothing. A hook runs at every tool call, so it reads only files, starts no process except git for reading, and
+//! never waits without a limit.
 
 mod shell;
 
@@ -22,23 +24,23 @@ use tribunal_git::Archive;
 use tribunal_view::plain;
 use tribunal_world::gates::{self, Delivery, Ground, read_plain};
 
-/// Bytes of a call at most.
+/// The largest call that is read, in bytes.
 const CALL_MAX: u64 = 16 << 20;
-/// How long a call may take to come.
+/// How long to wait for the call. An editor that holds the pipe open must not hang its session.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Runs that are looked at for one that lives.
+/// How many of the newest runs are checked for a live one.
 const RUNS: usize = 20;
 
-/// What a hook says.
+/// The answer of a hook.
 #[derive(Debug, PartialEq, Eq)]
 enum Said {
-    /// Go on.
+    /// Let the agent go on.
     Fine,
-    /// Do not; this is why.
+    /// Stop it, for this reason.
     Block(String),
 }
 
-/// What is read of a call; every other field is of no interest.
+/// The fields of a call that matter here; all others are ignored, because editors add new ones.
 #[derive(Debug, Default, Deserialize)]
 struct Call {
     #[serde(default)]
@@ -51,7 +53,7 @@ struct Call {
     stop_hook_active: bool,
 }
 
-/// What a hook of an editor agent is about.
+/// The events at which something is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HookEvent {
     PreToolUse,
@@ -59,7 +61,10 @@ enum HookEvent {
     Stop,
 }
 
-/// Events of Claude Code at which there is nothing to check.
+/// Events of Claude Code at which nothing is checked.
+///
+/// They are listed so that a misspelt event is noticed: a hook that checks nothing, for ever and silently, looks like
+/// one that always passes.
 const IGNORED: &[&str] = &[
     "configchange",
     "cwdchanged",
@@ -92,17 +97,18 @@ const IGNORED: &[&str] = &[
 /// What is known of the name of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Name {
-    /// Something is checked there.
+    /// Something is checked at this event.
     Checked(HookEvent),
-    /// The editor has it, and nothing is checked there.
+    /// The editor has this event, and nothing is checked at it.
     Ignored,
-    /// No editor has it: whoever wrote it expects a check that would never happen.
+    /// No editor has this event: whoever wrote it expects a check that would never happen.
     Unknown,
 }
 
 impl Name {
-    /// However its words are joined: editors write `PreToolUse`.
+    /// Reads the name in any spelling: editors write `PreToolUse`, our help `pre-tool-use`.
     fn parse(name: &str) -> Name {
+        // Dashes, underscores and blanks all count as nothing.
         let bare: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
         match bare.to_ascii_lowercase().as_str() {
             "pretooluse" => Name::Checked(HookEvent::PreToolUse),
@@ -114,8 +120,10 @@ impl Name {
     }
 }
 
-/// Answers one call. An event at which nothing is checked passes. A name that no editor has is told to the person and blocks
-/// nothing: an editor reads exit code 2 as a veto of the tool call.
+/// Answers one call.
+///
+/// A name that no editor has is reported to the person with exit code 1 and blocks nothing. An editor reads exit code 2
+/// as a veto of the tool call.
 pub fn run(event: &str) -> Result<Done, Failure> {
     let shown = plain::clipped(event, 60);
     let event = match Name::parse(event) {
@@ -135,7 +143,7 @@ pub fn run(event: &str) -> Result<Done, Failure> {
     let call = match input().and_then(|bytes| read(&bytes)) {
         Ok(call) => call,
         Err(why) => {
-            // Nobody can tell what was asked: a session must not be stuck because of it.
+            // Nobody can tell what the call was about, and a session must not be stuck because of it.
             out::say(&format!("tribunal hook: {why}; nothing was checked"));
             return Ok(Done::Answer(1));
         }
@@ -147,6 +155,7 @@ pub fn run(event: &str) -> Result<Done, Failure> {
     };
     match said {
         Said::Fine => Ok(Done::Passed),
+        // Documents may bring texts of any length, and the agent has to read all of it.
         Said::Block(why) => {
             out::say(&plain::capped(&why, 8_000));
             Ok(Done::Answer(2))
@@ -154,9 +163,10 @@ pub fn run(event: &str) -> Result<Done, Failure> {
     }
 }
 
-/// All of standard input; who holds it open and says nothing is not waited for.
+/// Reads standard input whole, and gives up on a caller that holds it open and sends nothing.
 fn input() -> Result<Vec<u8>, String> {
     let (tell, told) = sync_channel(1);
+    // A blocking read cannot be interrupted, so it has a thread of its own, which ends with the process.
     let reader = std::thread::Builder::new().name("input".to_owned()).spawn(move || {
         let mut bytes = Vec::new();
         let read = std::io::stdin().lock().take(CALL_MAX + 1).read_to_end(&mut bytes).map(|_| bytes);
@@ -174,7 +184,7 @@ fn input() -> Result<Vec<u8>, String> {
 fn read(bytes: &[u8]) -> Result<Call, String> {
     let unread =
         |why: &str| format!("the call on standard input cannot be read: {}", plain::clipped(why, 200));
-    // A list would be read as a call with its fields in order.
+    // Read as an object first: serde would also take a list, as a call with its fields in order.
     let call: Map<String, Value> =
         serde_json::from_slice(bytes).map_err(|error| unread(&error.to_string()))?;
     serde_json::from_value(Value::Object(call)).map_err(|error| unread(&error.to_string()))
@@ -183,10 +193,11 @@ fn read(bytes: &[u8]) -> Result<Call, String> {
 impl Call {
     fn dir(&self) -> PathBuf {
         let here = || std::env::current_dir().unwrap_or_default();
+        // The session's folder, not ours: the editor may start hooks from elsewhere.
         self.cwd.clone().filter(|dir| dir.is_absolute()).unwrap_or_else(here)
     }
 
-    /// The project, where it has a planning folder: without one there are no rules to hold anybody to.
+    /// The project, if it has a planning folder. Without one there are no rules to hold anybody to.
     fn ground(&self) -> Option<Ground> {
         Ground::around(&self.dir()).filter(|ground| ground.root().join(ground.planning()).is_dir())
     }
@@ -196,8 +207,9 @@ impl Call {
     }
 }
 
-/// Commit lint, before a command runs.
+/// Checks the messages of commits before a shell command runs.
 fn before_tool(call: &Call) -> Said {
+    // Other tools make no commits.
     if call.tool_name != "Bash" || call.ground().is_none() {
         return Said::Fine;
     }
@@ -214,7 +226,8 @@ fn before_tool(call: &Call) -> Said {
     }
 }
 
-/// What is wrong with the message of a commit. What cannot be read is wrong.
+/// What is wrong with the message of a commit. A message that cannot be read is wrong, or an editor would be a way
+/// around the check.
 fn unfit(call: &Call, message: Message) -> Option<String> {
     let text = match message {
         Message::Kept => return None,
@@ -232,11 +245,12 @@ fn unfit(call: &Call, message: Message) -> Option<String> {
             }
         },
     };
+    // Git drops empty lines at the top of a message, too.
     let subject = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     subject_issue(subject).map(|issue| format!("{:?}: {issue}", plain::clipped(subject, 100)))
 }
 
-/// The check of a SUMMARY, after it was written.
+/// Checks a SUMMARY after it was written.
 fn after_tool(call: &Call) -> Said {
     if !matches!(call.tool_name.as_str(), "Write" | "Edit" | "MultiEdit") {
         return Said::Fine;
@@ -244,6 +258,7 @@ fn after_tool(call: &Call) -> Said {
     let path = call.dir().join(call.field("file_path"));
     let named = path.file_name().is_some_and(|name| name.to_string_lossy().ends_with("-SUMMARY.md"));
     let Some(ground) = call.ground().filter(|_| named) else { return Said::Fine };
+    // A file of this name elsewhere is not a summary of the protocol.
     let Some(inside) = ground.relative(&path).filter(|inside| inside.starts_with(ground.planning())) else {
         return Said::Fine;
     };
@@ -253,7 +268,7 @@ fn after_tool(call: &Call) -> Said {
     }
 }
 
-/// What is wrong with a SUMMARY; what cannot be read is wrong.
+/// What is wrong with a SUMMARY. One that cannot be read is wrong.
 fn summary_problems(ground: &Ground, path: &Path) -> Vec<String> {
     let text = match read_plain(path) {
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
@@ -283,12 +298,14 @@ fn plan_beside(summary: &Path) -> Option<Plan> {
     read_plan(&path.display().to_string(), &text).value
 }
 
-/// The stop gate: who builds a phase by hand does not leave plans half done. An agent that was sent back once for it is
-/// let go, so that no session hangs in a circle.
+/// The stop gate: an agent that builds a phase by hand does not leave plans half done.
+///
+/// An agent that was sent back once is let go, so that no session runs in a circle.
 fn stop(call: &Call) -> Said {
+    // The editor sets this flag when it has sent the agent back before.
     let Some(ground) = call.ground().filter(|_| !call.stop_hook_active) else { return Said::Fine };
     if a_run_lives(&call.dir()) {
-        // Tribunal itself builds the phase, and judges it.
+        // Tribunal itself builds the phase and judges it.
         return Said::Fine;
     }
     let problems = match ground.state().read(gates::STATE) {
@@ -311,11 +328,12 @@ fn a_run_lives(dir: &Path) -> bool {
     place.runs().iter().take(RUNS).any(lives)
 }
 
-/// Plans that the execution state has begun and whose SUMMARY is missing or does not hold.
+/// Plans that were begun by the execution state and whose SUMMARY is missing or does not hold.
 fn unfinished(ground: &Ground, bytes: &[u8]) -> Vec<String> {
     let Ok(state) = serde_json::from_slice::<Value>(bytes) else {
         return vec![format!("- {} is broken: nobody can tell what is done", gates::STATE)];
     };
+    // A phase that nobody executes has nothing to finish.
     if state["status"].as_str() != Some("running") {
         return Vec::new();
     }
@@ -326,6 +344,7 @@ fn unfinished(ground: &Ground, bytes: &[u8]) -> Vec<String> {
     let begun = |plan: &&Value| matches!(plan["status"].as_str(), Some("running" | "complete"));
     let plans = state["plans"].as_array().map(Vec::as_slice).unwrap_or_default();
     let ids = plans.iter().filter(begun).filter_map(|plan| plan["id"].as_str());
+    // The file may say anything; a hook has to answer soon.
     ids.take(50).filter_map(|id| plan_problem(ground, &PlanId::new(&phase, id))).collect()
 }
 

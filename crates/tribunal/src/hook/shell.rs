@@ -1,16 +1,19 @@
-//! Which commits a line of shell would make, as far as it can be read without running it. It expands nothing and starts
-//! nothing: what it cannot read is said to be unreadable, never guessed.
+//! Finds the commits that a line of shell would make, as far as the line can be read without running it.
+//!
+//! It expands nothing and starts nothing. A message that it cannot read is reported as unreadable (`Message::Editor`)
+//! and never guessed, because a guess would let a commit pass unchecked. It is not a full shell parser: it knows the
+//! forms in which people and agents write `git commit`.
 
 /// Where the message of a commit would come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// It is in the line.
+    /// The line itself has the text.
     Text(String),
-    /// It is in a file.
+    /// The text is in a file, which the caller reads.
     File(String),
-    /// An earlier commit's is used again, or none is made.
+    /// The message of an earlier commit is used, or no commit is made: there is nothing to check.
     Kept,
-    /// An editor would be opened.
+    /// An editor would be opened, or the text cannot be known.
     Editor,
 }
 
@@ -21,6 +24,7 @@ pub fn commits(line: &str) -> Vec<Message> {
 
 fn commits_within(line: &str, shells: usize) -> Vec<Message> {
     let mut found = Vec::new();
+    // The output of `echo` or `cat` before a pipe is the input of the next command: `echo x | git commit -F -`.
     let mut piped = None;
     for command in Reader::new(line).commands() {
         let input = command.input.as_deref().or(piped.as_deref());
@@ -34,27 +38,27 @@ fn commits_within(line: &str, shells: usize) -> Vec<Message> {
     found
 }
 
-/// One simple command with what stands in its here-document.
+/// One simple command, with the text of its here-document.
 #[derive(Debug, Default)]
 struct Simple {
     words: Vec<String>,
     input: Option<String>,
-    /// What it prints is read by the next one.
+    /// The next command reads its output.
     piped: bool,
 }
 
-/// Shells within shells that are looked into.
+/// How many shells within shells are looked into; deeper ones are not read.
 const SHELLS_MAX: usize = 4;
-/// Words of the shell that a command may follow.
+/// Words of the shell after which a command may follow.
 const KEYWORDS: [&str; 8] = ["if", "then", "else", "elif", "do", "while", "until", "!"];
-/// Programs that start the one named after their own options.
+/// Programs that start the program named after their own options.
 const STARTERS: [&str; 11] =
     ["env", "command", "exec", "time", "nice", "nohup", "sudo", "timeout", "stdbuf", "setsid", "ionice"];
 
-/// Options of git itself that take a word.
+/// Options of git itself that take a value. Without this list, the value would be taken for the verb.
 const GIT_WORDS: [&str; 7] =
     ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"];
-/// Options of `git commit` that take a word, but for those about the message.
+/// Options of `git commit` that take a value and are not about the message.
 const WORDS: [&str; 7] =
     ["--author", "--date", "--cleanup", "--template", "-t", "--trailer", "--pathspec-from-file"];
 /// Options with which no new message is written.
@@ -71,13 +75,14 @@ const KEPT: [&str; 10] = [
     "--porcelain",
 ];
 
-/// The words of a command from its program on: what stands before it is of no interest.
+/// The words of a command from its program on, without assignments, keywords and starters.
 fn program(words: &[String]) -> &[String] {
     let assigns = |word: &String| word.split_once('=').is_some_and(|(name, _)| is_name(name));
     let own = |word: &String| !assigns(word) && !KEYWORDS.contains(&word.as_str());
     let words = &words[words.iter().position(own).unwrap_or(words.len())..];
     let starts = words.first().is_some_and(|word| STARTERS.contains(&named(word)));
-    // Which of the words that follow are options of the starter is its own business: git and shells are looked for.
+    // Which of the following words are options of the starter is its own business, so we look for git or a shell among
+    // them.
     let started = |word: &String| named(word) == "git" || SHELLS.contains(&named(word));
     match words.iter().position(started).filter(|_| starts) {
         Some(at) => &words[at..],
@@ -85,21 +90,22 @@ fn program(words: &[String]) -> &[String] {
     }
 }
 
-/// Programs that run the line they are given.
+/// Programs that run a line which they get as an argument.
 const SHELLS: [&str; 5] = ["bash", "sh", "zsh", "dash", "eval"];
 
-/// A program's name, wherever it lies.
+/// The name of a program without its folder.
 fn named(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
 
-/// The line that a shell is given to run.
+/// The line that a shell gets to run.
 fn script(words: &[&str]) -> Option<String> {
     let (shell, rest) = words.split_first()?;
     match named(shell) {
         "eval" => Some(rest.join(" ")),
         shell if SHELLS.contains(&shell) => {
             let options = rest.iter().take_while(|word| word.starts_with('-')).count();
+            // `-c` may be joined with other flags, as in `bash -lc`.
             let given = |word: &&str| !word.starts_with("--") && word.contains('c');
             rest[..options].iter().any(given).then(|| rest.get(options).map(|line| (*line).to_owned()))?
         }
@@ -107,7 +113,7 @@ fn script(words: &[&str]) -> Option<String> {
     }
 }
 
-/// What a command prints, where that can be read off it.
+/// The output of a command, if it can be read off its words.
 fn output(words: &[&str], input: Option<&str>) -> Option<String> {
     match words {
         ["cat"] | ["cat", "-"] => input.map(str::to_owned),
@@ -124,6 +130,7 @@ fn commit(words: &[&str], input: Option<&str>) -> Option<Message> {
     let mut words = words.iter().copied();
     let verb = loop {
         match words.next()? {
+            // The value of such an option is skipped with it.
             option if GIT_WORDS.contains(&option) => _ = words.next(),
             option if option.starts_with('-') => {}
             verb => break verb,
@@ -143,7 +150,7 @@ fn message(words: &[&str], input: Option<&str>) -> Message {
     let mut kept = false;
     while let Some(word) = words.next() {
         let (name, stuck) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
-        // Git takes the beginning of a long option for the whole.
+        // Git accepts the beginning of a long option; `least` is how much of it is unambiguous.
         let is = |whole: &str, least: usize| name.len() >= least && whole.starts_with(name);
         let mut value = || stuck.or_else(|| words.next()).unwrap_or_default().to_owned();
         match word {
@@ -164,10 +171,11 @@ fn message(words: &[&str], input: Option<&str>) -> Message {
             },
         }
     }
+    // Only now: an explicit message wins over `--amend --no-edit`, wherever it stands.
     if kept { Message::Kept } else { Message::Editor }
 }
 
-/// The first of flags run together that takes a word, and what of the word is stuck to it.
+/// The first of several joined flags that takes a value, and the part of the value that is joined to it: `-am"text"`.
 fn flags(flags: &str) -> Option<(char, &str)> {
     let at = flags.find(['m', 'F', 'C', 'c', 't', 'S', 'u'])?;
     Some((flags[at..].chars().next()?, &flags[at + 1..]))
@@ -176,18 +184,20 @@ fn flags(flags: &str) -> Option<(char, &str)> {
 fn file(name: &str, input: Option<&str>) -> Message {
     match (name, input) {
         ("-", Some(input)) => Message::Text(input.to_owned()),
+        // Standard input that we cannot see is as unreadable as an editor.
         ("-", None) => Message::Editor,
         (name, _) => Message::File(name.to_owned()),
     }
 }
 
-/// Reads a line of shell into its simple commands.
+/// Splits a line of shell into its simple commands.
 struct Reader<'a> {
     rest: &'a str,
     done: Vec<Simple>,
     now: Simple,
     word: Option<String>,
-    /// The names of here-documents whose text begins on the next line, and the place of the command each is read by.
+    /// The names of here-documents whose text begins on the next line, each with the index of the command that reads
+    /// it.
     awaited: Vec<(String, usize)>,
 }
 
@@ -205,13 +215,13 @@ impl<'a> Reader<'a> {
                     self.end_command();
                     self.documents();
                 }
-                // `&>` is where the output goes.
+                // `&>` is a redirection and ends no command.
                 '&' if self.rest.starts_with('>') => self.end_word(),
                 ';' | '&' | '|' | '(' | ')' | '{' | '}' | '`' if self.ends_here(c) => {
                     self.end_word();
                     self.now.piped = c == '|' && !self.rest.starts_with('|');
                     self.end_command();
-                    // The second of two ends nothing more.
+                    // `&&`, `||` and `;;` are one separator.
                     self.rest = self.rest.strip_prefix(c).filter(|_| "&|;".contains(c)).unwrap_or(self.rest);
                 }
                 '#' if self.word.is_none() => self.skip_line(),
@@ -228,7 +238,7 @@ impl<'a> Reader<'a> {
                 '\'' => self.quoted(),
                 '"' => self.double(),
                 '$' if self.rest.starts_with('\'') => self.escaped(),
-                // As the language of the reader has it; here it is as it is written.
+                // `$"…"` is text to be translated; without a translation it is the text as written.
                 '$' if self.rest.starts_with('"') => {}
                 '$' => self.dollar(),
                 c => self.push(c),
@@ -241,7 +251,7 @@ impl<'a> Reader<'a> {
         self.done
     }
 
-    /// Brackets and braces are words of their own only where a word could begin.
+    /// Braces separate commands only where a word could begin; inside a word they are text.
     fn ends_here(&self, c: char) -> bool {
         !matches!(c, '{' | '}') || self.word.is_none()
     }
@@ -262,7 +272,8 @@ impl<'a> Reader<'a> {
 
     fn end_command(&mut self) {
         let now = std::mem::take(&mut self.now);
-        // One that only waits for its document is one too: what is counted is its place.
+        // A command without words that still waits for its document is kept, or the indices in `awaited` would be off
+        // by one.
         if !now.words.is_empty() || self.awaited.iter().any(|(_, of)| *of == self.done.len()) {
             self.done.push(now);
         }
@@ -278,7 +289,7 @@ impl<'a> Reader<'a> {
         self.rest = rest;
     }
 
-    /// `$'…'`: quoted, with the escapes of C.
+    /// `$'…'`: quoted text with the escapes of C.
     fn escaped(&mut self) {
         self.take();
         self.word.get_or_insert_default();
@@ -315,7 +326,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// `$(cat <<'EOF' …)` is its text; any other expansion stays as it is written.
+    /// `$(cat <<'EOF' …)` becomes its text, because agents write long messages this way. Any other expansion stays as
+    /// written.
     fn dollar(&mut self) {
         if let Some((text, rest)) = catted(self.rest) {
             self.word.get_or_insert_default().push_str(&text);
@@ -324,13 +336,14 @@ impl<'a> Reader<'a> {
         }
         self.push('$');
         if self.rest.starts_with('(') {
+            // The whole expansion is taken as text: the commands in it must not be read as commands of this line.
             let end = closing(self.rest);
             self.word.get_or_insert_default().push_str(&self.rest[..end]);
             self.rest = &self.rest[end..];
         }
     }
 
-    /// A here-document's name, a here-string, or a redirection that is of no interest.
+    /// Reads a here-document's name, a here-string, or a redirection, which does not matter here.
     fn input(&mut self) {
         self.end_word();
         if let Some(rest) = self.rest.strip_prefix("<<") {
@@ -343,7 +356,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The word that begins here, as it is after quoting.
+    /// The word that begins here, after quoting.
     fn one_word(&mut self) -> String {
         while let Some(c) = self.rest.chars().next().filter(|c| !c.is_whitespace() && !";&|()<>".contains(*c))
         {
@@ -363,7 +376,7 @@ impl<'a> Reader<'a> {
         self.word.take().unwrap_or_default()
     }
 
-    /// The texts of the here-documents that begin here.
+    /// Reads the texts of the here-documents that begin here.
     fn documents(&mut self) {
         for (name, of) in std::mem::take(&mut self.awaited) {
             let (text, rest) = document(self.rest, &name);
@@ -375,17 +388,18 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The name behind `<<`, and what follows it.
+/// The name after `<<`, and the rest of the line.
 fn document_name(text: &str) -> (String, &str) {
     let text = text.strip_prefix('-').unwrap_or(text).trim_start_matches([' ', '\t']);
     let end = text.find(|c: char| c.is_whitespace() || ";&|()<>".contains(c)).unwrap_or(text.len());
     (text[..end].replace(['\'', '"', '\\'], ""), &text[end..])
 }
 
-/// The lines up to the one that is the name, and what follows that.
+/// The lines before the one that is the name, and what follows that line.
 fn document<'t>(text: &'t str, name: &str) -> (String, &'t str) {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
+        // `<<-` allows tabs before the name. Trimming always is lenient, and at worst ends a message early.
         if line.trim() == name {
             return (text[..at].to_owned(), &text[at + line.len()..]);
         }
@@ -404,7 +418,7 @@ fn catted(text: &str) -> Option<(String, &str)> {
     (!name.is_empty()).then(|| (body.trim_end_matches('\n').to_owned(), rest))
 }
 
-/// Where the bracket that opens a text is closed.
+/// The index after the bracket that closes the first one.
 fn closing(text: &str) -> usize {
     let mut depth = 0_usize;
     for (at, c) in text.char_indices() {

@@ -1,17 +1,20 @@
-//! What `tribunal init --plugin` gives to editor agents: the files of a Claude Code plugin, and a paragraph for AGENTS.md.
-//! Files that are there and differ are never overwritten, and no link is followed.
+//! The files that `tribunal init --plugin` writes for editor agents: a Claude Code plugin, and a paragraph for
+//! AGENTS.md.
+//!
+//! Files that exist and differ are never overwritten, and no link is followed: the folder belongs to the user, and a
+//! branch could have put a link there. Everything is checked before anything is written.
 
 use crate::failure::Failure;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use tribunal_world::gates::read_plain;
 
-/// Where the plugin is, from the project's root.
+/// The plugin's folder, relative to the project's root.
 pub const FOLDER: &str = ".claude/plugins/tribunal";
-/// For agents that read AGENTS.md.
+/// A paragraph for agents that read AGENTS.md.
 pub const AGENTS: &str = include_str!("AGENTS.md");
 
-/// The files, from the project's root.
+/// The files of the plugin, relative to the project's root.
 const FILES: [(&str, &str); 7] = [
     (".claude/plugins/.claude-plugin/marketplace.json", include_str!("marketplace.json")),
     (".claude/plugins/tribunal/.claude-plugin/plugin.json", include_str!("plugin.json")),
@@ -26,11 +29,13 @@ fn text(template: &str) -> String {
     template.replace("{version}", env!("CARGO_PKG_VERSION"))
 }
 
-/// Writes the plugin below a project's root: the files that were not there. Refused before anything is written where one
-/// is there and differs.
+/// Writes the plugin's files that are missing, and returns their paths.
+///
+/// If one exists and differs, nothing is written at all, so nobody gets a mix of two versions.
 pub fn write(root: &Path) -> Result<Vec<&'static str>, Failure> {
     let mut missing = Vec::new();
     for (path, template) in FILES {
+        // Before the read: reading through a link already leaves the project.
         no_links(root, path)?;
         match read_plain(&root.join(path)) {
             Ok(bytes) if bytes == text(template).as_bytes() => {}
@@ -48,6 +53,7 @@ pub fn write(root: &Path) -> Result<Vec<&'static str>, Failure> {
         let whole = root.join(path);
         let parent = whole.parent().map_or_else(PathBuf::new, Path::to_owned);
         std::fs::create_dir_all(parent).map_err(|error| cannot(path, &error))?;
+        // `create_new` refuses a link or a file that has appeared since the check.
         let file = std::fs::File::options().write(true).create_new(true).open(&whole);
         file.and_then(|mut file| file.write_all(text(template).as_bytes()))
             .map_err(|error| cannot(path, &error))?;
@@ -59,7 +65,7 @@ fn cannot(path: &str, error: &std::io::Error) -> Failure {
     Failure::work(format!("cannot write {path}: {error}"))
 }
 
-/// A link among the folders could lead out of the project.
+/// Refuses a path with a link in it, which could lead out of the project.
 fn no_links(root: &Path, path: &str) -> Result<(), Failure> {
     let mut at = root.to_owned();
     for name in Path::new(path) {

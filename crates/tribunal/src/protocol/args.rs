@@ -1,5 +1,7 @@
-//! The command line of the protocol: names and arguments as scripts and prompts written for it use them. It describes;
-//! what a command does is in the files beside it.
+//! The command line of the protocol: names and arguments as the scripts and prompts written for it use them.
+//!
+//! It only describes; what a command does is in the files beside it. Names, positions and exit codes are given by those
+//! scripts and must not be improved. The commands are hidden from the help, which lists them under `tribunal protocol`.
 
 use crate::args::Globals;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -124,6 +126,7 @@ pub enum Protocol {
     #[command(hide = true)]
     LeaseLock(Lease),
     /// Locks over files, without an end
+    // Scripts use the short names of the original as well.
     #[command(hide = true, alias = "lock")]
     LockLite(Lease),
     /// Register files that were made

@@ -1,4 +1,6 @@
 //! `artifact-registry`: which files were made by which event.
+//!
+//! Paths are stored relative to the project, so a registration and a later query meet, wherever each was made from.
 
 use super::args::ArtifactAction;
 use super::{Answer, ground, plan_id};
@@ -7,7 +9,7 @@ use std::path::Path;
 use tribunal_view::protocol as view;
 use tribunal_world::gates;
 
-/// Runs the registry: 0, 1 when there is no such file or entry.
+/// Registers, queries or lists. Exit code 1 means that there is no such file or entry.
 pub fn run(action: ArtifactAction, args: &[String]) -> Result<Answer, Failure> {
     let ground = ground(None)?;
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
@@ -23,6 +25,7 @@ pub fn run(action: ArtifactAction, args: &[String]) -> Result<Answer, Failure> {
             })
         }
         (ArtifactAction::Query, [file]) => {
+            // A path outside of the project cannot have been registered; the query simply finds nothing.
             let path = ground.relative(Path::new(file)).unwrap_or_else(|| (*file).to_owned());
             let mut found = gates::registered(&ground.state())?;
             found.retain(|artifact| artifact.path == path);
@@ -32,6 +35,7 @@ pub fn run(action: ArtifactAction, args: &[String]) -> Result<Answer, Failure> {
         (ArtifactAction::List, [] | [_]) => {
             let mut found = gates::registered(&ground.state())?;
             if let [phase] = words[..] {
+                // `1` and `01` name the same phase.
                 let number = tribunal_docs::PlanId::new(phase, "").phase;
                 found.retain(|artifact| artifact.phase == number);
             }

@@ -1,4 +1,7 @@
-//! `compile-context` and `token-budget`: a role's context written in its three tiers, and a text held to its budget.
+//! `compile-context` and `token-budget`: write a role's context in its three tiers, and cut a text to its budget.
+//!
+//! The tiers go from shared to particular, so that agents of one family begin with the same text. Budgets only advise:
+//! a text is cut and an event is written, but nothing stops because of them.
 
 use super::{Answer, ground, plan, plan_id};
 use crate::exit::Done;
@@ -14,7 +17,7 @@ use tribunal_world::gates::{self, Folder, Ground, read_plain};
 
 const LOCK: &str = ".locks/tokens.lock";
 
-/// `compile-context`: 0, 1 when there is no such folder or plan.
+/// `compile-context`: exit code 0, or 1 if there is no such folder or plan.
 pub fn compiled(phase: &str, role: &str, dir: &Path, plan_path: Option<&Path>) -> Result<Answer, Failure> {
     let role = &role.to_ascii_lowercase();
     if tables::turns_base(role).is_none() {
@@ -30,6 +33,7 @@ pub fn compiled(phase: &str, role: &str, dir: &Path, plan_path: Option<&Path>) -
     if !dir.is_dir() {
         return refused(format!("{} is no folder", dir.display()));
     }
+    // A context of another phase would be believed by the agent that reads it, so a mismatch is refused.
     if let Some(other) = of_folder(dir).filter(|other| *other != number) {
         return refused(format!("{} is the folder of phase {other}, not {number}", dir.display()));
     }
@@ -56,8 +60,9 @@ pub fn compiled(phase: &str, role: &str, dir: &Path, plan_path: Option<&Path>) -
     Ok(Answer::new(body, 0))
 }
 
-/// The phase a folder's name says.
+/// The phase number in a folder's name.
 fn of_folder(dir: &Path) -> Option<String> {
+    // Scripts pass `.`, which has no name.
     let whole = std::path::absolute(dir).ok()?;
     Some(tribunal_docs::phase_dir(&whole.file_name()?.to_string_lossy())?.number)
 }
@@ -100,6 +105,7 @@ fn material(ground: &Ground, phase: &str, role: &str, dir: &Path, plan: Option<&
             add(format!("Skill {skill}"), skill_text(ground, skill));
         }
     }
+    // The order of the parts is their importance: what comes last is cut first.
     add("Phase".to_owned(), Some(section.clone()));
     let context = read_plain(&dir.join(format!("{phase}-CONTEXT.md"))).ok();
     add("Phase context".to_owned(), context.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()));
@@ -117,7 +123,7 @@ fn material(ground: &Ground, phase: &str, role: &str, dir: &Path, plan: Option<&
     }
 }
 
-/// What was found out for the phase: `RESEARCH.md` and `NN-RESEARCH.md` of its folder, by name.
+/// The research documents of the phase (`RESEARCH.md` and `NN-RESEARCH.md`), sorted by name.
 fn research(dir: &Path) -> Vec<(String, String)> {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -131,11 +137,14 @@ fn research(dir: &Path) -> Vec<(String, String)> {
     names.into_iter().filter_map(read).collect()
 }
 
-/// A skill of the project, otherwise of the user; a name that is a path is none.
+/// The text of a skill: the project's, otherwise the user's.
+///
+/// The name comes from a plan, so a name that is a path is refused. It could read any file of the user's into a prompt.
 fn skill_text(ground: &Ground, skill: &str) -> Option<String> {
     if skill.is_empty() || skill.starts_with('.') || skill.contains(['/', '\\', '\0']) {
         return None;
     }
+    // The project's own skill wins over one of the same name of the user's.
     let own =
         ["skills", ".claude/skills"].iter().find_map(|dir| ground.text(&format!("{dir}/{skill}/SKILL.md")));
     own.or_else(|| {
@@ -145,18 +154,20 @@ fn skill_text(ground: &Ground, skill: &str) -> Option<String> {
     })
 }
 
-/// What a budget is: the role's own, or the task's by its contract, less what the plan overran before.
+/// A budget in tokens: the role's own, or the task's by its contract, less what the plan overran before.
 struct Budget {
     tokens: u64,
     source: &'static str,
     plan: Option<(PlanId, u64)>,
 }
 
-/// `token-budget`: within it JSON on stdout; over it the cut text on stdout and JSON on stderr. Always 0.
+/// `token-budget`: within the budget JSON goes to stdout; beyond it the cut text goes to stdout and JSON to stderr. The
+/// exit code is 0 in both cases.
 pub fn held(role: &str, file: &Path, contract: Option<&Path>, task: Option<u32>) -> Result<Done, Failure> {
     let bytes = match read_plain(file) {
         Ok(bytes) => bytes,
-        // Scripts write back what does not begin with a brace: an empty answer would empty their file.
+        // Scripts write stdout back into the file unless it begins with a brace. An empty answer would empty their
+        // file.
         Err(error) => {
             let why = format!("cannot read {}: {error}", file.display());
             return super::print("token-budget", Answer::new(view::reason(&why), 2));
@@ -164,7 +175,7 @@ pub fn held(role: &str, file: &Path, contract: Option<&Path>, task: Option<u32>)
     };
     let text = String::from_utf8_lossy(&bytes);
     let ground = ground(Some(file))?;
-    // Two tasks of one plan that overrun at once both count.
+    // Held over reading and writing the state: two tasks of one plan that overrun at once must both count.
     let _guard = contract.map(|_| ground.state().lock(LOCK)).transpose()?;
     let (budget, fallback) = budget_of(&ground, role, contract)?;
     let tokens = tables::tokens_of(&text);
@@ -192,7 +203,7 @@ pub fn held(role: &str, file: &Path, contract: Option<&Path>, task: Option<u32>)
     Ok(Done::Passed)
 }
 
-/// The budget, and why it is not the task's where a contract was named.
+/// The budget, and a reason if it is not the task's although a contract was named.
 fn budget_of(
     ground: &Ground,
     role: &str,
@@ -201,7 +212,7 @@ fn budget_of(
     let Some(path) = contract else {
         return Ok((Budget { tokens: tables::tokens_base(role), source: "role", plan: None }, None));
     };
-    // A plan without a contract that can be believed has its role's budget: nothing stops for a budget.
+    // A contract that is missing or cannot be believed costs the task its own budget and nothing more.
     let contract = match gates::load(&gates::meant(path)) {
         Ok(contract) => contract,
         Err(error) => {
@@ -217,12 +228,13 @@ fn budget_of(
     let scaled = tables::tokens_for(role, score);
     let id = plan_id(&contract.phase_id, &contract.plan_id)?;
     let state = ground.state().read(&gates::token_state(&id.to_string())?)?;
+    // A broken state counts as none: the budget is advisory.
     let state: Value = state.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
     let remaining = state.get("remaining").and_then(Value::as_u64).unwrap_or(scaled);
     Ok((Budget { tokens: scaled.min(remaining), source: "task", plan: Some((id, remaining)) }, None))
 }
 
-/// An overage is an event, and lowers what the plan has left. Advisory: nothing stops for it.
+/// Records an overrun as an event, and lowers what the plan has left. It is advisory: nothing stops.
 fn overran(
     ground: &Ground,
     role: &str,

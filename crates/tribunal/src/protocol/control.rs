@@ -1,5 +1,7 @@
-//! `control-plane`: the other commands in the order a task needs them. It has no logic of its own: it calls them, and
-//! says what each answered.
+//! `control-plane`: calls the other commands in the order in which a task needs them, and reports what each answered.
+//!
+//! It has no logic of its own. A rule belongs into the command it calls, or the command alone and the sequence would
+//! answer differently.
 
 use super::args::{Control, ControlAction, GateArgs, Lease, LeaseAction};
 use super::{Answer, context, gates, ground, leases, plan, plan_id};
@@ -9,7 +11,7 @@ use std::path::PathBuf;
 use tribunal_docs::task_id;
 use tribunal_world::gates::Ground;
 
-/// The steps so far.
+/// The steps so far, and whether one of them failed.
 #[derive(Default)]
 struct Steps {
     list: Vec<Value>,
@@ -17,7 +19,7 @@ struct Steps {
 }
 
 impl Steps {
-    /// Notes what a command answered, and hands it on.
+    /// Records what a command answered, and passes the answer on.
     fn note(&mut self, name: &str, answer: Result<Answer, Failure>) -> Option<Answer> {
         let (status, evidence) = match &answer {
             Ok(answer) => {
@@ -25,6 +27,8 @@ impl Steps {
                 let said = ["evidence", "error", "reason", "result", "path"].iter().find_map(|key| word(key));
                 let status = match answer.code {
                     0 => "pass",
+                    // The protocol's code for a check that could not run; it is kept apart, because it says nothing
+                    // about the work.
                     3 => "did_not_run",
                     _ => "fail",
                 };
@@ -37,24 +41,25 @@ impl Steps {
     }
 
     fn add(&mut self, name: &str, status: &str, evidence: &str) {
+        // A step that did not run has not passed.
         self.failed |= status != "pass";
         self.list.push(json!({ "name": name, "status": status, "evidence": evidence }));
     }
 }
 
-/// Where everything about a task is.
+/// Where the documents and files of one task are.
 struct Task<'a> {
     args: &'a Control,
     plan: Option<PathBuf>,
     contract: PathBuf,
     id: String,
-    /// Its phase: `01`.
+    /// The number of its phase: `01`.
     phase: String,
-    /// What it takes: as said, otherwise as its plan says.
+    /// The files it takes: those named, otherwise those of its plan.
     files: Vec<String>,
 }
 
-/// 0, or 2 when a step failed or did not run.
+/// Runs the steps of one action. Exit code 0, or 2 if a step failed or did not run.
 pub fn run(args: &Control) -> Result<Answer, Failure> {
     let ground = ground(args.plan_path.as_deref())?;
     let task = task(args, &ground)?;
@@ -91,7 +96,10 @@ pub fn run(args: &Control) -> Result<Answer, Failure> {
     Ok(Answer::new(body, if steps.failed { 2 } else { 0 }))
 }
 
-/// The gates before a task. Files are taken only for a task its contract knows, and kept only while every gate is open.
+/// The gates before a task. Files are leased only for a task that its contract knows, and kept only while every gate is
+/// open.
+///
+/// A lease that outlives a refused task would block its siblings until it expires, so it is given back at once.
 fn before(task: &Task<'_>, steps: &mut Steps) {
     steps.note("contract_compliance", gates::hard_gate(&gate_args(task, "contract_compliance")));
     let taken = match (steps.failed, task.files.is_empty()) {
@@ -99,6 +107,7 @@ fn before(task: &Task<'_>, steps: &mut Steps) {
             steps.add("lease", "did_not_run", "no files are taken: contract_compliance is not open");
             false
         }
+        // Checked after the gate: a task without files needs no lease, but still has to be in the contract.
         (_, true) => {
             steps.add("lease", "pass", "the task claims no files");
             false
@@ -170,7 +179,7 @@ fn gate_args(task: &Task<'_>, gate: &str) -> GateArgs {
 }
 
 fn lease(task: &Task<'_>, action: LeaseAction) -> Lease {
-    // After a task everything it holds is given back, whatever is named beside it.
+    // After a task everything it holds is given back, whichever files are named.
     let files = match task.args.action {
         ControlAction::PostTask => Vec::new(),
         _ => task.files.clone(),

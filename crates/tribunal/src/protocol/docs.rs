@@ -1,5 +1,8 @@
-//! `tribunal docs`: what Tribunal reads from planning documents, its own and those of other tools. Changes nothing, needs no project, and goes on after a
-//! document it cannot read.
+//! `tribunal docs`: shows what Tribunal reads from planning documents, its own and those of other tools. It changes
+//! nothing, needs no project, and goes on after a document it cannot read.
+//!
+//! Use it to find out why a plan is not understood: every diagnostic has its line and column. A run reads documents
+//! with the same functions.
 
 use super::args::Docs;
 use crate::args::Globals;
@@ -12,10 +15,10 @@ use tribunal_docs::{Diagnostic, Overview, overview};
 use tribunal_view::protocol;
 use tribunal_world::gates::read_plain;
 
-/// Folders below each other that are searched.
+/// How deep folders are searched.
 const DEPTH_MAX: usize = 32;
 
-/// Reads documents and shows each.
+/// Reads documents and prints each; fails at the end if some could not be read.
 pub fn run(globals: &Globals, args: &Docs) -> Result<Done, Failure> {
     let mut unread = Vec::new();
     let mut text = String::new();
@@ -36,11 +39,11 @@ pub fn run(globals: &Globals, args: &Docs) -> Result<Done, Failure> {
     }
 }
 
-/// A document of either sort.
+/// A document that was read.
 enum Found {
-    /// One of ours.
+    /// A planning document of our own format.
     Planning(Overview),
-    /// A task document of another tool, under its label.
+    /// A task document of another tool, with its label.
     Tasks(String, TaskDocument),
 }
 
@@ -83,13 +86,15 @@ fn read(file: &Path, unread: &mut Vec<String>) -> Option<Found> {
     })
 }
 
-/// Whose task document a file is. The folders above the working directory tell as well.
+/// The tool a task document belongs to.
 fn format_of(file: &Path, text: &str) -> Option<Format> {
+    // The folders above the working directory count as well: `tasks.md` alone says nothing,
+    // `openspec/changes/x/tasks.md` does.
     let whole = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
     detect(&whole.to_string_lossy(), text)
 }
 
-/// Where a document first has bytes that are no text; it is read with them replaced.
+/// The place of the first bytes that are not UTF-8. The document is read with such bytes replaced.
 fn replacement(bytes: &[u8], at: usize) -> Diagnostic {
     let before = String::from_utf8_lossy(&bytes[..at]);
     let line = before.matches('\n').count() + 1;
@@ -99,12 +104,12 @@ fn replacement(bytes: &[u8], at: usize) -> Diagnostic {
     Diagnostic { line: place(line), column: place(column), message, misread: true }
 }
 
-/// Whether a folder's file is looked at: Markdown, and `tasks.json` where it is Task Master's.
+/// True for a file of a folder that is read: Markdown, and `tasks.json` if it is Task Master's.
 fn is_document(path: &Path) -> bool {
     let is_markdown = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("md"));
     let is_tasks = || {
         let named = path.file_name().is_some_and(|name| name == "tasks.json");
-        // One that cannot be read is told of where its folder alone says that it is one.
+        // A file that cannot be read is still reported if its folder alone says what it is.
         let text =
             || read_plain(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
         named && format_of(path, &text()).is_some()
@@ -112,7 +117,7 @@ fn is_document(path: &Path) -> bool {
     is_markdown || is_tasks()
 }
 
-/// A file itself, or the documents below a folder, in order; links are not followed.
+/// A file itself, or the documents below a folder, sorted. Links are not followed, so a circle cannot trap the search.
 fn files(path: &Path, unread: &mut Vec<String>) -> Vec<PathBuf> {
     if !path.is_dir() {
         return vec![path.to_owned()];
@@ -130,6 +135,7 @@ fn files(path: &Path, unread: &mut Vec<String>) -> Vec<PathBuf> {
         for entry in entries.filter_map(Result::ok) {
             let Ok(kind) = entry.file_type() else { continue };
             let path = entry.path();
+            // `file_type` does not follow links, so a link to a folder is not a folder here.
             if kind.is_dir() && depth < DEPTH_MAX && entry.file_name() != ".git" {
                 open.push((path, depth + 1));
             } else if kind.is_file() && is_document(&path) {

@@ -1,4 +1,7 @@
-//! `log-event` and `metrics-report`: what is added to the protocol's event log, and what the log adds up to.
+//! `log-event` and `metrics-report`: add to the protocol's event log, and sum it up.
+//!
+//! The log is written for scripts of the protocol and people who read along. Nothing in Tribunal reads it back as
+//! truth: that is the journal's part.
 
 use super::{Answer, ground};
 use crate::exit::Done;
@@ -22,6 +25,8 @@ pub fn log(event: &str, phase: &str, rest: &[String]) -> Result<Answer, Failure>
     for (at, item) in rest.iter().enumerate() {
         match item.split_once('=') {
             Some((key, value)) if !key.is_empty() => _ = data.insert(key.to_owned(), value.into()),
+            // Only in the first place: a later word without `=` is a mistake, such as a value with a blank and no
+            // quotes.
             None if at == 0 => plan = item.clone(),
             _ => return Err(Failure::usage(format!("{item:?} is not key=value"))),
         }
@@ -38,7 +43,7 @@ pub fn log(event: &str, phase: &str, rest: &[String]) -> Result<Answer, Failure>
     ))
 }
 
-/// `metrics-report`: one pass over the log, however long it is.
+/// `metrics-report`: sums the log up in one pass.
 pub fn metrics(as_json: bool, phase: Option<&str>) -> Result<Done, Failure> {
     let ground = ground(None)?;
     let phase = phase.map(|phase| PlanId::new(phase, "").phase);
@@ -48,6 +53,7 @@ pub fn metrics(as_json: bool, phase: Option<&str>) -> Result<Done, Failure> {
         let mut line = Vec::new();
         loop {
             line.clear();
+            // Bytes and not `lines()`: one line that is not UTF-8 must not end the report.
             let read = reader.read_until(b'\n', &mut line);
             if read.map_err(|error| Failure::work(format!("cannot read the event log: {error}")))? == 0 {
                 break;

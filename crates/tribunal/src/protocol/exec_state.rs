@@ -1,5 +1,8 @@
-//! `update-exec-state`: the edits of `.execution-state.json` that scripts of the protocol make, as one atomic change
-//! under a lock. Keys it does not know are kept.
+//! `update-exec-state`: the edits of `.execution-state.json` that scripts of the protocol make, each as one atomic
+//! change under a lock. Keys it does not know are kept.
+//!
+//! The file belongs to the scripts; Tribunal only helps them to change it without losing each other's edits. A broken
+//! file is reported and left as it is, so that nothing of a person's is overwritten.
 
 use super::{Answer, ground};
 use crate::failure::Failure;
@@ -8,9 +11,9 @@ use tribunal_docs::PlanId;
 use tribunal_world::gates::{self, Folder, Ground};
 
 const LOCK: &str = ".locks/state.lock";
-/// Lists that `+=` adds to.
+/// The lists that `+=` adds to.
 const LISTS: [&str; 3] = ["findings_per_cycle", "failed_checks_per_cycle", "steps_completed"];
-/// Keys of the phase; others only where the state has them already.
+/// Keys of the phase that may be set; any other key only if the state has it already.
 const PHASE: [&str; 8] = [
     "phase",
     "phase_name",
@@ -21,20 +24,24 @@ const PHASE: [&str; 8] = [
     "correlation_id",
     "steps_completed",
 ];
-/// Keys of a loop.
+/// Keys of a loop of a plan.
 const LOOP: [&str; 5] = ["cycle", "max", "status", "findings_per_cycle", "failed_checks_per_cycle"];
-/// What a plan and a phase can be.
+/// The statuses of a plan; those of a phase follow.
 const PLAN_STATUS: [&str; 4] = ["pending", "running", "complete", "failed"];
 const PHASE_STATUS: [&str; 4] = ["running", "awaiting_approval", "complete", "failed"];
 
-/// Applies KEY=VALUE and KEY+=VALUE: `status` is the plan's, `review_loops.…` and `qa_loops.…` are its loops', anything
-/// else is the phase's. 0, or 1 when the state or a change makes no sense.
+/// Applies KEY=VALUE and KEY+=VALUE. `status` is the plan's, `review_loops.…` and `qa_loops.…` are its loops', anything
+/// else is the phase's.
+///
+/// All changes are applied or none: the file is written after the last one fits. Exit code 1 means that the state or a
+/// change makes no sense.
 pub fn run(plan: &str, changes: &[String]) -> Result<Answer, Failure> {
     if let Some(change) = changes.iter().find(|change| !change.contains('=')) {
         return Err(Failure::usage(format!("{change:?} is not KEY=VALUE")));
     }
     let ground = ground(None)?;
     let folder = ground.state();
+    // Before the read: the change is made to what the file holds under the lock.
     let _guard = folder.lock(LOCK)?;
     let mut state = match read(&folder)? {
         Ok(state) => state,
@@ -43,6 +50,7 @@ pub fn run(plan: &str, changes: &[String]) -> Result<Answer, Failure> {
     let phase = state.get("phase").map(|phase| phase.as_str().map_or(phase.to_string(), str::to_owned));
     let refused = |why: String| Ok(Answer::new(json!({ "error": why }), 1));
     let id = match plan {
+        // Both words are used by scripts for a change of the phase itself.
         "-" | "phase" => String::new(),
         plan => match known(&ground, &state, plan, phase.as_deref()) {
             Some(id) => id.to_string(),
@@ -61,8 +69,10 @@ pub fn run(plan: &str, changes: &[String]) -> Result<Answer, Failure> {
     Ok(Answer::new(json!({ "path": path, "plan": id, "changes": changes.len() }), 0))
 }
 
-/// The plan of an argument, if the state lists it or there is a document of it. A bare number is of the state's phase;
-/// where the state has none, of the only phase with such a plan.
+/// The plan that an argument names, if the state lists it or it has a document.
+///
+/// A bare number belongs to the state's phase. Without one, it belongs to the only phase with such a plan; if several
+/// have it, there is no answer.
 fn known(ground: &Ground, state: &Map<String, Value>, plan: &str, phase: Option<&str>) -> Option<PlanId> {
     let argument = tribunal_docs::plan_argument(plan)?;
     let Some(phase) = argument.phase.as_deref().or(phase) else {
@@ -76,7 +86,7 @@ fn known(ground: &Ground, state: &Map<String, Value>, plan: &str, phase: Option<
     (listed.any(|known| known == id.to_string()) || ground.plan(&id).is_some()).then_some(id)
 }
 
-/// The state as it is; a missing one is empty, a broken one is left alone.
+/// The state as it is. A missing file is an empty state; a broken one is an error and is left alone.
 fn read(folder: &Folder) -> Result<Result<Map<String, Value>, String>, Failure> {
     let Some(bytes) = folder.read(gates::STATE)? else { return Ok(Ok(Map::new())) };
     let path = folder.path(gates::STATE);
@@ -102,6 +112,7 @@ fn apply(state: &mut Map<String, Value>, plan: &str, change: &str) -> Result<(),
             fits(field, &value, adds, &[])?;
             set(object(object(state, loops)?, plan)?, field, value, adds)
         }
+        // A key that the state already has may be changed: the scripts of a project may keep keys of their own.
         (_, [field])
             if PHASE.contains(field) || state.get(*field).is_some_and(|there| !there.is_object()) =>
         {
@@ -112,7 +123,7 @@ fn apply(state: &mut Map<String, Value>, plan: &str, change: &str) -> Result<(),
     }
 }
 
-/// Whether a value can be one of its key's, or of its list.
+/// Checks that a value can be the key's, or one of its list.
 fn fits(key: &str, value: &Value, adds: bool, statuses: &[&str]) -> Result<(), String> {
     let is_plan = |entry: &Value| entry.get("id").is_some_and(Value::is_string);
     let good = match (key, adds) {
@@ -135,9 +146,10 @@ fn fits(key: &str, value: &Value, adds: bool, statuses: &[&str]) -> Result<(), S
     if good { Ok(()) } else { Err(format!("{value} is no {key}{one_of}")) }
 }
 
-/// JSON where it is JSON, otherwise the text itself; a plan's number is never made a float.
+/// The value as JSON if it is JSON, otherwise as text.
 fn typed(value: &str) -> Value {
     match serde_json::from_str::<Value>(value) {
+        // `01` and `1.10` are names of phases and plans. As numbers they would lose their zeros.
         Ok(Value::Number(number)) if number.to_string() != value => value.into(),
         Ok(parsed) => parsed,
         Err(_) => value.into(),
@@ -151,6 +163,7 @@ fn set(map: &mut Map<String, Value>, field: &str, value: Value, adds: bool) -> R
     }
     match map.entry(field).or_insert_with(|| Value::Array(Vec::new())) {
         Value::Array(list) => list.push(value),
+        // The protocol knows this key as a list; anything else that stood there is replaced.
         _ if LISTS.contains(&field) => _ = map.insert(field.to_owned(), Value::Array(vec![value])),
         _ => return Err(format!("{field} is no list")),
     }
@@ -162,7 +175,7 @@ fn object<'a>(map: &'a mut Map<String, Value>, key: &str) -> Result<&'a mut Map<
     entry.as_object_mut().ok_or_else(|| format!("{key} is no object"))
 }
 
-/// A plan's own entry in `plans`, made if it is missing.
+/// The entry of a plan in `plans`, made if it is missing.
 fn plan_entry<'a>(
     state: &'a mut Map<String, Value>,
     plan: &str,

@@ -1,4 +1,8 @@
-//! The gates around a task: asked, repaired, and the two steps of a completion. Every answer is an event too.
+//! The gates around a task: asking one, repairing one, and the two steps of a completion. Every answer is an event in
+//! the protocol's log, too.
+//!
+//! The rules are in `tribunal-engine` and `tribunal-core`; this file reads arguments and maps results to exit codes.
+//! "Did not run" has a code of its own and is never a pass.
 
 use super::args::{Complete, GateArgs};
 use super::{Answer, ground, listed, plan_id, settings};
@@ -8,7 +12,7 @@ use tribunal_core::gate::{Gate, GateResult, GateRuling};
 use tribunal_view::protocol as view;
 use tribunal_world::gates::{self, Asked, Bounds, Ground, Repair};
 
-/// What gates need of the settings.
+/// The settings that gates need.
 struct Settings {
     bounds: Bounds,
     autonomy: String,
@@ -24,6 +28,7 @@ fn of(ground: &Ground) -> Result<Settings, Failure> {
 }
 
 fn asked(args: &GateArgs, bounds: Bounds) -> Result<Asked, Failure> {
+    // Scripts name a task `1`, `T1` or `01-02-T1`.
     let word = args.task.rsplit(['T', 't', '-']).next().unwrap_or(&args.task);
     let task = word
         .parse()
@@ -36,13 +41,14 @@ fn asked(args: &GateArgs, bounds: Bounds) -> Result<Asked, Failure> {
     })
 }
 
-/// `hard-gate`: 0 pass, 2 fail, 3 did not run.
+/// `hard-gate`: exit code 0 pass, 2 fail, 3 did not run.
 pub fn hard_gate(args: &GateArgs) -> Result<Answer, Failure> {
     let ground = ground(None)?;
     let set = of(&ground)?;
     let asked = asked(args, set.bounds)?;
     let ruling = match Gate::parse(&args.gate) {
         Some(gate) => gates::rule(&ground, gate, &asked),
+        // A misspelt gate fails like a shut one, with an answer and an event: it is never a pass.
         None => GateRuling::fail(format!("there is no gate {:?}", args.gate)),
     };
     let (event, code) = match ruling.result {
@@ -55,7 +61,7 @@ pub fn hard_gate(args: &GateArgs) -> Result<Answer, Failure> {
     Ok(Answer::new(view::gate(&args.gate, &ruling, &set.autonomy, &ts), code))
 }
 
-/// Adds an event about a task: when.
+/// Adds an event about a task, and returns its time.
 fn note(ground: &Ground, event: &str, asked: &Asked, data: Value) -> Result<String, Failure> {
     let data = match data {
         Value::Object(map) => map,
@@ -65,7 +71,7 @@ fn note(ground: &Ground, event: &str, asked: &Asked, data: Value) -> Result<Stri
     Ok(gates::append(&ground.state(), event, phase, &plan, data)?.ts)
 }
 
-/// `auto-repair`: 0 repaired, 2 not.
+/// `auto-repair`: exit code 0 repaired, 2 not. A gate that cannot be repaired is logged with who has to act.
 pub fn auto_repair(args: &GateArgs) -> Result<Answer, Failure> {
     let ground = ground(None)?;
     let asked = asked(args, of(&ground)?.bounds)?;
@@ -93,7 +99,9 @@ pub fn auto_repair(args: &GateArgs) -> Result<Answer, Failure> {
     Ok(Answer::new(body, if repair.repaired { 0 } else { 2 }))
 }
 
-/// `two-phase-complete`: 0 confirmed, 2 rejected.
+/// `two-phase-complete`: exit code 0 confirmed, 2 rejected.
+///
+/// The claim is logged before it is checked, so a rejected or interrupted completion leaves a trace.
 pub fn two_phase(args: &Complete) -> Result<Answer, Failure> {
     let ground = ground(None)?;
     let asked = Asked {
@@ -105,6 +113,7 @@ pub fn two_phase(args: &Complete) -> Result<Answer, Failure> {
     let named = |item: &&String| item.starts_with("files_modified=");
     let declared: Vec<String> =
         args.evidence.iter().filter(named).map(|item| item["files_modified=".len()..].to_owned()).collect();
+    // No declaration is not an empty list: without it the files are not compared.
     let files = (!declared.is_empty()).then(|| listed(&ground, &declared));
     let evidence: Vec<String> =
         args.evidence.iter().filter(|item| !named(item)).flat_map(|item| marked(&ground, item)).collect();
@@ -119,8 +128,9 @@ pub fn two_phase(args: &Complete) -> Result<Answer, Failure> {
     Ok(Answer::new(body, if confirmed { 0 } else { 2 }))
 }
 
-/// A list of evidence; the mark before it is the mark of each that has none.
+/// The items of a list of evidence. A mark before the list (`test:a,b`) belongs to each item.
 fn marked(ground: &Ground, item: &str) -> Vec<String> {
+    // A file's name may hold colons and commas.
     if ground.exists(item) {
         return vec![item.to_owned()];
     }

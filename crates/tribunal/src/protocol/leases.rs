@@ -1,5 +1,7 @@
-//! `lease-lock` and `lock-lite`: files taken, given back, asked for. The table is changed under one lock of the operating
-//! system, so two who ask at the same moment never both get one file.
+//! `lease-lock` and `lock-lite`: take files, give them back, ask who has them.
+//!
+//! The table of leases is changed under one lock of the operating system, so two tasks that ask at the same moment
+//! never both get a file, and a crash leaves no lock behind.
 
 use super::args::{Lease, LeaseAction};
 use super::{Answer, ground, listed, settings};
@@ -11,7 +13,7 @@ use tribunal_docs::PlanId;
 use tribunal_view::protocol as view;
 use tribunal_world::gates::{self, Ground, with_leases};
 
-/// What was asked, with everything it needs.
+/// A request, with everything it needs.
 struct Wanted<'a> {
     action: LeaseAction,
     task: &'a str,
@@ -19,14 +21,14 @@ struct Wanted<'a> {
     ttl_ms: Option<u64>,
 }
 
-/// What came of it.
+/// The result of a request.
 enum Came {
     Done(&'static str, usize),
     Conflicts(Vec<Conflict>),
     NoLease,
 }
 
-/// Runs a lease command; `timed` is whether leases end by themselves.
+/// Runs a lease command; `timed` says whether leases expire by themselves (`lease-lock`) or not (`lock-lite`).
 pub fn run(args: &Lease, timed: bool) -> Result<Answer, Failure> {
     let ground = ground(None)?;
     let wanted = wanted(args, timed, &ground)?;
@@ -37,6 +39,7 @@ pub fn run(args: &Lease, timed: bool) -> Result<Answer, Failure> {
         Came::Conflicts(conflicts) => ("conflict", conflicts, 0, 2),
         Came::NoLease => ("no_lease", Vec::new(), 0, 2),
     };
+    // Asking is not a conflict; only a refused lease is an event.
     if !conflicts.is_empty() && args.action != LeaseAction::Check {
         let data =
             json!({ "task_id": wanted.task, "held_by": conflicts[0].held_by, "file": conflicts[0].file });
@@ -53,7 +56,7 @@ pub fn run(args: &Lease, timed: bool) -> Result<Answer, Failure> {
     Ok(Answer::new(view::lease(&word, result, wanted.task, &wanted.files, &shown, count), code))
 }
 
-/// The plan a task's name says it is of: `01-02-T1`.
+/// The plan in the name of a task: `01-02-T1`.
 fn plan_of(task: &str) -> Option<PlanId> {
     let (plan, number) = task.rsplit_once("-T")?;
     number.parse::<u32>().ok()?;
@@ -63,7 +66,7 @@ fn plan_of(task: &str) -> Option<PlanId> {
 
 fn wanted<'a>(args: &'a Lease, timed: bool, ground: &Ground) -> Result<Wanted<'a>, Failure> {
     let task = args.owner.as_deref().or(args.task_id.as_deref()).unwrap_or_default().trim();
-    // With an owner named, the word in the task's place is the first file.
+    // If `--owner` names the task, the word in the task's place is the first file.
     let first = args.task_id.iter().filter(|_| args.owner.is_some());
     let named: Vec<String> = first.chain(&args.files).cloned().collect();
     if task.is_empty() && args.action != LeaseAction::Cleanup {
@@ -71,6 +74,7 @@ fn wanted<'a>(args: &'a Lease, timed: bool, ground: &Ground) -> Result<Wanted<'a
     }
     let mut files = Vec::new();
     for file in listed(ground, &named) {
+        // One name for each file: a path with `..`, an absolute one or a link would get past another task's lease.
         let named = clean(&file).or_else(|| ground.relative(std::path::Path::new(&file)));
         let Some(file) = named.and_then(|file| ground.real(&file)) else {
             return Err(Failure::usage(format!("{file:?} is not inside the project")));
@@ -104,7 +108,7 @@ fn act(leases: &mut Leases, wanted: &Wanted<'_>, now: &Moment) -> Came {
         },
         LeaseAction::Renew => match leases.renew(wanted.task, wanted.ttl_ms, now) {
             None => Came::NoLease,
-            // Files named beside it are asked for as well.
+            // A renewal may name more files, which are asked for as well.
             Some(Ok(())) => match leases.acquire(wanted.task, &wanted.files, wanted.ttl_ms, now) {
                 Ok(()) => Came::Done("acquired", 0),
                 Err(conflicts) => Came::Conflicts(conflicts),
@@ -116,7 +120,7 @@ fn act(leases: &mut Leases, wanted: &Wanted<'_>, now: &Moment) -> Came {
                 true => leases.release(wanted.task).map_or(0, |lease| lease.files.len()),
                 false => leases.release_files(wanted.task, &wanted.files),
             };
-            // Who holds nothing gives nothing back.
+            // Giving back nothing is a success: a script may release twice.
             Came::Done(if files == 0 { "clear" } else { "released" }, files)
         }
         LeaseAction::Check => match leases.conflicts(wanted.task, &wanted.files, now) {

@@ -1,4 +1,6 @@
-//! `validate-message`: one message on stdin against the tables of kinds, roles and the plan's contract.
+//! `validate-message`: checks one message on stdin against the tables of kinds and roles and the plan's contract.
+//!
+//! All errors are reported, not only the first: the sender is an agent and should correct its message in one go.
 
 use super::{Answer, ground};
 use crate::failure::Failure;
@@ -7,10 +9,10 @@ use std::io::Read;
 use tribunal_core::message::{ENVELOPE, Kind, TIERS, VERSION, kind};
 use tribunal_world::gates;
 
-/// A longer message is refused.
+/// Not more than this is read of a message.
 const BYTES_MAX: u64 = 16 << 20;
 
-/// 0 valid, 2 not.
+/// Validates the message. Exit code 0 valid, 2 not.
 pub fn validate() -> Result<Answer, Failure> {
     let mut bytes = Vec::new();
     let read = std::io::stdin().lock().take(BYTES_MAX).read_to_end(&mut bytes);
@@ -33,6 +35,7 @@ fn errors(message: &Map<String, Value>) -> Vec<String> {
     }
     let Some(kind) = kind(word("type")) else {
         errors.push(format!("type: there is no message {:?}", word("type")));
+        // Without a kind nothing is known about the payload and the roles.
         return errors;
     };
     let empty = Map::new();
@@ -66,7 +69,7 @@ fn roles(kind: &Kind, sender: &str, receiver: Option<&str>) -> Vec<String> {
     errors
 }
 
-/// Files a message names that its plan's contract does not allow.
+/// Files that a message names and its plan's contract does not allow.
 fn files(payload: &Map<String, Value>) -> Vec<String> {
     let named = payload.get("files_modified").and_then(Value::as_array);
     let plan = payload.get("plan_id").and_then(Value::as_str);
@@ -77,11 +80,13 @@ fn files(payload: &Map<String, Value>) -> Vec<String> {
         Some(argument) => format!("{}-{}", argument.phase.unwrap_or_default(), argument.number),
         None => id.to_string(),
     };
+    // The id becomes a part of a path.
     if id.contains(['/', '\0']) {
         return vec![format!("payload: {plan:?} is no plan")];
     }
     let contract = match gates::load(&ground.state().path(&format!(".contracts/{id}.json"))) {
         Ok(contract) => contract,
+        // A plan without a contract restricts nothing. A contract that cannot be believed is an error of its own.
         Err(gates::ContractError::Missing(_)) => return Vec::new(),
         Err(error) => return vec![format!("files: {error}")],
     };

@@ -1,5 +1,8 @@
-//! The protocol's commands: each gathers its facts through the engine's gates, lets core and docs decide, and prints one
-//! JSON object. They keep no logic of their own and load nothing they do not need.
+//! The protocol's commands, as scripts of the original tool call them. Each gathers facts through the engine's gates,
+//! lets core and docs decide, and prints one JSON object.
+//!
+//! They keep no logic of their own and load nothing they do not need, because scripts call them in great numbers. Exit
+//! codes differ from command to command and follow the original; each function's comment lists its own.
 
 pub mod args;
 mod artifacts;
@@ -30,19 +33,20 @@ use tribunal_world::gates::{GatesError, Ground};
 
 pub use docs::run as docs;
 
-/// What a command answers: an object and an exit code.
+/// The answer of a command: a JSON object and an exit code.
 pub struct Answer {
     body: Map<String, Value>,
     code: u8,
 }
 
 impl Answer {
-    /// An object; `ok` is whether the code is 0 unless the object says otherwise.
+    /// An answer; `ok` says whether the code is 0, unless the object has one of its own.
     fn new(body: Value, code: u8) -> Answer {
         let mut body = match body {
             Value::Object(map) => map,
             other => Map::from_iter([("value".to_owned(), other)]),
         };
+        // A command whose code does not mean success or failure sets `ok` itself.
         body.entry("ok").or_insert(Value::Bool(code == 0));
         Answer { body, code }
     }
@@ -57,13 +61,14 @@ impl From<GatesError> for Failure {
 impl From<tribunal_git::GitError> for Failure {
     fn from(error: tribunal_git::GitError) -> Failure {
         match error {
+            // A revision that does not exist was named by the caller.
             tribunal_git::GitError::NoSuch { .. } => Failure::usage(error),
             other => Failure::work(other),
         }
     }
 }
 
-/// Prints the list of commands.
+/// Prints the list of the protocol's commands.
 pub fn list() -> Result<Done, Failure> {
     out::data(args::LIST)?;
     Ok(Done::Passed)
@@ -110,6 +115,7 @@ pub fn run(globals: &Globals, command: Protocol) -> Result<Done, Failure> {
         Protocol::UpdateExecState { plan, changes } => {
             ("update-exec-state", exec_state::run(&plan, &changes))
         }
+        // The commands from here on print more, or less, than one JSON object.
         Protocol::TokenBudget { role, file, contract, task } => {
             return context::held(&role, &file, contract.as_deref(), task);
         }
@@ -125,14 +131,16 @@ pub fn run(globals: &Globals, command: Protocol) -> Result<Done, Failure> {
 /// The name of the program that the protocol was written for.
 const ORIGINAL: &str = "yolo";
 
-/// Whether the program was started under the original's name, as by a link in its place.
+/// True if the program was started under the original's name, for instance by a link in its place.
 fn is_original() -> bool {
     let name = std::env::args_os().next();
     name.as_deref().map(Path::new).and_then(Path::file_name).is_some_and(|name| name == ORIGINAL)
 }
 
-/// What the original's own prompts expect of four commands: a path and a word that stand alone, and a verdict in the
-/// object alone. Their lines go `… || echo '{"valid":true}'`, so that an exit code would turn a refusal into a pass.
+/// The form in which the original's prompts expect the answers of four commands: a bare path, a bare word, or a verdict
+/// in the object alone.
+///
+/// Those prompts read `… || echo '{"valid":true}'`, so an exit code other than 0 would turn a refusal into a pass.
 fn as_original(name: &str, answer: &mut Answer) -> Option<String> {
     let word = |key: &str| answer.body.get(key).and_then(Value::as_str).map(str::to_owned);
     match name {
@@ -146,7 +154,7 @@ fn as_original(name: &str, answer: &mut Answer) -> Option<String> {
     }
 }
 
-/// Prints an answer under its command's name.
+/// Prints an answer under the name of its command.
 fn print(name: &str, mut answer: Answer) -> Result<Done, Failure> {
     if is_original()
         && let Some(bare) = as_original(name, &mut answer)
@@ -156,7 +164,8 @@ fn print(name: &str, mut answer: Answer) -> Result<Done, Failure> {
     }
     answer.body.insert("cmd".to_owned(), name.into());
     if is_original() {
-        // Its scripts look for `"verdict":"approve"`, and at the last line.
+        // On one line and without blanks: the original's scripts search for `"verdict":"approve"` and read the last
+        // line.
         out::data(&Value::Object(answer.body).to_string())?;
         return Ok(Done::Answer(answer.code));
     }
@@ -164,9 +173,10 @@ fn print(name: &str, mut answer: Answer) -> Result<Done, Failure> {
     Ok(Done::Answer(answer.code))
 }
 
-/// The project a path lies in, otherwise the one we stand in.
+/// The project that a path lies in, otherwise the one of the working directory.
 fn ground(near: Option<&Path>) -> Result<Ground, Failure> {
     let dir = near.map(|path| if path.is_dir() { path } else { path.parent().unwrap_or(path) });
+    // The parent of a bare file name is empty, which no call accepts as a folder.
     let dir = dir.map(|dir| if dir.as_os_str().is_empty() { Path::new(".") } else { dir });
     let found = dir.and_then(Ground::around).or_else(|| Ground::around(Path::new(".")));
     found.ok_or_else(|| {
@@ -175,12 +185,12 @@ fn ground(near: Option<&Path>) -> Result<Ground, Failure> {
     })
 }
 
-/// The project's settings.
+/// The settings of the project.
 fn settings(ground: &Ground) -> Result<Config, Failure> {
     config::here(Some(&Place { root: ground.root().to_owned() }), &SetArgs::default())
 }
 
-/// A plan as two arguments name it.
+/// The plan that two arguments name. Its parts become names of files, so path characters are refused.
 fn plan_id(phase: &str, plan: &str) -> Result<PlanId, Failure> {
     let id = PlanId::new(phase, plan);
     let strange = |part: &str| part.is_empty() || part.contains(['/', '\\', '\0']) || part.starts_with('.');
@@ -192,7 +202,7 @@ fn plan_id(phase: &str, plan: &str) -> Result<PlanId, Failure> {
     Ok(id)
 }
 
-/// A list given with commas, with blanks, or as several arguments; a file whose name has a comma stays one.
+/// A list given with commas or as several arguments. A file whose name has a comma stays one item.
 fn listed(ground: &Ground, args: &[String]) -> Vec<String> {
     let parts = |arg: &String| -> Vec<String> {
         if ground.exists(arg) {

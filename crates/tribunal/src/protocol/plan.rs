@@ -1,4 +1,7 @@
-//! Commands about a plan before it is built: its structure, its dependencies, its contract, its risk.
+//! Commands about a plan before it is built: its structure, its dependencies, its contract and its risk.
+//!
+//! A plan that cannot be read is an answer here, not a failure: scripts branch on the verdict, and "rejected, because
+//! …" is what they can use.
 
 use super::{Answer, ground, settings};
 use crate::failure::Failure;
@@ -12,13 +15,13 @@ use tribunal_docs::{
 use tribunal_view::protocol as view;
 use tribunal_world::gates::{self, Ground, read_plain};
 
-/// Reads a plan; an error says why the file could not be.
+/// Reads a plan; the error says why the file could not be read.
 pub fn read(path: &Path) -> std::io::Result<Read<Plan>> {
     let label = path.display().to_string();
     Ok(read_plan(&label, &String::from_utf8_lossy(&read_plain(path)?)))
 }
 
-/// `review-plan`: 0 approve, 1 reject, 2 conditional.
+/// `review-plan`: exit code 0 approve, 1 reject, 2 conditional.
 pub fn review(path: &Path, dir: Option<&Path>) -> Result<Answer, Failure> {
     let report = structure(path, dir)?;
     let code = match report.verdict {
@@ -36,6 +39,7 @@ fn structure(path: &Path, dir: Option<&Path>) -> Result<StructuralReport, Failur
     }
     let read = match read(path) {
         Ok(read) => read,
+        // A missing plan is a verdict of the protocol, with its own words.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(missing_plan(&label)),
         Err(error) => {
             let said = tribunal_docs::Overview::refused(&label, 1, 1, &error.to_string());
@@ -47,6 +51,7 @@ fn structure(path: &Path, dir: Option<&Path>) -> Result<StructuralReport, Failur
     let dir = dir.or(path.parent()).unwrap_or(Path::new("."));
     let others = others(path, dir);
     let others: Vec<&Plan> = others.iter().collect();
+    // Listing folders of the user's home only pays off for a plan that names a skill.
     let skills = (!plan.skills_used.is_empty()).then(|| skills(&ground));
     let exists = |path: &str| ground.exists(path);
     let tasks_max = settings(&ground)?.settings.plan.tasks_max as usize;
@@ -54,12 +59,12 @@ fn structure(path: &Path, dir: Option<&Path>) -> Result<StructuralReport, Failur
     Ok(structural_check(&plan, &facts))
 }
 
-/// The other plans of the folder; a folder that is not there has none.
+/// The other plans of the folder; none if the folder does not exist.
 fn others(path: &Path, dir: &Path) -> Vec<Plan> {
     gates::plans_beside(path, if dir.as_os_str().is_empty() { Path::new(".") } else { dir })
 }
 
-/// The skills there are, of the project and of the user.
+/// The names of all skills of the project and of the user.
 fn skills(ground: &Ground) -> BTreeSet<String> {
     let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".claude/skills"));
     let places = [ground.root().join("skills"), ground.root().join(".claude/skills")];
@@ -71,7 +76,7 @@ fn skills(ground: &Ground) -> BTreeSet<String> {
         .collect()
 }
 
-/// `validate-plan`: 0 all satisfied, 1 all failed or unreadable, 2 some failed.
+/// `validate-plan`: exit code 0 all dependencies are satisfied, 1 all failed or the plan is unreadable, 2 some failed.
 pub fn validate(path: &Path, dir: &Path) -> Result<Answer, Failure> {
     let refused = |why: String| Ok(Answer::new(view::no_validation(&format!("depends_on: {why}")), 1));
     let read = match read(path) {
@@ -92,6 +97,7 @@ pub fn validate(path: &Path, dir: &Path) -> Result<Answer, Failure> {
         return Err(Failure::usage(format!("{} is no folder", dir.display())));
     }
     let here = std::path::absolute(dir).ok().and_then(|dir| phase_dir(&dir.file_name()?.to_string_lossy()));
+    // Dependencies are looked up beside the folder, so the wrong folder would give the wrong answer.
     if let Some(here) = here.filter(|here| here.number != plan.id.phase) {
         let (own, other) = (&plan.id, &here.number);
         return refused(format!("plan {own} is not of phase {other}. Fix: name the folder of its own phase"));
@@ -108,7 +114,8 @@ pub fn validate(path: &Path, dir: &Path) -> Result<Answer, Failure> {
     Ok(Answer::new(view::plan_validation(&answer), code))
 }
 
-/// How far the plans of other phases are that some plan here waits for; and numbers that two folders have.
+/// Which plans of other phases are complete, as far as a plan here waits for them, and errors about phase numbers that
+/// two folders share.
 fn completions(plans: &[Plan], own: &PlanId, dir: &Path) -> (Completions, Vec<String>) {
     let whole = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
     let phases = whole.parent().map(Path::to_owned).unwrap_or_default();
@@ -138,6 +145,7 @@ fn completions(plans: &[Plan], own: &PlanId, dir: &Path) -> (Completions, Vec<St
             for (_, plan) in &found.plans {
                 let complete = found.summary(&plan.id).is_some_and(|(_, summary)| summary.is_complete());
                 let entry = known.entry(plan.id.clone()).or_insert(true);
+                // Two folders may claim one number: only if both are complete is the dependency satisfied.
                 *entry &= complete;
             }
         }
@@ -147,7 +155,7 @@ fn completions(plans: &[Plan], own: &PlanId, dir: &Path) -> (Completions, Vec<St
     (completions, twice)
 }
 
-/// `generate-contract`: 0, 1 when there is no plan to make it from.
+/// `generate-contract`: exit code 0, or 1 if there is no plan to make the contract from.
 pub fn contract(path: &Path) -> Result<Answer, Failure> {
     let plan = match read(path) {
         Ok(read) => read.value.filter(|plan| plan.has_frontmatter),
@@ -166,7 +174,7 @@ pub fn contract(path: &Path) -> Result<Answer, Failure> {
     Ok(Answer::new(view::contract(&path.display().to_string(), &contract), 0))
 }
 
-/// `assess-risk`: always 0; what cannot be read is a high risk.
+/// `assess-risk`: the exit code is always 0; a plan that cannot be read is a high risk.
 pub fn risk(path: &Path) -> Result<Answer, Failure> {
     let Some(plan) = read(path).ok().and_then(|read| read.value).filter(|plan| plan.has_frontmatter) else {
         return Ok(Answer::new(view::risk(Risk::High, 0, &["the plan cannot be read"]), 0));

@@ -1,4 +1,8 @@
-//! `planning-git` and `suggest-next`: planning files committed and pushed by configuration, and what to run next.
+//! `planning-git` and `suggest-next`: commit and push planning files as the configuration says, and suggest what to run
+//! next.
+//!
+//! Only the planning folder and CLAUDE.md are ever committed here, by their paths. A refusal by git is an answer with a
+//! reason, because scripts go on with their work after it.
 
 use super::args::PlanningAction;
 use super::{Answer, ground};
@@ -8,7 +12,7 @@ use std::path::Path;
 use tribunal_git::{GitError, GitPath, Pushed, Repo, Sign, Signature};
 use tribunal_world::gates::{Ground, moment, read_plain};
 
-/// State of the moment, which is nobody's history.
+/// Files of the planning folder that are state of the moment and never belong into a commit.
 const TRANSIENT: [&str; 24] = [
     ".execution-state.json",
     ".execution-state.json.tmp",
@@ -21,7 +25,7 @@ const TRANSIENT: [&str; 24] = [
     ".context-*.md",
     "phases/*/.context-*.md",
     ".*.new",
-    // What the original tool leaves while it runs.
+    // What the original tool leaves behind while it runs.
     ".metrics/",
     ".baselines/",
     ".snapshots/",
@@ -37,11 +41,11 @@ const TRANSIENT: [&str; 24] = [
     ".hook-errors.log",
 ];
 
-/// What a configuration can say.
+/// The values of the two configuration keys.
 const TRACKING: [&str; 3] = ["manual", "ignore", "commit"];
 const PUSH: [&str; 3] = ["never", "after_phase", "always"];
 
-/// 0 done or nothing to do, 1 it could not be done.
+/// Runs an action. Exit code 0 done or nothing to do, 1 it could not be done.
 pub fn run(action: PlanningAction, args: &[String]) -> Result<Answer, Failure> {
     let (words, config) = match (action, args) {
         (PlanningAction::CommitBoundary, [words, config]) => (words.as_str(), config),
@@ -61,6 +65,7 @@ pub fn run(action: PlanningAction, args: &[String]) -> Result<Answer, Failure> {
     };
     let (tracking, push) = (word("planning_tracking", "manual"), word("auto_push", "never"));
     for (key, value, known) in [("planning_tracking", &tracking, &TRACKING), ("auto_push", &push, &PUSH)] {
+        // An unknown word is refused: taking it for the default could push what somebody wanted to keep.
         if !known.contains(&value.as_str()) {
             return refused(format!("{key} is {value:?}: one of {}", known.join(", ")));
         }
@@ -89,14 +94,17 @@ fn boundary(ground: &Ground, words: &str, tracking: &str, push: &str) -> Result<
     let repo = Repo::open(ground.root())?;
     let (name, email) = repo.identity()?.unwrap_or_else(|| ("tribunal".into(), "tribunal@localhost".into()));
     let at = i64::try_from(moment().wall_ms / 1000).unwrap_or(0);
+    // The words are a script's argument and become the subject of a commit.
     let words = tribunal_view::plain::clipped(words, 120);
     let message = format!("chore(planning): {}", if words.is_empty() { "planning files" } else { &words });
+    // Excluded before the commit: the state may not have been ignored yet.
     for pattern in TRANSIENT {
         repo.exclude(&format!("/{}/{pattern}", ground.planning()))?;
     }
     let paths = [GitPath::from(ground.planning()), GitPath::from("CLAUDE.md")];
     let commit =
         match repo.commit_paths(&paths, &message, &Signature::new(name, email, at), Sign::AsConfigured) {
+            // Git has no exit code of its own for this, so its words are all there is to tell it by.
             Err(error) if error.to_string().contains("ignored by") => {
                 let planning = ground.planning();
                 let why = format!("planning_tracking is commit, and git ignores {planning}");
@@ -136,7 +144,8 @@ fn push_words(pushed: Pushed) -> (Value, bool) {
     }
 }
 
-/// `ignore` keeps the whole folder out of git, `commit` keeps only what is of the moment out, `manual` touches nothing.
+/// `ignore` keeps the whole folder out of git, `commit` keeps only the state of the moment out, and `manual` touches
+/// nothing.
 fn ignored(ground: &Ground, tracking: &str) -> Result<Answer, GitError> {
     let whole = format!("{}/", ground.planning());
     let (mut added, mut removed) = (Vec::new(), Vec::new());
@@ -167,16 +176,17 @@ fn ignored(ground: &Ground, tracking: &str) -> Result<Answer, GitError> {
     Ok(Answer::new(body, 0))
 }
 
-/// Whether HEAD has the planning folder.
+/// True if HEAD has files of the planning folder.
 fn tracks(ground: &Ground) -> Result<bool, GitError> {
     let repo = Repo::open(ground.root())?;
+    // A repository without a commit tracks nothing.
     let Ok(head) = repo.head() else { return Ok(false) };
     let folder = format!("{}/", ground.planning());
     let entries = repo.list_tree(&head.commit)?;
     Ok(entries.iter().any(|entry| entry.path.as_bytes().starts_with(folder.as_bytes())))
 }
 
-/// Takes a line out of a file; everything else in it stays.
+/// Removes a line from a file and keeps every other byte.
 fn drop_line(ground: &Ground, file: &str, line: &str) -> Result<Vec<String>, GitError> {
     let io = |error: tribunal_world::gates::GatesError| GitError::Odd { what: error.to_string() };
     let folder = tribunal_world::gates::Folder::new(ground.root());
@@ -190,7 +200,7 @@ fn drop_line(ground: &Ground, file: &str, line: &str) -> Result<Vec<String>, Git
     Ok(vec![line.to_owned()])
 }
 
-/// Adds the lines a file does not have; everything else in it stays.
+/// Adds the lines that a file does not have and keeps every other byte.
 fn add_lines(ground: &Ground, file: &str, lines: &[&str]) -> Result<Vec<String>, GitError> {
     let io = |error: tribunal_world::gates::GatesError| GitError::Odd { what: error.to_string() };
     let (folder, name) = match file.strip_prefix(&format!("{}/", ground.planning())) {
@@ -216,7 +226,7 @@ fn add_lines(ground: &Ground, file: &str, lines: &[&str]) -> Result<Vec<String>,
     Ok(missing)
 }
 
-/// `suggest-next`: by what was done and how it went.
+/// `suggest-next`: suggestions by what was done and how it went.
 pub fn suggest(command: &str, result: Option<&str>) -> Result<Answer, Failure> {
     let result = result.unwrap_or("pass").to_lowercase();
     let good = matches!(result.as_str(), "pass" | "passed" | "ok" | "complete" | "approve" | "success");

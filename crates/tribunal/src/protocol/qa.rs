@@ -1,4 +1,7 @@
 //! The five checks of a delivery, one by one and together.
+//!
+//! A check that could not be made has not passed: an unreadable document, an empty range and a test command that did
+//! not run all give a code other than 0.
 
 use super::args::QaSuite;
 use super::{Answer, ground, plan, settings};
@@ -20,7 +23,7 @@ fn planned(path: &Path) -> Option<Plan> {
     plan::read(path).ok()?.value
 }
 
-/// `verify-plan-completion`.
+/// `verify-plan-completion`: exit code 0 if the summary shows that the plan is complete, otherwise 1.
 pub fn completion(summary_path: &Path, plan_path: &Path) -> Result<Answer, Failure> {
     let (found, plan) = (summary(summary_path), planned(plan_path));
     let (Some(found), Some(plan)) = (&found, &plan) else {
@@ -35,8 +38,8 @@ pub fn completion(summary_path: &Path, plan_path: &Path) -> Result<Answer, Failu
     Ok(Answer::new(view::summary_checks(&checks), u8::from(!passed)))
 }
 
-/// What a summary shows where there is no repository to look its commits up in: nobody contradicts them, and nobody
-/// has seen them.
+/// The checks of a summary outside of a repository. Its commits cannot be looked up, so that check is a warning: nobody
+/// has contradicted them, and nobody has seen them.
 fn without_git(summary: &Summary, plan: &Plan) -> Vec<SummaryCheck> {
     let mut checks = check_summary(summary, plan, &SummaryFacts { commit_exists: &|_| true });
     for check in checks.iter_mut().filter(|check| check.name == "commit_hashes") {
@@ -46,19 +49,19 @@ fn without_git(summary: &Summary, plan: &Plan) -> Vec<SummaryCheck> {
     checks
 }
 
-/// `commit-lint`.
+/// `commit-lint`: exit code 0 if every subject of the range follows the rules.
 pub fn lint(range: &str) -> Result<Answer, Failure> {
     let archive = Archive::open(ground(None)?.root())?;
     let report = gates::commit_lint(&archive, range).map_err(bad_revision)?;
     let mut body = view::plain(&report);
-    // Where there is nothing to look at, nothing is in order.
+    // An empty range proves nothing, so it does not pass.
     if report.total == 0 {
         body["reason"] = format!("{range:?} has no commits").into();
     }
     Ok(Answer::new(body, u8::from(report.total == 0 || !report.violations.is_empty())))
 }
 
-/// A revision that does not exist is the caller's mistake.
+/// A revision that does not exist is the caller's mistake, so it is a usage error.
 fn bad_revision(error: gates::GatesError) -> Failure {
     match error {
         gates::GatesError::Git(error) => error.into(),
@@ -66,7 +69,7 @@ fn bad_revision(error: gates::GatesError) -> Failure {
     }
 }
 
-/// `diff-against-plan`.
+/// `diff-against-plan`: compares the files of the commits with those that the summary names.
 pub fn diff(summary_path: &Path, commits: &[String]) -> Result<Answer, Failure> {
     let Some(found) = summary(summary_path) else {
         return Ok(Answer::new(view::reason(&format!("{} cannot be read", summary_path.display())), 1));
@@ -74,12 +77,13 @@ pub fn diff(summary_path: &Path, commits: &[String]) -> Result<Answer, Failure> 
     let archive = Archive::open(ground(Some(summary_path))?.root())?;
     let named = commits.iter().map(|hash| hash.trim().to_owned()).filter(|hash| !hash.is_empty());
     let named: Vec<String> = named.collect();
+    // By the arguments, not by what is left of them: a variable that expanded to nothing must not select other commits.
     let hashes = if commits.is_empty() { &found.commit_hashes } else { &named };
     let report = gates::diff(&archive, &found, hashes)?;
     Ok(Answer::new(view::plain(&report), u8::from(!report.passes())))
 }
 
-/// `validate-requirements`.
+/// `validate-requirements`: looks for evidence of every requirement of the plan.
 pub fn requirements(plan_path: &Path, phase_dir: &Path) -> Result<Answer, Failure> {
     let Some(plan) = planned(plan_path) else {
         return Ok(Answer::new(view::reason(&format!("{} cannot be read", plan_path.display())), 1));
@@ -95,7 +99,7 @@ pub fn requirements(plan_path: &Path, phase_dir: &Path) -> Result<Answer, Failur
     Ok(Answer::new(view::plain(&report), u8::from(!report.passes())))
 }
 
-/// `check-regression`: 0, 1, or 3 when it did not run.
+/// `check-regression`: exit code 0 no regression, 1 regressions, 3 did not run.
 pub fn regression(phase_dir: &Path, base: Option<&str>) -> Result<Answer, Failure> {
     if !phase_dir.is_dir() {
         return Err(Failure::usage(format!("{} is no folder", phase_dir.display())));
@@ -114,13 +118,14 @@ pub fn regression(phase_dir: &Path, base: Option<&str>) -> Result<Answer, Failur
 fn compared(ground: &Ground, archive: &Archive, dir: &Path, base: Option<&str>) -> Result<Judged, Failure> {
     let settings = settings(ground)?.settings;
     let checks = &settings.checks;
+    // A project may name its tests as a check of its own instead of `checks.test`.
     let named = checks.commands.get("test").or_else(|| checks.commands.get("tests"));
     let command = Some(&checks.test).filter(|argv| !argv.is_empty()).or(named);
     gates::check_regression(ground, archive, dir, base, command.map(Vec::as_slice), &Bounds::of(&settings))
         .map_err(bad_revision)
 }
 
-/// `qa-suite`: all five; one that did not run has not passed.
+/// `qa-suite`: runs all five checks; one that did not run has not passed.
 pub fn suite(args: &QaSuite) -> Result<Answer, Failure> {
     let own = args.summary.parent().map(Path::to_owned).unwrap_or_default();
     let own = if own.as_os_str().is_empty() { ".".into() } else { own };
@@ -135,7 +140,7 @@ pub fn suite(args: &QaSuite) -> Result<Answer, Failure> {
             "validate-requirements" => requirements(&args.plan, &dir),
             _ => regression(&dir, None),
         };
-        // What a check could not do is its own answer; the others still run.
+        // A failure of one check is that check's answer, so that the others still run.
         let answer = answer.unwrap_or_else(|failure| Answer::new(view::reason(&failure.message), 3));
         passed += usize::from(answer.code == 0);
         results.insert(check.to_owned(), view::qa_result(check, Value::Object(answer.body), answer.code));
@@ -143,7 +148,8 @@ pub fn suite(args: &QaSuite) -> Result<Answer, Failure> {
     Ok(Answer::new(view::qa_suite(results, passed), u8::from(passed < CHECKS.len())))
 }
 
-/// The commits of the range, otherwise those the summary names; a summary that names none has nothing to show.
+/// Lints the commits of the range, otherwise those that the summary names. A summary without commits fails: it has
+/// nothing to show.
 fn suite_lint(args: &QaSuite) -> Result<Answer, Failure> {
     if let Some(range) = &args.commit_range {
         return lint(range);

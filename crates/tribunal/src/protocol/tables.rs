@@ -1,4 +1,7 @@
-//! The protocol's tables as commands: model and turns of a role, and the gate policy.
+//! The protocol's tables as commands: the model and the turns of a role, and the gate policy.
+//!
+//! `resolve-model` and `resolve-turns` print a bare word, because scripts put it straight into a variable; an error
+//! goes to stderr and leaves stdout empty.
 
 use super::Answer;
 use super::args::ResolveModel;
@@ -16,14 +19,14 @@ use tribunal_world::gates::read_plain;
 const ROLES: [&str; 9] =
     ["lead", "dev", "qa", "scout", "debugger", "architect", "docs", "researcher", "reviewer"];
 
-/// `gate-policy`.
+/// `gate-policy`: which gates hold for an effort, a risk and an autonomy.
 pub fn gate_policy(effort: &str, risk: &str, autonomy: &str) -> Result<Answer, Failure> {
     let bad = |what: &str, word: &str, words: &str| {
         Failure::usage(format!("{word:?} is no {what}")).hint(format!("one of {words}"))
     };
     let effort =
         Effort::parse(effort).ok_or_else(|| bad("effort", effort, "turbo, fast, balanced, thorough"))?;
-    // `assess-risk` answers with an object, which scripts hand on as it is.
+    // `assess-risk` answers with an object, and scripts pass it on as it is.
     let told = serde_json::from_str::<Value>(risk).ok();
     let risk = told.as_ref().and_then(|told| told.get("risk")?.as_str()).unwrap_or(risk);
     let risk = Risk::parse(risk).ok_or_else(|| bad("risk", risk, "low, medium, high"))?;
@@ -32,13 +35,13 @@ pub fn gate_policy(effort: &str, risk: &str, autonomy: &str) -> Result<Answer, F
     Ok(Answer::new(view::plain(&tables::gate_policy(effort, risk, autonomy)), 0))
 }
 
-/// A JSON file, or why it is none.
+/// The content of a JSON file, or why it cannot be used.
 fn read_json(path: &Path) -> Result<Value, String> {
     let bytes = read_plain(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     serde_json::from_slice(&bytes).map_err(|error| format!("{} is not JSON: {error}", path.display()))
 }
 
-/// One bare word on stdout, or the reason on stderr and code 1.
+/// Prints one bare word on stdout, or the reason on stderr with exit code 1.
 fn bare(word: Result<String, String>) -> Result<Done, Failure> {
     match word {
         Ok(word) => {
@@ -52,7 +55,7 @@ fn bare(word: Result<String, String>) -> Result<Done, Failure> {
     }
 }
 
-/// `resolve-model`: the role's own model, otherwise the profile's.
+/// `resolve-model`: the role's own model, otherwise the one of the profile.
 pub fn model(args: &ResolveModel) -> Result<Done, Failure> {
     let words: Vec<&str> = args.words.iter().map(String::as_str).collect();
     let told = |role: &str, config: &str, profiles: Option<&&str>| {
@@ -75,7 +78,7 @@ pub fn model(args: &ResolveModel) -> Result<Done, Failure> {
     bare(answer.map(|answer| answer.as_str().map_or_else(|| answer.to_string(), str::to_owned)))
 }
 
-/// How much dearer one model is than another, as the original counts it; nothing is known of other names.
+/// How expensive a model is, as the original counts it; `None` for other names.
 fn cost_weight(model: &str) -> Option<u32> {
     match model {
         "opus" => Some(100),
@@ -88,6 +91,7 @@ fn cost_weight(model: &str) -> Option<u32> {
 fn model_of(role: &str, config: &Path, profiles: Option<&Path>) -> Result<String, String> {
     let config = read_json(config)?;
     let own = config.pointer(&format!("/model_overrides/{role}")).and_then(Value::as_str);
+    // An empty override counts as none.
     if let Some(own) = own.filter(|own| !own.trim().is_empty()) {
         return one_word(own);
     }
@@ -101,7 +105,7 @@ fn model_of(role: &str, config: &Path, profiles: Option<&Path>) -> Result<String
     }
     let class = tables::model_class(profile, role)
         .ok_or_else(|| format!("there is no profile {profile:?} for role {role:?}"))?;
-    // The names agents written for this protocol know the three classes by.
+    // Agents that were written for this protocol know the three classes by these names.
     let name = match class {
         ModelClass::Large => "opus",
         ModelClass::Medium => "sonnet",
@@ -110,14 +114,14 @@ fn model_of(role: &str, config: &Path, profiles: Option<&Path>) -> Result<String
     Ok(name.to_owned())
 }
 
-/// A name that fits on one line and into one argument.
+/// Checks that a name fits on one line and into one argument.
 fn one_word(name: &str) -> Result<String, String> {
     let name = name.trim();
     let bad = name.is_empty() || name.chars().any(|c| c.is_control() || c.is_whitespace());
     if bad { Err(format!("{name:?} is no model")) } else { Ok(name.to_owned()) }
 }
 
-/// A value by effort; the original's other words for the same four are read too.
+/// The value for an effort; the original's other words for the efforts are accepted, too.
 fn named(by_effort: &serde_json::Map<String, Value>, effort: Effort) -> Option<&Value> {
     let other = match effort {
         Effort::Turbo => "low",
@@ -127,7 +131,7 @@ fn named(by_effort: &serde_json::Map<String, Value>, effort: Effort) -> Option<&
     by_effort.get(effort.word()).or_else(|| by_effort.get(other))
 }
 
-/// `resolve-turns`: 0 is unlimited.
+/// `resolve-turns`: prints the turns of a role; 0 means unlimited.
 pub fn turns(role: &str, config: &Path, effort: Option<&str>) -> Result<Done, Failure> {
     bare(turns_of(role, config, effort))
 }
@@ -144,6 +148,7 @@ fn turns_of(role: &str, config: &Path, effort: Option<&str>) -> Result<String, S
     };
     let set = match config.pointer(&format!("/agent_max_turns/{role}")) {
         None | Some(Value::Null) => TurnsSet::Unset,
+        // A value per effort is exact; a single number is scaled by the effort.
         Some(Value::Object(by_effort)) => match named(by_effort, effort) {
             None => TurnsSet::Unset,
             Some(value) => TurnsSet::Exact(number(value).ok_or("agent_max_turns holds no number")?),

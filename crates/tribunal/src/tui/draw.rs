@@ -1,5 +1,7 @@
-//! The screen: a line about the run, the list that is looked at, what is selected in full, and the keys. Meaning is
-//! never in colour alone, and the sixteen colours of any terminal are enough.
+//! Draws the screen: a line about the run, the current list, the selected entry in full, and the keys.
+//!
+//! Meaning is never in colour alone, and the sixteen colours of any terminal are enough. Drawing reads `Model` and
+//! `State` and changes nothing but the scroll position, which only the drawn text can limit.
 
 use super::state::{Model, State, View, answers};
 use ratatui::Frame;
@@ -10,20 +12,21 @@ use ratatui::widgets::{Block, Borders, Clear, List, ListItem, ListState, Paragra
 use tribunal_view::style::{Mark, Style as Words};
 use tribunal_view::{detail, question, words};
 
-/// Below this nothing can be read.
+/// On a smaller terminal nothing can be read.
 const COLUMNS_MIN: u16 = 20;
 const ROWS_MIN: u16 = 6;
 
 const KEYS: &str = "↑↓ select  Tab list  Enter open/decide  PgDn/PgUp scroll  d inbox  q quit";
 const KEYS_SHORT: &str = "↑↓ Tab Enter PgDn d q";
 
-/// Draws everything.
+/// Draws the whole screen.
 pub fn screen(frame: &mut Frame<'_>, model: &Model, state: &mut State, colour: bool) {
     let area = frame.area();
     if area.width < COLUMNS_MIN || area.height < ROWS_MIN {
         frame.render_widget(Paragraph::new("too small; q quits"), area);
         return;
     }
+    // A low terminal gets the list alone: half a list above half a text helps nobody.
     let list = if area.height >= 16 { Constraint::Percentage(45) } else { Constraint::Min(3) };
     let rest = if area.height >= 16 { Constraint::Min(3) } else { Constraint::Length(0) };
     let [head, tabs, top, bottom, foot] =
@@ -45,7 +48,7 @@ fn bold() -> Style {
     Style::new().add_modifier(Modifier::BOLD)
 }
 
-/// How the run stands, what matters most first: what does not fit is left out whole.
+/// The state of the run, the most important part first. A part that does not fit is left out whole.
 fn headline(model: &Model, width: usize) -> String {
     let view = &model.shown.view;
     let waits = waiting(model) > 0;
@@ -53,6 +56,7 @@ fn headline(model: &Model, width: usize) -> String {
     let is_open = |fate: &str| matches!(fate, "open" | "unresolved");
     let open = view.findings.iter().filter(|finding| is_open(&finding.fate)).count();
     let effort = &view.effort;
+    // The clock of a run that nobody runs stands still.
     let end = if view.live { model.now } else { view.at };
     let parts = [
         format!("{} {stands}", view.mark().symbol()),
@@ -74,14 +78,14 @@ fn waiting(model: &Model) -> usize {
     model.shown.view.questions.iter().filter(|question| question.answered.is_none()).count()
 }
 
-/// The lists there are. Where there is no room for all names, only the one looked at has its name.
+/// The names of the lists. Without room for all, only the current list has its name.
 fn names(model: &Model, state: &State, width: usize) -> Line<'static> {
     let waiting = waiting(model);
     let named = |narrow: bool| {
         let name = |(n, view): (usize, View)| {
             let count =
                 if view == View::Inbox && waiting > 0 { format!(" ({waiting})") } else { String::new() };
-            // Brackets as well as reverse: a terminal may show neither bold nor colour.
+            // Brackets as well as bold: a terminal may show neither bold nor colour.
             match view == state.view {
                 true => format!("[{} {}{count}]", n + 1, view.name()),
                 false if narrow => format!(" {}{count} ", n + 1),
@@ -138,12 +142,14 @@ fn lines(model: &Model, of: View) -> Vec<(Option<Mark>, String)> {
         View::Loops => view
             .loops
             .iter()
+            // Newest first; `State::loop_of` counts in the same direction.
             .rev()
             .map(|lp| {
                 let who: Vec<&str> =
                     view.running.iter().filter(|one| one.of == lp.id).map(|one| one.who.as_str()).collect();
                 let who = if who.is_empty() { String::new() } else { format!(" — {}", who.join(", ")) };
                 let stands = lp.outcome.as_deref().unwrap_or(&lp.state);
+                // The number after the dot only tells two loops of one task apart.
                 let name = lp.id.rsplit_once('.').map_or(lp.id.as_str(), |(name, _)| name);
                 let text = format!("{name} {}/{} {stands}{who}", lp.round, lp.rounds_max);
                 (Some(mark_of(lp.outcome.as_deref(), &lp.state)), text)
@@ -198,11 +204,12 @@ fn mark_of(outcome: Option<&str>, state: &str) -> Mark {
     }
 }
 
-/// What is selected, in full.
+/// Draws the selected entry in full.
 fn full(frame: &mut Frame<'_>, area: Rect, model: &Model, state: &mut State) {
     let style = Words { colour: false, width: usize::from(area.width.saturating_sub(2)).max(20) };
     let text = text(model, state, style);
     let lines = u16::try_from(text.lines().count()).unwrap_or(u16::MAX);
+    // The keys know nothing of the text's length, so the scroll position is limited here.
     state.scroll = state.scroll.min(lines.saturating_sub(1));
     let block = Block::new().borders(Borders::TOP);
     let paragraph = Paragraph::new(text).wrap(Wrap { trim: false }).scroll((state.scroll, 0)).block(block);
@@ -239,7 +246,7 @@ fn last(text: &str, most: usize) -> String {
     text.chars().skip(skip).collect()
 }
 
-/// The answers to choose from, over everything else.
+/// Draws the answers to choose from, over everything else.
 fn choices(frame: &mut Frame<'_>, area: Rect, state: &State) {
     let Some((question, at)) = &state.choosing else { return };
     let offers = answers(question);
@@ -259,6 +266,7 @@ fn choices(frame: &mut Frame<'_>, area: Rect, state: &State) {
         .block(Block::bordered().title(title).title_bottom(note))
         .highlight_symbol("> ")
         .highlight_style(Style::new().add_modifier(Modifier::REVERSED));
+    // Without it the text below would show through.
     frame.render_widget(Clear, place);
     frame.render_stateful_widget(list, place, &mut ListState::default().with_selected(Some(*at)));
 }

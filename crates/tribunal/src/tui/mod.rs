@@ -1,5 +1,8 @@
-//! `tribunal watch` on a terminal: runs, loops, findings, events and the inbox, live. It reads journals and leaves
-//! letters; it starts no process, and gives the terminal back however it ends.
+//! `tribunal watch` on a terminal: runs, loops, findings, events and the inbox, live.
+//!
+//! It reads journals and puts answers into mailboxes; it starts no process. The terminal is given back however it ends,
+//! before anything is printed. Keys and drawing are apart: `state` has no terminal, so tests can press keys without
+//! one.
 
 mod draw;
 mod output;
@@ -26,18 +29,18 @@ use tribunal_view::web::RunLine;
 
 /// How often the journal is looked at.
 const LOOK: Duration = Duration::from_millis(200);
-/// Runs on the list.
+/// The most runs on the list.
 const RUNS: usize = 50;
-/// Rounds that `again` gives.
+/// The rounds that the answer `again` gives.
 const ROUNDS: u32 = 2;
 
-/// Watches until the person has seen enough.
+/// Shows a run until the person quits or a signal ends it.
 pub fn watch(place: &Place, run: String, colour: bool) -> Result<Done, Failure> {
     let signal = signals()?;
     let mut terminal = ratatui::try_init().map_err(no_terminal)?;
     let mut watch = Watch { place, shelf: Shelf::new(place.clone()), state: State::new(run), colour };
     let seen = watch.until_quit(&mut terminal, &signal);
-    // Whatever happened: the terminal is the person's again before anything is said.
+    // Whatever happened, the terminal is the person's again before anything is printed.
     let restored = ratatui::try_restore();
     let done = seen?;
     restored.map_err(no_terminal)?;
@@ -49,9 +52,9 @@ fn no_terminal(error: std::io::Error) -> Failure {
         .hint("`tribunal log --follow` needs none, and `tribunal serve` shows everything in a browser")
 }
 
-/// What came of a wait for the person.
+/// The result of waiting for the person.
 enum Waited {
-    /// Nothing, for now.
+    /// Nothing happened for a while.
     Nothing,
     /// A key, or something else that can be read.
     Event,
@@ -59,8 +62,12 @@ enum Waited {
     Gone,
 }
 
-/// Waits a while for the person. A terminal that was closed is seen here: who asks the library about one is never answered.
+/// Waits a while for the person.
+///
+/// A closed terminal is noticed here, by polling the descriptor ourselves. The library never returns from a wait on a
+/// closed terminal, and the process would stay behind.
 fn wait(look: Duration) -> Result<Waited, Failure> {
+    // First without waiting: the library may hold keys that it has read already, and no descriptor tells of them.
     for patience in [Duration::ZERO, look] {
         let stdin = rustix::stdio::stdin();
         let mut fds = [PollFd::new(&stdin, PollFlags::IN)];
@@ -72,7 +79,7 @@ fn wait(look: Duration) -> Result<Waited, Failure> {
         if fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
             return Ok(Waited::Gone);
         }
-        // What was read before may hold more than one key.
+        // One read may have brought several keys.
         if event::poll(Duration::ZERO)? {
             return Ok(Waited::Event);
         }
@@ -83,8 +90,10 @@ fn wait(look: Duration) -> Result<Waited, Failure> {
 fn signals() -> Result<Arc<AtomicUsize>, Failure> {
     let which = Arc::new(AtomicUsize::new(0));
     for signal in [SIGTERM, SIGHUP] {
-        // Who is told twice ends at once, whatever it waits for.
+        // A second signal ends the process at once, whatever it waits for.
         let told = Arc::new(AtomicBool::new(false));
+        // Before the handler that sets the flag: handlers run in the order of registration, so the first signal does
+        // not end the process.
         signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&told))?;
         signal_hook::flag::register(signal, told)?;
         signal_hook::flag::register_usize(signal, Arc::clone(&which), usize::try_from(signal).unwrap_or(0))?;
@@ -111,12 +120,13 @@ impl Watch<'_> {
                 Ok(signal) => return Ok(Done::Signal(signal)),
             }
             match wait(LOOK)? {
-                // After a resize everything is drawn anew anyway.
+                // A resize needs nothing here: every turn of the loop draws anew.
                 Waited::Nothing => continue,
                 Waited::Gone => return Ok(Done::Signal(SIGHUP)),
                 Waited::Event => {}
             }
             let Event::Key(key) = event::read()? else { continue };
+            // Some terminals also report the release of a key.
             if key.kind != KeyEventKind::Press {
                 continue;
             }

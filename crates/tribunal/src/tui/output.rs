@@ -1,5 +1,8 @@
-//! The last lines an agent wrote, from the files of its launch. Links are not followed, and what would move the cursor
-//! is taken out.
+//! The last lines an agent wrote, from the files of its launch. Links are not followed, and control sequences are
+//! removed.
+//!
+//! Everything in the file comes from an agent that may still be writing it. So the file is opened with care and read
+//! from its end, and its text is never printed as it is.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -7,12 +10,12 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use tribunal_view::plain;
 
-/// Bytes read from the end.
+/// How many bytes are read from the end of the file.
 const BYTES: u64 = 8 << 10;
-/// Lines kept.
+/// How many lines are kept, more than any screen shows.
 const LINES: usize = 60;
 
-/// The last lines of whoever works on `of` now.
+/// The last lines of the agent that works on `of` now.
 pub fn tail(run_dir: &Path, of: &str) -> Vec<String> {
     newest(&run_dir.join("launches"), of).and_then(|dir| read(&dir.join("stdout"))).unwrap_or_default()
 }
@@ -20,6 +23,8 @@ pub fn tail(run_dir: &Path, of: &str) -> Vec<String> {
 /// The launch that began last and has not ended.
 fn newest(launches: &Path, of: &str) -> Option<PathBuf> {
     let plain = |c: char| if c.is_ascii_alphanumeric() || ".-+".contains(c) { c } else { '_' };
+    // A launch's folder is named by its effect, such as `01-02/task-1.3/e1/…`, with `/` as `_`. Up to `_e` it is the
+    // loop.
     let prefix: String = of.chars().map(plain).chain("_e".chars()).collect();
     let entries = std::fs::read_dir(launches).ok()?.filter_map(Result::ok);
     let of = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix));
@@ -28,6 +33,7 @@ fn newest(launches: &Path, of: &str) -> Option<PathBuf> {
 }
 
 fn read(path: &Path) -> Option<Vec<String>> {
+    // Opening a pipe without a writer would block the display.
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let flags = i32::try_from(flags.bits()).ok()?;
     let mut file = File::options().read(true).custom_flags(flags).open(path).ok()?;

@@ -1,4 +1,7 @@
-//! What is looked at, and what a key means. No terminal in here: keys go in, actions come out.
+//! What is looked at, and what a key means. There is no terminal in here: keys go in, actions come out.
+//!
+//! Lists are remembered by position, because the model is new at every look; `fit` brings the positions back inside
+//! their lists. Only the question that is being answered is a copy, so it cannot change under the person's hands.
 
 use crate::web::Shown;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -6,10 +9,10 @@ use std::sync::Arc;
 use tribunal_view::facts::{LoopView, OfferView, QuestionView, RunView};
 use tribunal_view::web::{RunLine, is_letter};
 
-/// Characters of a note at most.
+/// The longest note, in characters.
 const NOTE_MAX: usize = 500;
 
-/// What there is to see now.
+/// Everything there is to see at one moment.
 pub struct Model {
     /// All runs, newest first.
     pub runs: Vec<RunLine>,
@@ -21,7 +24,7 @@ pub struct Model {
     pub now: u64,
 }
 
-/// The lists one can look at.
+/// The lists that a person can look at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum View {
     /// Loops, newest first.
@@ -31,17 +34,17 @@ pub enum View {
     Findings,
     /// Questions to a person.
     Inbox,
-    /// What happened.
+    /// The events of the run, oldest first.
     Events,
-    /// Runs.
+    /// All runs of the project.
     Runs,
 }
 
 impl View {
-    /// All, in the order of their keys.
+    /// All lists, in the order of their keys.
     pub const ALL: [View; 5] = [View::Loops, View::Findings, View::Inbox, View::Events, View::Runs];
 
-    /// Its name.
+    /// The name on its tab.
     pub fn name(self) -> &'static str {
         match self {
             View::Loops => "Loops",
@@ -57,59 +60,59 @@ impl View {
     }
 }
 
-/// What is looked at.
+/// What the person is looking at, and an answer they may be giving.
 #[derive(Debug, Default)]
 pub struct State {
-    /// The run.
+    /// The id of the run that is shown.
     pub run: String,
-    /// The list.
+    /// The list that is shown.
     pub view: View,
-    /// What is selected in each list.
+    /// The selected entry of each list.
     at: [usize; 5],
     /// Lines of the detail that are above the screen.
     pub scroll: u16,
     /// The answers to choose from, and which is selected.
     pub choosing: Option<(QuestionView, usize)>,
-    /// Why, in the person's words.
+    /// The note to the answer, in the person's words.
     pub note: String,
-    /// The keys are the note's.
+    /// True while keys go into the note.
     pub writing: bool,
     /// What became of the last answer.
     pub message: String,
-    /// Whoever has not moved sees the newest event.
+    /// True while the newest event stays selected: the person has not moved away from it.
     pub follows: bool,
 }
 
-/// What a key asks for.
+/// What a key asks the caller to do.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Action {
     /// Nothing beyond the screen.
     None,
-    /// To end.
+    /// End the display.
     Quit,
-    /// To answer a question.
+    /// Answer a question.
     Decide {
-        /// The question.
+        /// The id of the question.
         id: String,
-        /// The answer.
+        /// The word of the answer.
         word: String,
-        /// Why.
+        /// The person's note, perhaps empty.
         note: String,
     },
 }
 
 impl State {
-    /// Looks at a run.
+    /// Looks at a run from its first list.
     pub fn new(run: String) -> State {
         State { run, follows: true, ..State::default() }
     }
 
-    /// What is selected in the list that is looked at.
+    /// The selected entry of the current list.
     pub fn selected(&self) -> usize {
         self.at[self.view.place()]
     }
 
-    /// Entries of the list that is looked at.
+    /// The number of entries of the current list.
     pub fn len(&self, model: &Model) -> usize {
         let view = &model.shown.view;
         match self.view {
@@ -125,23 +128,25 @@ impl State {
     pub fn fit(&mut self, model: &Model) {
         let last = self.len(model).saturating_sub(1);
         let at = &mut self.at[self.view.place()];
+        // New events push the selection along until the person moves it.
         *at = if self.view == View::Events && self.follows { last } else { (*at).min(last) };
     }
 
-    /// The loop that is selected.
+    /// The selected loop; the list shows the newest first.
     pub fn loop_of<'a>(&self, view: &'a RunView) -> Option<&'a LoopView> {
         view.loops.iter().rev().nth(self.at[View::Loops.place()])
     }
 
-    /// The loop on which somebody works whose output is wanted.
+    /// The selected loop, if somebody is at work on it and the output should be shown.
     pub fn running(&self, view: &RunView) -> Option<String> {
         let selected = self.loop_of(view).filter(|_| self.view == View::Loops)?;
         view.running.iter().find(|activity| activity.of == selected.id).map(|activity| activity.of.clone())
     }
 
-    /// What a key means.
+    /// Takes a key and says what it asks for.
     pub fn key(&mut self, key: KeyEvent, model: &Model) -> Action {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        // Before everything else: in raw mode Ctrl-C is a key, and it must work while a note is written, too.
         if control && key.code == KeyCode::Char('c') {
             return Action::Quit;
         }
@@ -155,6 +160,7 @@ impl State {
         match key.code {
             KeyCode::Char('q') => return Action::Quit,
             KeyCode::Tab | KeyCode::Right => self.turn(1),
+            // One step back is all but one forward.
             KeyCode::BackTab | KeyCode::Left => self.turn(View::ALL.len() - 1),
             KeyCode::Char(digit @ '1'..='5') => {
                 let place = usize::try_from(u32::from(digit) - u32::from('1')).unwrap_or(0);
@@ -162,6 +168,7 @@ impl State {
             }
             KeyCode::Down | KeyCode::Char('j') => self.select(1, model),
             KeyCode::Up | KeyCode::Char('k') => self.select(-1, model),
+            // `select` saturates, so the extremes lead to the ends.
             KeyCode::Home => self.select(isize::MIN, model),
             KeyCode::End => self.select(isize::MAX, model),
             KeyCode::PageDown | KeyCode::Char(' ') => self.scroll = self.scroll.saturating_add(5),
@@ -187,6 +194,7 @@ impl State {
         let last = self.len(model).saturating_sub(1);
         let at = &mut self.at[self.view.place()];
         *at = at.saturating_add_signed(by).min(last);
+        // Moving back to the newest event follows again.
         self.follows = self.view != View::Events || *at == last;
         self.scroll = 0;
     }
@@ -195,11 +203,13 @@ impl State {
         match self.view {
             View::Runs => {
                 if let Some(line) = model.runs.get(self.selected()) {
+                    // Positions in the lists of another run mean nothing here.
                     *self = State::new(line.id.clone());
                 }
             }
             View::Inbox => {
                 let question = model.shown.view.questions.get(self.selected());
+                // The first answer counts, so a second one is not offered.
                 match question.filter(|question| question.answered.is_none()) {
                     Some(question) => {
                         self.choosing = Some((question.clone(), 0));
@@ -212,7 +222,7 @@ impl State {
         }
     }
 
-    /// A key while the note is written.
+    /// Takes a key while the note is written.
     fn write(&mut self, code: KeyCode) {
         match code {
             KeyCode::Enter => self.writing = false,
@@ -249,7 +259,7 @@ impl State {
     }
 }
 
-/// The answers that can be given here: what needs a program to be started is named as a command instead.
+/// The answers that can be given here. An answer that needs a process to be started is shown as a command instead.
 pub fn answers(question: &QuestionView) -> Vec<&OfferView> {
     question.offers.iter().filter(|offer| is_letter(offer)).collect()
 }

@@ -1,5 +1,8 @@
-//! `tribunal replay --step` on a terminal: the rows of a journal one by one, each with what it says and whether the machines
-//! would decide the same. It reads, decides nothing, and gives the terminal back however it ends.
+//! `tribunal replay --step` on a terminal: the rows of a journal one by one, each with its content and whether the
+//! machines would decide the same.
+//!
+//! It only reads, and gives the terminal back however it ends. The content of a row is read when the row is shown,
+//! because a journal may be long.
 
 use super::{Waited, no_terminal, signals, wait};
 use crate::exit::Done;
@@ -17,22 +20,22 @@ use std::time::Duration;
 use tribunal_view::plain;
 
 const KEYS: &str = "↑↓ step  n/p decision  PgDn/PgUp  q quit   = decided  < outside  ! differs";
-/// Bytes of a row that are shown.
+/// The most bytes of a row that are shown.
 const BODY_MAX: usize = 8_000;
 const LOOK: Duration = Duration::from_millis(500);
 const PAGE: usize = 10;
 
 /// One row of a journal, as it was replayed.
 pub struct Step {
-    /// Its place.
+    /// The number of the row.
     pub seq: u64,
     /// `=` decided, `<` from outside, `!` differs, or nothing.
     pub sign: char,
-    /// In one line.
+    /// The event in one line.
     pub line: String,
 }
 
-/// Steps through the rows until the person has seen enough, or a signal ends it. `verdict` is what the replay came to.
+/// Steps through the rows until the person quits or a signal ends it. `verdict` is the result of the replay.
 pub fn walk(seen: &Seen, steps: &[Step], verdict: &str) -> Result<Done, Failure> {
     let signal = signals()?;
     let mut terminal = ratatui::try_init().map_err(no_terminal)?;
@@ -40,6 +43,7 @@ pub fn walk(seen: &Seen, steps: &[Step], verdict: &str) -> Result<Done, Failure>
         let (mut at, mut shown) = (0_usize, None);
         let mut body = String::new();
         loop {
+            // Read once for each row, not at every tick of the display.
             if shown != Some(at) {
                 body = steps.get(at).map_or(Ok(String::new()), |step| text(seen, step.seq))?;
                 shown = Some(at);
@@ -63,14 +67,14 @@ pub fn walk(seen: &Seen, steps: &[Step], verdict: &str) -> Result<Done, Failure>
         }
     };
     let walked = walked();
-    // Whatever happened: the terminal is the person's again before anything is said.
+    // Whatever happened, the terminal is the person's again before anything is printed.
     let restored = ratatui::try_restore();
     let done = walked?;
     restored.map_err(no_terminal)?;
     Ok(done)
 }
 
-/// What a row says, as the journal has it.
+/// The content of a row as the journal has it.
 fn text(seen: &Seen, seq: u64) -> Result<String, Failure> {
     let mut text = String::new();
     some_rows(&seen.reader, seq, 1, |row| {
@@ -83,7 +87,7 @@ fn text(seen: &Seen, seq: u64) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// Where a key leads; none is the end.
+/// The row that a key leads to; `None` ends the walk.
 fn moved(key: KeyEvent, at: usize, steps: &[Step]) -> Option<usize> {
     let last = steps.len().saturating_sub(1);
     let decision = |step: &Step| matches!(step.sign, '=' | '!');
@@ -117,7 +121,7 @@ fn screen(frame: &mut Frame<'_>, steps: &[Step], at: usize, body: &str, verdict:
     let reversed = Style::new().add_modifier(Modifier::REVERSED);
     let place = format!("{} of {} · {verdict}", (at + 1).min(steps.len()), steps.len());
     frame.render_widget(Paragraph::new(place).style(bold), head);
-    // Only what is near is made into lines: a journal may be long.
+    // Only rows near the selected one are made into lines: a journal may be long.
     let around = usize::from(top.height).max(1);
     let from = at.saturating_sub(around);
     let items: Vec<ListItem<'_>> = steps

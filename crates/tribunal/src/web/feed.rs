@@ -1,5 +1,8 @@
-//! News of a run as they are committed. Each carries its place in the journal, so that a client that comes back, to
-//! this server or to the next, gets what it missed and nothing twice.
+//! News of a run as they are committed. Each item carries its row number in the journal, so a client that comes back,
+//! to this server or to the next one, gets what it missed and nothing twice.
+//!
+//! Nothing about a client is kept on the server. The client names the last row it saw, and that may be wrong; `began`
+//! deals with it.
 
 use crate::facts;
 use crate::place::Seen;
@@ -8,10 +11,10 @@ use tribunal_engine::{DocketError, Fact};
 use tribunal_server::web::{Feed, News};
 use tribunal_view::web::told;
 
-/// Rows read at a time.
+/// How many rows are read at a time; a snapshot of the journal is open while they are.
 const ROWS: usize = 500;
 
-/// The end of a journal, followed.
+/// The end of a journal, followed for one client.
 pub struct Tail {
     seen: Seen,
     next: u64,
@@ -21,7 +24,7 @@ pub struct Tail {
 }
 
 impl Tail {
-    /// News after the row at `after`.
+    /// The news after row `after`.
     pub fn new(seen: Seen, after: u64) -> Tail {
         Tail { seen, next: after.saturating_add(1), began: None, ended: false, over: false }
     }
@@ -43,7 +46,7 @@ impl Tail {
         Ok(news)
     }
 
-    /// When the run began; and whether it has ended before what is told here.
+    /// When the run began. On the first call it also finds out whether the run has ended before what is sent here.
     fn began(&mut self) -> Result<u64, DocketError> {
         if let Some(began) = self.began {
             return Ok(began);
@@ -54,14 +57,14 @@ impl Tail {
             Ok(())
         })?;
         let last = self.seen.reader.last_seq()?;
-        // Somebody who has seen it all may come back: the end is among the last rows.
+        // A client that has seen everything may come back: the end is among the last rows, not among the new ones.
         let mut ended = false;
         some_rows(&self.seen.reader, last.saturating_sub(50).max(1), 51, |row| {
             ended |= row.seq < self.next && is_end(&Fact::decode(row)?);
             Ok(())
         })?;
         self.ended |= ended;
-        // A client that names a place we have not come to is told everything that follows ours.
+        // A client may name a row that this journal does not have yet; it gets everything that follows.
         self.next = self.next.min(last + 1);
         self.began = began;
         Ok(began.unwrap_or(0))
@@ -73,13 +76,15 @@ impl Feed for Tail {
         if self.over {
             return None;
         }
-        // Asked before the rows are read: what is written last is written by somebody who lives.
+        // Asked before the rows are read: the last rows are written by a process that lives, so none is missed
+        // afterwards.
         let live = self.seen.is_live();
         let first = self.began.is_none();
         if !first && !self.seen.reader.changed().ok()? && !self.ended {
             return Some(Vec::new());
         }
         let mut news = self.read().ok()?;
+        // A full batch may not be the last one.
         if self.ended && !live && news.len() < ROWS {
             self.over = true;
             news.push(News { id: self.next.saturating_sub(1), kind: "over", data: "{}".to_owned() });

@@ -1,5 +1,7 @@
-//! What the browser is shown: requests to pages, from journals that are read and never written. A decision is a letter
-//! to the run, exactly as `tribunal decide` leaves it. Nothing here starts a process.
+//! What the browser is shown: maps requests to pages, from journals that are read and never written.
+//!
+//! A decision is a message to the run, exactly as `tribunal decide` leaves it. Nothing here starts a process, so no
+//! page, script or forged request can run anything. Who may ask at all is decided before, in `tribunal-server`.
 
 mod feed;
 mod shelf;
@@ -17,15 +19,15 @@ use tribunal_server::web::{Answer, Method, Request, Site};
 use tribunal_view::facts::QuestionView;
 use tribunal_view::web::{self as pages, JournalRow, RunLine, Said};
 
-/// Runs on the list.
+/// The most runs on the list.
 const RUNS_SHOWN: usize = 30;
-/// Rows on a page of the journal.
+/// The rows on one page of the journal.
 const ROWS_SHOWN: u64 = 100;
 
 const ICON: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 16 16\"><rect width=\"16\" height=\"16\" \
     rx=\"3\" fill=\"#0b57d0\"/><path d=\"M3 4h10v2H9v7H7V6H3z\" fill=\"#fff\"/></svg>";
 
-/// The project in a browser.
+/// The pages of one project.
 pub struct Pages {
     place: Place,
     shelf: Shelf,
@@ -33,15 +35,15 @@ pub struct Pages {
 }
 
 impl Pages {
-    /// Of a project.
+    /// The pages of the project at `place`.
     pub fn new(place: Place, quiet: bool) -> Pages {
         Pages { shelf: Shelf::new(place.clone()), place, quiet }
     }
 
-    /// Reads the newest run before anybody asks for it.
+    /// Reads the newest run before anybody asks for it: the first look at a long journal takes a while.
     pub fn warm(&self) {
         if let Some(newest) = self.place.runs().first() {
-            // Whoever asks for it is told why it cannot be read.
+            // A request for the run will report why it cannot be read.
             let _ = self.shelf.snapshot(newest);
         }
     }
@@ -51,9 +53,11 @@ impl Pages {
         let from = request.query.get("from").and_then(|from| from.parse::<u64>().ok()).unwrap_or(0);
         match (request.method, &names[..]) {
             (Method::Post, ["decide"]) => self.decide(request),
+            // Before the pages: a POST must never be answered as if it were a GET.
             (Method::Post, _) => Ok(no(404, "Nothing is decided here.")),
             (_, [""]) => Ok(page(self.runs())),
             (_, ["inbox"]) => Ok(page(self.inbox(request, None))),
+            // The name is checked before it becomes a part of a path.
             (_, ["runs", run, rest @ ..]) if self.shelf.has(run) => self.run(request, run, rest, from),
             _ => Ok(no(404, "There is no such page.")),
         }
@@ -68,6 +72,8 @@ impl Pages {
     fn run(&self, request: &Request, run: &str, rest: &[&str], from: u64) -> Result<Answer, Failure> {
         if let ["events"] = rest {
             let after = request.query.get("after").and_then(|after| after.parse().ok());
+            // A browser that reconnects by itself sends the last event's id; the query is that of the page's first
+            // load.
             let after = request.last_event.or(after).unwrap_or(0);
             return Ok(Answer::Stream(Box::new(Tail::new(self.place.read(run)?, after))));
         }
@@ -76,6 +82,7 @@ impl Pages {
         let waiting = self.waiting();
         let (view, review) = (&shown.view, &shown.review);
         let made = |make: &dyn Fn() -> Option<String>| {
+            // The number of waiting questions stands on every page, so it belongs to the key.
             let key = format!("{}?{at}&{waiting}", request.path);
             shown.page(&key, make).map_or_else(|| no(404, "The run has no such thing."), Answer::Page)
         };
@@ -114,7 +121,7 @@ impl Pages {
         Ok(rows)
     }
 
-    /// What waits for a person, of all runs that are not over.
+    /// The open questions of all runs that are not over.
     fn questions(&self) -> Vec<QuestionView> {
         let open = |run: &String| !self.shelf.line(run).over;
         let runs = self.place.runs().into_iter().filter(open);
@@ -128,7 +135,7 @@ impl Pages {
     }
 
     fn inbox(&self, request: &Request, said: Option<Said<'_>>) -> String {
-        // Without a run that is over and was never tried out: that asks one scenario after the other, on a terminal.
+        // Phases that wait to be tried out are not listed: that is one scenario after the other, on a terminal.
         pages::inbox(&self.questions(), &request.form_token, &decide::user(None), said)
     }
 
@@ -136,6 +143,7 @@ impl Pages {
         let field = |name: &str| request.form.get(name).map(|text| text.trim()).unwrap_or_default();
         let given = args::reaction(field("option")).map_err(Failure::usage).and_then(|reaction| {
             let by = decide::user(Some(field("by").to_owned()).filter(|by| !by.is_empty()));
+            // The field is empty for answers that have no rounds.
             let rounds = field("rounds").parse().unwrap_or(1);
             let note = field("note").to_owned();
             let answer = Answered { reaction, by, note, rounds, revision: None };

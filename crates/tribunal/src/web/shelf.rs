@@ -1,5 +1,7 @@
-//! What was read of each run, and the pages made of it, kept until the run changes. A page that exists is handed out
-//! while a newer one is made, so that readers never wait for each other; only few runs are kept in full.
+//! Keeps what was read of each run, and the pages made from it, until the run changes.
+//!
+//! A page that exists is handed out while a newer one is made, so readers never wait for each other. Only a few runs
+//! are kept in full, because a server may be asked for every run there ever was.
 
 use crate::failure::Failure;
 use crate::place::Place;
@@ -11,22 +13,23 @@ use tribunal_view::facts::{EMPTY, PlanState, RunView};
 use tribunal_view::review::Review;
 use tribunal_view::web::{RunLine, Told};
 
-/// Runs that are kept in full.
+/// How many runs are kept in full.
 const KEPT: usize = 6;
-/// Pages that are kept of one state of a run.
+/// How many pages are kept of one state of a run.
 const PAGES: usize = 64;
-/// Making what is shown may take one part in so many of the time.
+/// After a snapshot, so many times its cost must pass before the next one is made.
 const SHARE: u32 = 4;
 
 /// One state of a run, ready to be shown.
+///
+/// It never changes; a newer state is another `Shown`. Readers hold it by `Arc` and need no lock.
 pub struct Shown {
-    /// The place of its last row.
+    /// The number of the last row it was made from.
     pub seq: u64,
-    /// The run.
     pub view: RunView,
-    /// Its findings.
+    /// The review of its findings.
     pub review: Review,
-    /// Its last events.
+    /// Its last events, oldest first.
     pub tail: Vec<Told>,
     /// What happened to each finding.
     pub steps: Steps,
@@ -36,14 +39,16 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// A page of it, made once.
+    /// A page of this state, made once.
     pub fn page(&self, key: &str, make: &dyn Fn() -> Option<String>) -> Option<Arc<[u8]>> {
         if let Some(page) = held(&self.pages).get(key) {
             return Some(Arc::clone(page));
         }
+        // Made without the lock: two readers may make the same page, but nobody waits for a slow one.
         let page: Arc<[u8]> = Arc::from(make()?.into_bytes());
         let mut pages = held(&self.pages);
         if pages.len() >= PAGES {
+            // Crude, but the state is replaced soon anyway.
             pages.clear();
         }
         pages.insert(key.to_owned(), Arc::clone(&page));
@@ -51,7 +56,10 @@ impl Shown {
     }
 }
 
-/// A run on the shelf.
+/// A run that is kept: its fold, and the last state made from it.
+///
+/// Two locks, so that the last state can be handed out while somebody folds. `watched` is taken before `shown`, never
+/// the other way round.
 struct Kept {
     watched: Mutex<Option<Watched>>,
     shown: Mutex<Option<Arc<Shown>>>,
@@ -60,27 +68,29 @@ struct Kept {
 /// The runs that were asked for lately.
 #[derive(Default)]
 struct Asked {
-    /// How often anything was.
+    /// How often any run was asked for; it serves as a clock.
     count: u64,
-    /// Each with the count at which it was asked for last.
+    /// Each run with the count at which it was asked for last.
     runs: BTreeMap<String, (u64, Arc<Kept>)>,
 }
 
-/// All runs that somebody asked for.
+/// The runs that somebody asked for, folded and ready.
+///
+/// The browser, the terminal and the editor's tools each have one. Use it wherever a run is looked at more than once.
 pub struct Shelf {
     place: Place,
     kept: Mutex<Asked>,
-    /// Of runs that will not change any more.
+    /// The lines of runs that will not change any more.
     lines: Mutex<BTreeMap<String, RunLine>>,
 }
 
 impl Shelf {
-    /// An empty one.
+    /// An empty shelf for the project at `place`.
     pub fn new(place: Place) -> Shelf {
         Shelf { place, kept: Mutex::default(), lines: Mutex::default() }
     }
 
-    /// Whether there is such a run. Only a plain name is looked for.
+    /// True if there is such a run. The name comes from a URL, so only plain characters are allowed.
     pub fn has(&self, run: &str) -> bool {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         !run.is_empty()
@@ -88,20 +98,23 @@ impl Shelf {
             && self.place.run_dir(run).join(tribunal_journal::FILE).is_file()
     }
 
-    /// A run as it stands; at most a moment old.
+    /// A run as it stands, at most a moment old.
     pub fn snapshot(&self, run: &str) -> Result<Arc<Shown>, Failure> {
         let kept = self.kept(run);
         let last = held(&kept.shown).clone();
         let mut watched = match (kept.watched.try_lock(), &last) {
             (Ok(watched), _) => watched,
             (Err(TryLockError::Poisoned(poisoned)), _) => poisoned.into_inner(),
-            // Somebody else is at it: what there is will do.
+            // Another reader is folding: the last state will do, and the page asks again.
             (Err(TryLockError::WouldBlock), Some(last)) => return Ok(Arc::clone(last)),
+            // There is nothing to hand out yet, so this reader has to wait.
             (Err(TryLockError::WouldBlock), None) => held(&kept.watched),
         };
+        // Read again: whoever we waited for has made a state meanwhile.
         let last = last.or_else(|| held(&kept.shown).clone());
         if let (Some(last), Some(watched)) = (&last, watched.as_ref()) {
             let soon = last.made.elapsed() < last.cost * SHARE;
+            // A run that dies commits nothing, so its liveness is compared, too.
             if soon || (watched.is_live() == last.view.live && !watched.changed()?) {
                 return Ok(Arc::clone(last));
             }
@@ -112,12 +125,13 @@ impl Shelf {
     }
 
     fn make(&self, run: &str, watched: &mut Option<Watched>) -> Result<Shown, Failure> {
-        // Taken out, so that one whose reading failed half-way is not gone on with.
+        // Taken out, so that a fold that failed halfway is thrown away and read anew.
         let mut this = match watched.take() {
             Some(this) => this,
             None => {
                 let this = Watched::open(&self.place, run)?;
-                // The first answer is always yes; what comes after this moment is a change.
+                // The first call always says yes. Asked before the read, so that a commit during the read counts as a
+                // change.
                 this.changed()?;
                 this
             }
@@ -153,7 +167,7 @@ impl Shelf {
         Arc::clone(&entry.1)
     }
 
-    /// A run on one line. What cannot be read says so.
+    /// A run on one line; a run that cannot be read says so.
     pub fn line(&self, run: &str) -> RunLine {
         if let Some(line) = held(&self.lines).get(run) {
             return line.clone();
@@ -165,6 +179,7 @@ impl Shelf {
                 RunLine { id: run.to_owned(), stands, over: true, ..RunLine::default() }
             }
         };
+        // Without a mark the run could not be read, which may be different the next time.
         if line.over && !line.live && line.mark.is_some() {
             held(&self.lines).insert(run.to_owned(), line.clone());
         }
