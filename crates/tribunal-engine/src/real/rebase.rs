@@ -1,6 +1,9 @@
-//! The user's branch has moved: the run branch begins at it again, what had landed is queued once more, and what the
-//! review approved is carried over where that is proven. It moves only refs of ours, in one transaction, and can be
-//! asked later whether it did; the user's branch is the fast-forward's alone.
+//! The rebase of a run's result after the user's branch has moved: the run branch begins at the user's branch again,
+//! the plans that had landed are queued once more, and the review's approval is carried over where it provably still
+//! holds.
+//!
+//! Only refs of Tribunal move, in one transaction that includes a proof for the probe after a crash. The user's branch
+//! is moved by the fast-forward alone.
 
 use super::base_judge::TrustedJudge;
 use super::check::{self, Command, Commands, VERIFICATION};
@@ -22,13 +25,14 @@ use tribunal_core::run::{RunReport, Standing, Subject};
 use tribunal_docs::chain::Artifact;
 use tribunal_git::{GitError, GitPath, Oid, RefChange, RefsMoved, Replayed};
 
-/// The refs of a plan that landed before a rebase, by the revision that was approved: what its commits stood on, and the
-/// last of them.
+/// The refs of a plan that landed before a rebase, by its approved revision: what its commits stood on, and the last of
+/// them.
 fn before(site: &Site, revision: &Revision) -> [String; 2] {
     ["from", "head"].map(|end| site.name(&format!("again/{revision}/{end}")))
 }
 
-/// What a reviewed result stands on. It is noted once: a rebase that did not carry it over leaves it where it was.
+/// The ref with the commit that a reviewed result stands on. It is set once: a rebase that could not carry the result
+/// over leaves it where it was.
 fn stands_on(site: &Site, tip: &Revision) -> String {
     site.name(&format!("stands-on/{tip}"))
 }
@@ -38,11 +42,11 @@ fn proof(site: &Site, effect: &EffectId) -> String {
     site.name(&format!("rebased/{}", effect.entry))
 }
 
-/// The commits a lane brings: what they stand on, and the last of them.
+/// The commits that a lane brings: the commit they stand on, and the last of them.
 ///
-/// A plan that landed before the result was rebased is brought as it landed then. Its lane stood on plans that landed
-/// before it, under commits that the rebased run branch does not have: from the common ancestor on, those would be
-/// brought a second time.
+/// A plan that landed before the rebase is brought as it landed then. Its lane stood on plans that landed before it,
+/// under commits that the rebased run branch does not have. Taken from the common ancestor, those would be brought a
+/// second time.
 pub(super) fn brought(site: &Site, revision: &Revision, onto: &Oid) -> Result<(Oid, Oid), GitError> {
     let [from, head] = before(site, revision);
     if let (Some(from), Some(head)) = (site.repo.ref_at(&from)?, site.repo.ref_at(&head)?) {
@@ -57,18 +61,18 @@ pub(super) fn brought(site: &Site, revision: &Revision, onto: &Oid) -> Result<(O
 pub(crate) struct Rebasing {
     effect: EffectId,
     branch: String,
-    /// The branch was not there when the run began, and is made when the result lands.
+    /// The branch did not exist when the run began. It is created when the result lands.
     new_branch: bool,
     base: String,
-    /// The commit the run began with, whose settings it keeps.
+    /// The commit the run began with. The run keeps the settings of that commit.
     began: String,
-    /// What the review of the whole approved.
+    /// The revision that the review of the whole run approved.
     reviewed: Option<Revision>,
     landed: Vec<(PlanId, Revision)>,
 }
 
 impl Rebasing {
-    /// Gathers what the docket knows.
+    /// Gathers what the rebase needs from the docket.
     pub(crate) fn gather(effect: &EffectId, docket: &Docket) -> Rebasing {
         let landed = docket.run.iter().flat_map(|run| run.standings());
         let landed = landed.filter_map(|(plan, standing)| match standing {
@@ -86,7 +90,7 @@ impl Rebasing {
         }
     }
 
-    /// Runs on a worker.
+    /// Rebases, on a worker, and reports the result.
     pub(crate) fn run(self, site: &Arc<Site>) {
         match self.rebase(site) {
             Ok((report, notes)) => site.report(&self.effect, Report::Run(report), notes),
@@ -100,6 +104,7 @@ impl Rebasing {
     fn rebase(&self, site: &Site) -> Result<(RunReport, Vec<Note>), GitError> {
         let onto = match site.repo.ref_at(&format!("refs/heads/{}", self.branch))? {
             Some(onto) => onto,
+            // A branch that the run is to create may not exist yet; the result still belongs on the base.
             None if self.new_branch => Oid::parse(&self.base)?,
             None => return Ok((RunReport::Held(Held::Gone), Vec::new())),
         };
@@ -117,13 +122,13 @@ impl Rebasing {
                 changes.push(RefChange::create(name, &Oid::parse(&self.base)?));
             }
         }
-        // Planning documents are rendered again on what the user's branch has now.
+        // The planning documents are rendered again, on top of what the user's branch has now.
         let boundary = site.name("boundary");
         if let Some(commit) = site.repo.ref_at(&boundary)? {
             changes.push(RefChange::set(site.name(BOUNDARY_BEFORE), &commit));
             changes.push(RefChange::delete(boundary, &commit));
         }
-        // What the review approved is not on what the user's branch has now.
+        // The approved fixes are not part of what the user's branch has now.
         let advanced = site.name(ADVANCED);
         if let Some(commit) = site.repo.ref_at(&advanced)? {
             changes.push(RefChange::delete(advanced, &commit));
@@ -145,7 +150,7 @@ impl Rebasing {
         }
     }
 
-    /// What a plan landed as is kept under its revision, and the proof that it landed goes.
+    /// Keeps a plan's landed commits under its revision, and deletes the proof that it landed.
     fn requeued(&self, site: &Site, plan: &PlanId, revision: &Revision) -> Result<Vec<RefChange>, GitError> {
         let mut changes = Vec::new();
         let landed = ["from", "head"].map(|end| landed_ref(site, plan, end));
@@ -159,7 +164,8 @@ impl Rebasing {
     }
 }
 
-/// Where a landed plan's commits begin and end on the run branch; the end is the proof that it landed.
+/// The ref with the beginning or the end of a landed plan's commits on the run branch. The end is the proof that it
+/// landed.
 pub(super) fn landed_ref(site: &Site, plan: &PlanId, end: &str) -> String {
     match end {
         "from" => site.name(&format!("landed-from/{plan}")),
@@ -167,7 +173,7 @@ pub(super) fn landed_ref(site: &Site, plan: &PlanId, end: &str) -> String {
     }
 }
 
-/// The commit of the user's branch as a revision: its name is the commit's.
+/// Keeps the commit of the user's branch as a revision, named by the commit's id.
 fn keep_ground(site: &Site, onto: &Oid) -> Result<Revision, GitError> {
     let ground = Revision::new(onto.as_str());
     site.keep(&ground, onto, Vec::new())?;
@@ -189,26 +195,28 @@ pub(crate) fn probe(site: &Site, effect: &EffectId, docket: &Docket) -> Probe {
     }
 }
 
-/// What the review approved, to be carried over to the rebased run branch; gathered from the docket.
+/// The approval of a review, to be carried over to the rebased run branch. Gathered from the docket.
+///
+/// It is carried over only if the patch is the same, none of its files changed on the branch, and all commands pass on
+/// the rebased tree. In every other case the result is reviewed again.
 pub(crate) struct Carrying {
     effect: EffectId,
     from: Option<Revision>,
     tip: Revision,
     declared: Vec<GitPath>,
     commands: Vec<Command>,
-    /// The project's own commands.
     project: Vec<(ProjectCommand, KnownCommand)>,
-    /// Where the files that judge come from.
+    /// The source of trusted judge files.
     judge: TrustedJudge,
-    /// Nothing was built: there is no queue that could solve a conflict.
+    /// Nothing was built, so there is no landing queue that could solve a conflict.
     alone: bool,
-    /// Tools judge it: they have to look at the rebased result themselves.
+    /// Tools judge it, and they have to look at the rebased result themselves.
     tools: bool,
     artifact: Option<Box<ChainNote>>,
 }
 
 impl Carrying {
-    /// Gathers what the docket knows.
+    /// Gathers what is needed from the docket.
     pub(crate) fn gather(
         site: &Site,
         effect: &EffectId,
@@ -242,7 +250,7 @@ impl Carrying {
         }
     }
 
-    /// Runs on a worker.
+    /// Carries the approval over, on a worker, and reports the result.
     pub(crate) fn run(self, site: &Arc<Site>) {
         match self.carry(site) {
             Ok(report) => site.report(&self.effect, Report::Run(report), Vec::new()),
@@ -267,7 +275,7 @@ impl Carrying {
             Replayed::Conflict { files, .. } if self.alone => {
                 return Ok(RunReport::Held(Held::Conflict(files.iter().map(ToString::to_string).collect())));
             }
-            // The review finds again what its fixes cured, on what is there now.
+            // The review starts from the branch without the fixes, and finds again what they had cured.
             Replayed::Conflict { .. } => return self.judge_again(site, &onto),
         };
         let ground = if self.alone { onto.clone() } else { self.ground(site, &onto)? };
@@ -280,7 +288,7 @@ impl Carrying {
             let runner = Runner { site, command: *command, known, effect: Some(&self.effect), judge };
             let looked = runner.compare(&ground, &head)?;
             if !may_land(&looked.answer, looked.worse().is_some(), None, &looked.now.state) {
-                // Whoever reviews it runs the command too, and finds it red or asks a person.
+                // The review runs the command as well, and then finds it red or asks a person.
                 return self.judge_again(site, &head);
             }
         }
@@ -297,7 +305,7 @@ impl Carrying {
         }
     }
 
-    /// What the rebased run branch began at, before its plans landed.
+    /// The commit that the rebased run branch began at, before its plans landed.
     fn ground(&self, site: &Site, onto: &Oid) -> Result<Oid, GitError> {
         let newest = site.repo.refs_under(&site.name("rebased/"))?;
         let entry = |name: &str| name.rsplit('/').next().and_then(|n| n.parse::<u32>().ok());
@@ -305,7 +313,8 @@ impl Carrying {
         Ok(newest.map_or_else(|| onto.clone(), |(_, ground)| ground))
     }
 
-    /// An artifact is made from the documents of its feature: where the user changed none of them, it holds.
+    /// Carries an artifact over. It is made from the documents of its feature, so it holds if the user changed none of
+    /// them.
     fn carry_artifact(
         &self,
         site: &Site,

@@ -1,5 +1,8 @@
-//! Beginning, resuming and clearing away runs: from documents and settings to a spec, from a folder to an
-//! engine. Everything that can be wrong is found here, before anything is written.
+//! Begins, resumes and removes runs: from documents and settings to a spec, and from a folder to an engine. It also
+//! takes fixes that a person made by hand.
+//!
+//! Everything that can be wrong with a run is found here, before anything is written. A check that comes after
+//! `project.prepare` leaves files behind when it fails, so new checks belong before it.
 
 use super::account::summary_path;
 use super::around::{AFTER_PLAN, AFTER_TASK};
@@ -48,34 +51,36 @@ use tribunal_git::{Archive, Arrived, Oid, Shelf};
 use tribunal_journal::{Head, Journal, Poke};
 use tribunal_process::{Containment, Keeper};
 
-/// Worker threads for git and reading.
+/// Worker threads for git and for reading what agents left.
 const WORKERS: usize = 4;
 /// Worker threads for checks and landings.
 const SLOW_WORKERS: usize = 2;
-/// Trees kept for reuse.
+/// How many worktrees the pool keeps for reuse.
 const SHELF_MAX: usize = 64;
 pub(super) const SHELF: &str = "shelf";
-/// The file in a run's folder that keeps the settings it began with.
+/// The file in a run's folder with the settings that the run began with.
 pub const SETTINGS: &str = "settings.json";
 
-/// What the user asks for.
+/// What the user asks a run to do.
+///
+/// A gate that is `None` here follows the settings; a value given on the command line wins.
 #[derive(Clone, Debug, Default)]
 pub struct Ask {
-    /// The phase.
+    /// The phase to run; none if the project has only one.
     pub phase: Option<String>,
-    /// Only this plan.
+    /// The only plan to run; none for all of them.
     pub plan: Option<String>,
-    /// The plan gate, where the user says so.
+    /// Whether to hold the plan gate, if the user says so.
     pub review: Option<bool>,
-    /// The delivery gate, where the user says so.
+    /// Whether to hold the delivery gate, if the user says so.
     pub qa: Option<bool>,
-    /// The review of the whole phase by a panel, where the user says so.
+    /// Whether a panel reviews the whole phase, if the user says so.
     pub panel: Option<bool>,
-    /// Stay and wait for a person.
+    /// Stay and wait for a person when there is a question.
     pub attached: bool,
 }
 
-/// Begins a run: reads everything, checks it, opens the journal, and gives back an engine ready to go.
+/// Begins a run: reads and checks everything, opens the journal, and returns an engine that is ready to go.
 pub fn begin(
     project: &Project,
     settings: &Settings,
@@ -97,7 +102,7 @@ pub(super) fn begin_for(
     let (plans, noticed) = plans_to_run(project, &files, ask)?;
     roster::check(project, settings)?;
     if settings.agents.sandbox == "required" {
-        // Asked before anything is written.
+        // Asked here already, although `world` asks again: by then the run's folder exists.
         sandbox(settings, &Containment::detect())?;
     }
     let mut settings = settings.clone();
@@ -108,10 +113,12 @@ pub(super) fn begin_for(
     let settings = &settings;
     let policies = policies(settings)?;
     rules::check(project, settings)?;
+    // Everything above only reads. From here on something is written.
     project.prepare()?;
     let at = now();
     let run = run_id(project, at.0, &files.number);
     let dir = project.run_dir(&run);
+    // The journal holds the run's lock, so it is opened before anything else uses the folder.
     let journal = open_journal(project, &run, at)?;
     let world = world(project, settings, &run, SHELF)?;
     let site = Arc::clone(&world.site);
@@ -135,12 +142,14 @@ pub(super) fn begin_for(
     Ok((run, engine))
 }
 
-/// The roster, and everybody's personality in the settings: as they are when the run begins.
+/// The roster, and everybody's personality in the settings, as they are when the run begins.
 fn people(project: &Project, at: &Oid, settings: &mut Settings) -> Result<Roster, SetupError> {
     panel::people(&panel::Ground { project, base: at, user: at, changed: &[], documents: "" }, settings)
 }
 
-/// Goes on with a run.
+/// Resumes a run from its journal.
+///
+/// Nothing is recovered here except the fast-forward: the engine folds the journal and probes what was under way.
 pub fn resume(
     project: &Project,
     settings: &Settings,
@@ -153,6 +162,7 @@ pub fn resume(
     }
     let journal = Journal::open(&dir)?;
     let world = world(project, settings, run, SHELF)?;
+    // First of all: a fast-forward that stopped half-way left the user's files between two commits.
     world.settle_forward();
     let engine = Engine::resume(journal, world, options(settings, attached))?;
     listen(&dir, &engine)?;
@@ -164,17 +174,17 @@ pub(super) fn open_journal(project: &Project, run: &str, at: Time) -> Result<Jou
     let dir = project.run_dir(run);
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let head = Head { run_id: run.to_owned(), product_version: version, created_at: at.0 };
-    // The mark comes first: whoever dies in between leaves a folder that is known as the user's.
+    // The mark comes first: a process that dies in between leaves a folder that is known as the user's.
     state::mark(&dir)?;
     state::claim(&super::cache::folder(project))?;
     let journal = Journal::create(&dir, &head)?;
-    // `gc` may have taken the folder away before it was locked.
+    // `gc` may have removed the folder before it was locked, and the mark with it.
     state::mark(&dir)?;
     Ok(journal)
 }
 
-/// A run keeps the settings it began with, whatever the files and the environment say later. Gives their digest, for the
-/// journal.
+/// Keeps the settings that a run begins with, whatever the files and the environment say later. Returns their digest
+/// for the journal.
 pub(super) fn keep_settings(dir: &Path, settings: &Settings) -> Result<String, SetupError> {
     let path = dir.join(SETTINGS);
     let text = serde_json::to_string_pretty(settings).map_err(crate::engine::EngineError::Json)?;
@@ -183,13 +193,15 @@ pub(super) fn keep_settings(dir: &Path, settings: &Settings) -> Result<String, S
     Ok(gates::sha256(text.as_bytes()))
 }
 
-/// The settings a run began with, if they can be read. For who only looks; a run goes on with `kept_settings`.
+/// The settings that a run began with, if they can be read. Only for display; a run is resumed with `kept_settings`.
 pub fn settings_of(run_dir: &Path) -> Option<Settings> {
     serde_json::from_slice(&std::fs::read(run_dir.join(SETTINGS)).ok()?).ok()
 }
 
-/// The settings a run began with, as its journal knows them. Lost or changed ones are not replaced by those of now: these
-/// could come from a branch that somebody has checked out since, and would judge what was begun under others.
+/// The settings that a run began with, checked against the digest in its journal.
+///
+/// Lost or changed settings are an error and are not replaced by the current ones. Those could come from a branch that
+/// was checked out since, and would judge work that was begun under others.
 pub fn kept_settings(run_dir: &Path, about: &RunNote) -> Result<Settings, String> {
     let bytes = std::fs::read(run_dir.join(SETTINGS)).map_err(|error| error.to_string())?;
     let known = about.settings.is_empty() || about.settings == gates::sha256(&bytes);
@@ -199,11 +211,11 @@ pub fn kept_settings(run_dir: &Path, about: &RunNote) -> Result<Settings, String
     serde_json::from_slice(&bytes).map_err(|error| error.to_string())
 }
 
-/// Wakes the engine when somebody leaves a letter.
+/// Wakes the engine when somebody leaves a message.
 pub(super) fn listen(dir: &Path, engine: &Engine<RealWorld>) -> Result<(), SetupError> {
     let poke = Poke::listen(dir)?;
     let handle = engine.world().handle();
-    // A letter may have come before anybody listened.
+    // A message may have come before anybody listened.
     handle.mail();
     let spawned = std::thread::Builder::new().name("mail".to_owned()).spawn(move || {
         while poke.wait(None).is_ok() {
@@ -218,6 +230,7 @@ pub(super) fn listen(dir: &Path, engine: &Engine<RealWorld>) -> Result<(), Setup
 
 pub(super) fn options(settings: &Settings, attached: bool) -> Options {
     Options {
+        // Without a team, one lane at a time.
         width: if has_team(&settings.run) { settings.run.parallel_max.max(1) } else { 1 },
         attached,
         grace_ms: settings.run.grace_s * 1000,
@@ -227,7 +240,7 @@ pub(super) fn options(settings: &Settings, attached: bool) -> Options {
     }
 }
 
-/// `20261115-201530-01`: sorts by time, says which phase.
+/// A run id such as `20261115-201530-01`: it sorts by time and names the phase.
 pub(super) fn run_id(project: &Project, ms: u64, phase: &str) -> String {
     let stem = later_stem(project.newest().as_deref().unwrap_or_default(), ms, phase);
     let free = |name: &String| !project.run_dir(name).exists();
@@ -235,8 +248,10 @@ pub(super) fn run_id(project: &Project, ms: u64, phase: &str) -> String {
     std::iter::once(stem.clone()).chain(numbered).find(free).unwrap_or(stem)
 }
 
-/// The newest run is found by its name: one that begins in the same second as others is called by a second after theirs. A
-/// clock that was set back a long way is believed.
+/// The first free stem that does not sort before the newest run.
+///
+/// The newest run is found by its name, so a run that begins in the same second as another is named after a later
+/// second. A clock that was set back by more than a minute is believed.
 fn later_stem(newest: &str, ms: u64, phase: &str) -> String {
     let stems = (0..60).map(|second| run_stem(ms + 1000 * second, phase));
     stems.into_iter().find(|stem| stem.as_str() >= newest).unwrap_or_else(|| run_stem(ms, phase))
@@ -253,6 +268,8 @@ fn run_stem(ms: u64, phase: &str) -> String {
 type Chosen = (String, String, Plan);
 
 /// The plans to build, and what was noticed in them.
+///
+/// All problems of a phase are collected before anything is refused, so that the user sees them together.
 fn plans_to_run(
     project: &Project,
     files: &PhaseFiles,
@@ -277,7 +294,7 @@ fn plans_to_run(
     let to_build = |path: &str| open.iter().any(|(open, _, _)| open == path);
     let (notes, misread) = noticed(files.plans.iter().filter(|document| to_build(&document.path)));
     if !misread.is_empty() {
-        // What they depend on and claim is not known: nothing further can be said about them.
+        // What these plans depend on and claim is not known, so nothing further can be said about them.
         return Err(SetupError::Plans { problems: problems.into_iter().chain(misread).collect() });
     }
     problems.extend(empty_words(project, files, &done)?);
@@ -289,7 +306,8 @@ fn plans_to_run(
         plans: open.iter().chain(&done).map(|(_, _, plan)| plan.clone()).collect(),
     };
     let found = tribunal_docs::validate(&phase, &completions);
-    // What a plan gate judges is not refused here: a claim on one file is a finding, a cycle cannot even run.
+    // What the plan gate judges is not refused here. Two plans that claim one file are a finding; a cycle cannot even
+    // run.
     let fatal = found.iter().filter(|problem| problem.kind != tribunal_docs::ProblemKind::FileClaim);
     problems.extend(
         fatal.map(|problem| {
@@ -318,7 +336,8 @@ fn plans_to_run(
     Ok((chosen, notes))
 }
 
-/// A plan whose number is not that of its file, where something is wrong with the plans: that may be why.
+/// Names a plan whose number differs from its file's. Shown only when something is wrong with the plans: it may be the
+/// cause.
 fn called_otherwise(plan: &Plan) -> Option<String> {
     let named = tribunal_docs::document_name(&plan.path)?.plan?;
     let named = tribunal_docs::PlanId::new(&plan.id.phase, &named).plan;
@@ -332,7 +351,7 @@ fn called_otherwise(plan: &Plan) -> Option<String> {
     })
 }
 
-/// Why there is nothing to run: it is done, or it is not there.
+/// Why there is nothing to run: the plan is finished, or it does not exist.
 fn nothing_to_run(
     files: &PhaseFiles,
     narrowed: bool,
@@ -347,7 +366,7 @@ fn nothing_to_run(
     }
 }
 
-/// Summaries that say complete and do not hold: whether their plan is built is for a person to say, not for us to guess.
+/// Summaries that say complete and do not hold. Whether such a plan is built is for a person to say.
 fn empty_words(
     project: &Project,
     files: &PhaseFiles,
@@ -375,7 +394,7 @@ fn empty_words(
     Ok(problems)
 }
 
-/// What a chosen plan depends on in its phase is finished or chosen too.
+/// Fails unless every plan that a chosen plan depends on within its phase is finished or chosen, too.
 fn nothing_is_skipped(
     chosen: &[(String, String, Plan)],
     done: &[(String, String, Plan)],
@@ -422,7 +441,7 @@ fn plan_specs(
     Ok(specs)
 }
 
-/// Makes plans wait for the files that earlier ones claim.
+/// Makes plans wait for earlier plans that claim the same files.
 fn hold_back(specs: &mut [PlanSpec], documents: &[Plan]) {
     let files: BTreeMap<String, Vec<String>> =
         documents.iter().map(|plan| (plan.id.to_string(), plan.claimed_files())).collect();
@@ -440,6 +459,7 @@ fn hold_back(specs: &mut [PlanSpec], documents: &[Plan]) {
     }
 }
 
+/// Whether a gate is held: the command line decides, otherwise the settings.
 pub(super) fn held(when: When, asked: Option<bool>) -> bool {
     match (when, asked) {
         (_, Some(asked)) => asked,
@@ -448,6 +468,7 @@ pub(super) fn held(when: When, asked: Option<bool>) -> bool {
     }
 }
 
+/// Looks a setting's value up in a table; the error lists the allowed values.
 pub(super) fn one_of<T: Clone>(
     key: &'static str,
     value: &str,
@@ -482,7 +503,7 @@ fn run_spec(
     let polish = (panel && settings.phase.polish)
         .then(|| Box::new(Policy::polish(&policies.phase, Maker::new(polish::POLISHER))));
     if !reviewed {
-        // A plan that only a person approves is judged by its form alone before.
+        // A plan that only a person approves is checked for its form before, without reviewers.
         policies.plan.seats = Vec::new();
     }
     Ok(RunSpec {
@@ -506,6 +527,10 @@ fn run_spec(
     })
 }
 
+/// The policies of a run's loops, from the settings.
+///
+/// They are fixed when the run begins. What is only known later, such as the panel of a phase, is added by
+/// `tribunal_core::policy` from the situation.
 pub(super) fn policies(settings: &Settings) -> Result<Policies, SetupError> {
     let agents = &settings.agents;
     let no_verdict = one_of(
@@ -519,7 +544,7 @@ pub(super) fn policies(settings: &Settings) -> Result<Policies, SetupError> {
     let base = |of: Use, seats: &[String], rounds_max: u32| Policy {
         seats: seats.iter().map(Seat::new).collect(),
         backup: agents.backup,
-        // Fixes of a phase go to whom findings name.
+        // Fixes of a phase go to the fixers that the findings name, so there is no fallback for all of them.
         maker_backup: of != Use::Phase
             && agents.roles.contains_key(super::backup_of(Policy::of(of).maker.as_str())),
         attempts_max: settings.run.attempts_max,
@@ -529,6 +554,7 @@ pub(super) fn policies(settings: &Settings) -> Result<Policies, SetupError> {
         timeouts,
         ..Policy::of(of)
     };
+    // The name decides what a check runs: under this one the project's own command would run, and the user's never.
     if let Some(own) =
         settings.checks.commands.keys().map(Check::new).find_map(|name| ProjectCommand::of(&name))
     {
@@ -561,7 +587,7 @@ pub(super) fn policies(settings: &Settings) -> Result<Policies, SetupError> {
         task,
         repair,
         qa: Policy {
-            // Whoever mends a delivery may not do what a task may not.
+            // Fixes of a delivery are bound by the same gates as a task.
             checks: CHECKS
                 .into_iter()
                 .chain(AFTER_PLAN)
@@ -608,7 +634,7 @@ fn about(
     })
 }
 
-/// What every run notes of itself, whatever it is about.
+/// What every run records about itself, whatever it is about.
 pub(super) fn told(
     project: &Project,
     settings: &Settings,
@@ -636,7 +662,7 @@ pub(super) fn told(
     })
 }
 
-/// The world of a run. `shelf` is where trees are kept for reuse: no two processes may share it.
+/// The world of a run. `shelf` names the folder of its worktree pool; no two processes may share one.
 pub(super) fn world(
     project: &Project,
     settings: &Settings,
@@ -659,6 +685,7 @@ pub(super) fn world(
     let keeper = Arc::new(keeper);
     let sandbox = sandbox(settings, keeper.containment())?;
     let promised = super::enforced::facts(sandbox, keeper.containment(), settings);
+    // Weak, so that the watcher does not keep the supervisor alive.
     let stops = Arc::downgrade(&keeper);
     let stop = move |id: &str, grace| {
         stops.upgrade().into_iter().for_each(|keeper| keeper.stop(id, grace));
@@ -720,7 +747,7 @@ pub(super) fn world(
     Ok(RealWorld { site: Arc::new(site), arrivals, sender, workers, checkers })
 }
 
-/// What keeps launches to their own files here; refused where the settings require it and nothing does.
+/// The sandbox of this machine. An error if the settings require one and there is none.
 pub(super) fn sandbox(settings: &Settings, containment: &Containment) -> Result<Sandbox, SetupError> {
     let setting = settings.agents.sandbox.as_str();
     match Sandbox::of(setting, || containment.can_wall()) {
@@ -729,13 +756,13 @@ pub(super) fn sandbox(settings: &Settings, containment: &Containment) -> Result<
     }
 }
 
-/// The marker of a run's processes: two projects may have runs of the same name.
+/// The marker of a run's processes. It includes the folder, because two projects may have runs of the same name.
 pub fn marker(run_dir: &Path, run: &str) -> String {
     let dir = std::fs::canonicalize(run_dir).unwrap_or_else(|_| run_dir.to_path_buf());
     format!("{run}-{}", &digest(&[dir.as_os_str().as_encoded_bytes()]).as_str()[..12])
 }
 
-/// Where a person mends what a question is about, in the run's folder.
+/// Where a person edits what a question is about, in the run's folder.
 pub fn place_to_fix(dir: &Path, docket: &Docket, effect: &EffectId) -> Option<PathBuf> {
     let of = effect.of.as_str();
     let subject = match docket.loops.contains_key(&LoopId::new(of)) {
@@ -750,7 +777,7 @@ pub fn place_to_fix(dir: &Path, docket: &Docket, effect: &EffectId) -> Option<Pa
     }
 }
 
-/// Takes what a person mended as a revision of its own.
+/// Takes a person's fix as a revision of its own.
 pub fn fixed(
     project: &Project,
     settings: &Settings,
@@ -765,7 +792,7 @@ pub fn fixed(
         let text = format!("{} does not exist\nhint: choose another option", place.display());
         return Err(SetupError::Refused(text));
     }
-    // The orchestrator may be alive and have its own shelf.
+    // The orchestrator may be running and have its own worktree pool.
     let world = world(project, settings, run, "shelf-of-a-person")?;
     match mended(&world.site, docket, effect)? {
         Mended::Kept(revision) => Ok(revision),
@@ -791,7 +818,7 @@ pub fn fixed(
 fn mended(site: &Site, docket: &Docket, effect: &EffectId) -> Result<Mended, SetupError> {
     let lp = docket.loops.get(&LoopId::new(effect.of.as_str()));
     let subject = lp.and_then(|lp| subject::of(lp.id()));
-    // What was judged already is no fix of it.
+    // What was judged already is not a fix of it.
     let kept = |revision: Revision| match lp.and_then(Loop::revision) == Some(&revision) {
         true => Mended::Nothing,
         false => Mended::Kept(revision),
@@ -815,6 +842,7 @@ fn mended(site: &Site, docket: &Docket, effect: &EffectId) -> Result<Mended, Set
     let parent = parent_of_fix(site, docket, &plan)?;
     let summary = docket.about.paths.get(&plan).map(|path| summary_path(path)).unwrap_or_default();
     let message = site.own_message(format!("fix({plan}): {BY_HAND}\n\nTribunal-Plan: {plan}\n"));
+    // A lane that could not land is fixed together with what landed meanwhile; otherwise it would be refused again.
     Ok(match landing_was_refused(docket, &plan) {
         true => keep_fix_on_head(site, &plan, &parent, &summary, &message)?,
         false => keep_fix(site, &plan, &parent, &summary, &message)?,
@@ -829,7 +857,7 @@ fn landing_was_refused(docket: &Docket, plan: &PlanId) -> bool {
     })
 }
 
-/// What a person's commit stands on: what the lane left last.
+/// The commit that a person's fix stands on: what the lane made last.
 fn parent_of_fix(site: &Site, docket: &Docket, plan: &PlanId) -> Result<Oid, SetupError> {
     let standing = docket.run.iter().flat_map(|run| run.standings()).find(|(id, _)| *id == plan);
     let stuck = match standing {
@@ -841,38 +869,39 @@ fn parent_of_fix(site: &Site, docket: &Docket, plan: &PlanId) -> Result<Oid, Set
     let revision = live.and_then(|lp| lp.revision().cloned()).or(stuck).or_else(approved);
     Ok(match (revision, place_of(site, plan)) {
         (Some(revision), _) => site.commit_of(&revision)?,
-        // Nothing was made: it stands where the lane began, whatever landed since.
+        // Nothing was made yet. The fix stands where the lane began, whatever landed since.
         (None, Some(at)) => fork(site, &at)?,
         (None, None) => site.run_head()?,
     })
 }
 
-/// What `gc` removed, or would.
+/// What `gc` removed, or would remove.
 #[derive(Clone, Debug, Default)]
 pub struct GcReport {
-    /// Runs removed.
+    /// The ids of the runs that were removed.
     pub runs: Vec<String>,
-    /// Runs kept, and why.
+    /// The runs that were kept, each with the reason.
     pub kept: Vec<(String, String)>,
-    /// Caches of tools removed.
+    /// The caches of tools that were removed.
     pub caches: Vec<String>,
-    /// Bytes freed.
+    /// How many bytes were freed.
     pub bytes: u64,
 }
 
 /// What `gc` is asked to remove.
 #[derive(Clone, Copy, Debug)]
 pub struct GcAsk {
-    /// Runs that ended at least so many days ago.
+    /// Only runs that ended at least this many days ago.
     pub older_than_days: u32,
-    /// Only say what would be removed.
+    /// Only report what would be removed.
     pub dry: bool,
-    /// Also runs whose result is on no branch, or that keep what git could not take.
+    /// Also remove runs whose result is on no branch, or that keep files git could not take.
     pub force: bool,
 }
 
-/// Removes runs that ended long enough ago: folder, journal, refs. A run that can go on is kept; one that never began
-/// cannot.
+/// Removes runs that ended long enough ago: folder, journal and refs.
+///
+/// A run that can be resumed is kept. A folder in which no run ever began can go at once.
 pub fn gc(project: &Project, _settings: &Settings, asked: GcAsk) -> Result<GcReport, SetupError> {
     let mut report = GcReport::default();
     let limit = now().0.saturating_sub(u64::from(asked.older_than_days) * 86_400_000);
@@ -903,7 +932,7 @@ pub fn gc(project: &Project, _settings: &Settings, asked: GcAsk) -> Result<GcRep
     Ok(report)
 }
 
-/// Whether a run's folder holds a run: whoever dies in the first moments leaves one without.
+/// Whether a folder holds a run. A process that dies in the first moments leaves a folder without one.
 fn began(dir: &Path) -> Result<bool, String> {
     match tribunal_journal::Reader::open(dir) {
         Ok(reader) => reader.last_seq().map(|seq| seq > 0).map_err(|error| error.to_string()),
@@ -912,8 +941,9 @@ fn began(dir: &Path) -> Result<bool, String> {
     }
 }
 
-/// A folder without a run may go, unless somebody is about to begin one there, or it is not ours.
+/// Whether a folder without a run may be removed: it is ours, and nobody is about to begin a run in it.
 fn nobody_begins(dir: &Path) -> Result<(), String> {
+    // Anything else in it was put there by somebody else, so the folder is left alone.
     let ours = dir.join(tribunal_journal::FILE).is_file()
         || std::fs::read_dir(dir).is_ok_and(|mut left| {
             let own = |name: &std::ffi::OsStr| name == "lock" || name == state::MARK;
@@ -940,7 +970,7 @@ fn removable(dir: &Path, limit: u64) -> Result<Ending, String> {
     Ok(ending)
 }
 
-/// What is on no branch of the user's is gone with the run.
+/// Fails if no branch has the run's result, because the result would be lost with the run.
 fn taken(project: &Project, run: &str, ending: Ending) -> Result<(), String> {
     match not_taken(project, run, ending).map_err(|error| error.to_string())? {
         None => Ok(()),
@@ -956,10 +986,10 @@ fn taken(project: &Project, run: &str, ending: Ending) -> Result<(), String> {
     }
 }
 
-/// Whether the user's branch has the result of a run whose result is held, or that is over; nothing where it does not even
-/// contain it.
+/// Whether the user's branch has the result of a run that is over or whose result is held. None if the branch does not
+/// even contain the result's commit.
 pub fn arrived(project: &Project, run: &str, docket: &Docket) -> Result<Option<Arrival>, SetupError> {
-    // While it is rebased the run branch lacks the result, and proves nothing.
+    // During a rebase the run branch lacks the result, so it proves nothing.
     if !docket.run.as_ref().is_some_and(|run| run.is_whole() || run.ending().is_some()) {
         return Ok(None);
     }
@@ -974,13 +1004,13 @@ pub fn arrived(project: &Project, run: &str, docket: &Docket) -> Result<Option<A
     Ok(Some(repo.arrival(&Arrived { old: &old, new: &new, at: &at, beside: &beside })?))
 }
 
-/// What landed in a run that ended so, where no branch of the user's has it.
+/// The result of a run with this ending, if no branch of the user has it.
 pub fn not_taken(project: &Project, run: &str, ending: Ending) -> Result<Option<Oid>, SetupError> {
     let repo = project.repo();
     let at = |name: &str| repo.ref_at(&format!("refs/tribunal/{run}/{name}"));
     let Some(head) = at("head")? else { return Ok(None) };
     let mut landed = vec![head.clone()];
-    // What it says of a gate that stayed shut is no result; what landed before that is.
+    // The record of a gate that stayed closed is not a result. Whatever landed before it is.
     if !matches!(ending, Ending::Passed | Ending::Concerns) && at("boundary")?.as_ref() == Some(&head) {
         landed = repo.parents_of(&head)?;
     }
@@ -996,7 +1026,7 @@ pub fn not_taken(project: &Project, run: &str, ending: Ending) -> Result<Option<
     Ok(Some(head))
 }
 
-/// Whether a run holds nothing that git could not take: that is nowhere else.
+/// Fails if the run keeps files that git could not take: they exist nowhere else.
 fn nothing_kept(dir: &Path) -> Result<(), String> {
     let place = kept::place(dir);
     match std::fs::read_dir(&place).is_ok_and(|mut left| left.next().is_some()) {
@@ -1009,6 +1039,7 @@ fn nothing_kept(dir: &Path) -> Result<(), String> {
 }
 
 fn remove(project: &Project, run: &str, dir: &Path) -> Result<(), SetupError> {
+    // Locked until the folder is gone, so that nobody resumes a run whose refs are being deleted.
     let lock = tribunal_journal::RunLock::take(dir)?;
     let mut changes = Vec::new();
     for prefix in [format!("refs/tribunal/{run}"), format!("refs/tribunal/snap/{run}")] {
