@@ -1,6 +1,8 @@
-//! Whether the user's commit hooks can be asked while nobody is there. They are run once on the commit the work would begin
-//! with, contained as in a run: one that hangs, asks at the terminal, or refuses what is there already would refuse
-//! every builder for what no builder did, so the run is refused instead, before anything is paid for.
+//! Checks whether the user's commit hooks can run while nobody is there. They are run once on the commit that the work
+//! would begin with, contained as in a run.
+//!
+//! A hook that hangs, asks at the terminal, or refuses what is there already would refuse every builder for something
+//! that no builder did. The run is then refused instead, before any agent is paid for.
 
 use super::error::SetupError;
 use super::hooks::{Answer, Change, Desk, Ran, said};
@@ -11,12 +13,12 @@ use crate::settings::Settings;
 use tribunal_git::{GitError, Hook, Oid};
 use tribunal_view::plain;
 
-/// How much of what a hook says is repeated.
+/// How much of a hook's output is repeated in the error.
 const SAID_MAX: usize = 600;
 const SKIP: &str =
     "or set git.hooks = \"skip\" in your own settings and have every report and commit say that no hook ran";
 
-/// Why a hook cannot be asked, and the way out.
+/// Why a hook cannot be used, and the way out.
 struct Unfit {
     hook: String,
     why: String,
@@ -29,8 +31,8 @@ impl Unfit {
     }
 }
 
-/// Refuses hooks that cannot be asked. `own` are messages that Tribunal will write itself: what refuses them would refuse
-/// every result.
+/// Refuses hooks that cannot run unattended. `own` holds messages that Tribunal will write itself: a hook that refuses
+/// those would refuse every result.
 pub(crate) fn check_hooks(project: &Project, settings: &Settings, own: &[String]) -> Result<(), SetupError> {
     let asked = one_of("git.hooks", &settings.git.hooks, "run, skip", &[("run", true), ("skip", false)])?;
     let hooks = if asked { project.repo().hooks()? } else { Vec::new() };
@@ -38,10 +40,11 @@ pub(crate) fn check_hooks(project: &Project, settings: &Settings, own: &[String]
         return Ok(());
     }
     project.prepare()?;
-    // A run that nobody sees: it has no journal, and is gone at once.
+    // A run folder without a journal, so that nobody sees it as a run. It is removed right away.
     let run = format!("00000000-000000-hooks-{}", std::process::id());
     let world = world(project, settings, &run, super::setup::SHELF)?;
     let found = rehearse(&world.site, &hooks, own);
+    // The world's threads and files must be gone before the folder is.
     drop(world);
     let dir = project.run_dir(&run);
     std::fs::remove_dir_all(&dir).map_err(|error| SetupError::io("remove", &dir, &error))?;
@@ -71,7 +74,7 @@ fn rehearse(site: &Site, hooks: &[Hook], own: &[String]) -> Result<Option<Unfit>
     Ok(unfit)
 }
 
-/// The hook that looks at the change: it has to let pass that nothing changes, or what the user committed last.
+/// Tries the hook that looks at the change. It has to pass an empty change, or else the user's last commit.
 fn before_commit(
     site: &Site,
     hooks: &[Hook],
@@ -94,7 +97,7 @@ fn before_commit(
     if asks(&text) {
         return Ok(Some(Unfit::new(hook.name, asking(&text), "let the hook go on without a terminal")));
     }
-    // One that wants something to look at is shown what the user committed last.
+    // A hook may refuse an empty change, so it is shown what the user committed last.
     if let [parent] = site.repo.parents_of(base)?.as_slice() {
         let change = Change { parent: parent.clone(), tree: base.clone(), base: base.clone() };
         let desk = Desk::set_up(site, "unattended-last", &change, hooks)?;
@@ -130,7 +133,7 @@ fn about_message(
         let way_out = "let the hook go on without a terminal";
         return Ok(Some(Unfit::new(hook, asking(&claim.evidence), way_out)));
     }
-    // A builder may give its own commits another message; nobody but the user can give Tribunal's another form.
+    // A builder can give its own commit another message. Only the user can give Tribunal's messages another form.
     Ok(own.then(|| {
         let subject = message.lines().next().unwrap_or_default();
         let text = plain::clipped(&claim.evidence, SAID_MAX);
@@ -143,7 +146,7 @@ fn about_message(
     }))
 }
 
-/// Whether a hook speaks of a terminal that it does not have.
+/// Whether a hook's output mentions a terminal that it does not have.
 fn asks(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     ["/dev/tty", "not a tty", "not a terminal", "no tty", "inappropriate ioctl"]
