@@ -102,6 +102,8 @@ pub(crate) fn known(site: &Site, docket: &Docket, command: ProjectCommand) -> Op
         let base = docket.about.review.as_ref().map(|review| review.base.as_str());
         let bases = base.into_iter().chain([docket.base()]);
         let mut found = bases.filter_map(|base| gates::commands_at(&site.repo, &Oid::parse(base).ok()?).ok());
+        // The base of a review comes first. The commit that the run began with only fills in what that base does not
+        // have.
         let first = found.next().unwrap_or_default();
         let FoundCommands { build, test, .. } = found.next().unwrap_or_default();
         FoundCommands { build: first.build.clone().or(build), test: first.test.clone().or(test), ..first }
@@ -178,6 +180,7 @@ impl Ask {
     fn believes(self, seen: &Seen) -> bool {
         match (self, &seen.state) {
             (Ask::Remembered, _) => true,
+            // A red answer may be a flaky one, and only another run can tell.
             (_, CommandState::Red { .. }) => false,
             (Ask::Twice, CommandState::Green) => seen.runs.len() > 1,
             _ => true,
@@ -193,8 +196,10 @@ impl Runner<'_> {
 
     /// The command's state on a tree that is checked out as if it were the commit's.
     fn on_tree(&self, commit: &Oid, tree: Oid, ask: Ask) -> Result<Seen, GitError> {
+        // By tree and not by commit: another parent or message does not change what is built and tested.
         let key = (tree.clone(), self.known.steps().cloned().collect());
         let place = Arc::clone(lock(&self.site.seen).entry(key).or_default());
+        // Held while the command runs, so that whoever asks the same meanwhile waits for this answer.
         let mut place = lock(&place);
         let mut runs = match &*place {
             Some(seen) if ask.believes(seen) => return Ok(seen.clone()),
@@ -207,6 +212,7 @@ impl Runner<'_> {
         // consulted for a tree that this run has not met.
         if let (None, Some(seen)) = (&before, memo.as_ref().and_then(CommandMemo::read)) {
             *place = Some(seen.clone());
+            // A kept answer was repeated in its own run before it was called red, so `RedAgain` takes it as it is.
             if ask != Ask::Twice || ask.believes(&seen) {
                 return Ok(seen);
             }
@@ -360,6 +366,7 @@ impl Runner<'_> {
         let tests = self.command == ProjectCommand::Test && self.touches_tests(before, now)?;
         let ask = if tests { Ask::Twice } else { Ask::RedAgain };
         let (was, is) = (self.on(before, Ask::Remembered)?, self.on(now, ask)?);
+        // Either side counts: a change that deletes every test must not look like a project that never had any.
         let has_tests = self.has_tests(before)? || self.has_tests(now)?;
         let same_tree = self.site.repo.tree_of(before)? == self.site.repo.tree_of(now)?;
         // Renamed tests would look like lost ones, so they are matched before anything is reported.
@@ -382,6 +389,7 @@ impl Runner<'_> {
             same_tree,
             with_base_judge: judged,
         })
+        // A build counts no tests, so an answer about missing tests must not come from one.
         .as_of(self.command, &is.state);
         Ok(Looked { answer, now: is, counted, base })
     }
@@ -493,6 +501,7 @@ pub(crate) fn lost_in_source(
     let recipe = was.as_ref().map(|was| was.recipe.as_str()).unwrap_or_default();
     let is_run = |path: &str| recipe.split_whitespace().any(|word| word.trim_start_matches("./") == path);
     let mut changed = site.repo.changed_paths(before, now)?;
+    // Looked up before the list is narrowed to tests, because a script may move to a name that does not look like one.
     let moved = moved_scripts(site, before, now, &changed)?;
     changed.retain(|path| integrity::is_test(&path.to_string()) || is_run(&path.to_string()));
     let count = |at: &Oid| -> Result<TestReport, GitError> {
@@ -506,6 +515,7 @@ pub(crate) fn lost_in_source(
     };
     let mut lost = regressions(&count(before)?, &count(now)?);
     lost.iter_mut().for_each(|one| one.detail.push_str(", counted in the files that changed"));
+    // A recipe can stop running a test without any test file changing.
     lost.extend(was.iter().flat_map(|was| taken_out(was, is.as_ref(), &moved)).map(|line| {
         let detail = format!("the test command ran `{line}` before, does not now, and counts no tests");
         Regression { kind: RegressionKind::FewerTests, test: None, detail }
@@ -690,6 +700,7 @@ fn borrow(site: &Site, tree: &Path) -> Result<(), String> {
     }
     for name in super::sandbox::BORROWED {
         let own = site.project.root().join(name);
+        // Only a real folder is borrowed: a link in its place is not followed.
         if own.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
             inside::link(tree, name, &own).map_err(|error| format!("{name} cannot be borrowed: {error}"))?;
         }
@@ -737,6 +748,7 @@ impl ProjectCheck {
             Subject::Phase => {
                 Before::Commit(docket.review().map_or(&docket.about.base, |review| &review.base).clone())
             }
+            // A polish and an artifact are compared with what passed before them.
             Subject::Polish | Subject::Chain => Before::Revision(docket.run.as_ref()?.tip()?.clone()),
         };
         let regression = Check::new(super::REGRESSION);
@@ -756,6 +768,7 @@ impl ProjectCheck {
 
     /// Compares base and revision and reports the result. Blocks, so it runs on a worker.
     pub(crate) fn run(self, site: &Site) {
+        // Not a failure: without a test command the loop itself records that no tests ran.
         let Some(known) = &self.known else {
             let report = Report::Loop(LoopReport::Unchecked(unknown(site)));
             return site.report(&self.effect, report, Vec::new());
@@ -812,6 +825,7 @@ impl ProjectCheck {
 
     /// Reports that nobody knows the result: a person is asked, unless the settings say that this stops nothing.
     fn not_run(&self, site: &Site, why: String, mut notes: Vec<Note>) {
+        // It did not run because it was stopped, and nobody waits for a report any more.
         if site.is_unwanted(&self.effect) {
             return;
         }

@@ -58,6 +58,7 @@ impl Guard {
     pub(crate) fn findings(&self, site: &Site, check: &str, commit: &Oid) -> Result<Vec<Claim>, GitError> {
         let base = &self.base.commit(site, commit)?;
         let paths = site.repo.changed_paths(base, commit)?;
+        // A lane cannot land changes to planning documents, so they are not part of what the gates look at.
         let paths: Vec<GitPath> = paths.into_iter().filter(|path| !path.is_under(&self.planning)).collect();
         match check {
             // The integrity gate already puts protected files before a person. Unless it is off, the contract gate
@@ -123,6 +124,7 @@ impl Guard {
             if integrity::is_test(&name) {
                 match both {
                     Both { old: Some(_), now: Some(_) } => tests.push(path.clone()),
+                    // A file on one side only needs no diff from git; all others are asked for in one call below.
                     both => found.extend(weakened(&name, &both.one_sided())),
                 }
             }
@@ -236,6 +238,7 @@ pub(crate) fn leaks(
     if found.is_empty() {
         return leaked;
     }
+    // The old side is only searched if there is something to compare.
     let before = old.as_ref().map(|bytes| all_secrets(environment, bytes)).unwrap_or_default();
     // Compared by value and not by line: a secret that only moved within the file was there before.
     let new = found.into_iter().filter(|secret| !before.iter().any(|old| old.text == secret.text));
@@ -262,6 +265,7 @@ pub(crate) fn unseen(path: &GitPath, Both { old, now }: &Both) -> Vec<Noticed> {
         found.push(Noticed { words: words.to_owned(), claim });
     };
     let control = path.as_bytes().iter().any(u8::is_ascii_control);
+    // Only for a new file: the name of an existing one is not this change's doing.
     if old.is_none() && (control || !hidden_in(path.as_bytes(), false).is_empty()) {
         let text = format!("the name of {name} holds characters that cannot be seen");
         notice("its name holds characters that cannot be seen", text, None);
@@ -299,6 +303,7 @@ pub(crate) fn all_secrets(environment: &BTreeMap<String, OsString>, bytes: &[u8]
     let own = environment.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str()?)));
     let own: Vec<(&str, &str)> =
         own.filter(|(name, value)| is_secret_name(name) && value.len() >= OWN_MIN).collect();
+    // Every encoding that the bytes could be text in: a secret in UTF-16 is no less readable.
     for text in readings(bytes) {
         found.extend(own.iter().filter_map(|(name, value)| {
             let at = text.find(value)?;

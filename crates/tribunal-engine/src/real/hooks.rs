@@ -102,6 +102,7 @@ impl Staged {
         // A revision that is its own parent contains no work of this run. Code that was there before is not judged by
         // how it would be committed.
         let Some(parent) = parent.filter(|parent| parent != commit) else { return Ok(Ok(Vec::new())) };
+        // The revision does not stand on the run branch, so nothing of it would be committed there.
         if matches!(self.against, Against::Landed) && !site.repo.is_ancestor(&parent, commit)? {
             return Ok(Ok(Vec::new()));
         }
@@ -211,6 +212,8 @@ impl Change {
         for hook in before.filter(|_| !lock(&desk.site.hooked).contains(&known)) {
             match desk.run(hook, 0, &[])? {
                 Err(why) => return Ok(Answer::Broken(why)),
+                // A hook that passes but changes files counts as a refusal: the commit would not be the tree that was
+                // reviewed.
                 Ok(Ran::Passed(changed)) if changed.is_empty() => {}
                 Ok(ran) => claims.extend(desk.claim(hook, &ran)?),
             }
@@ -298,6 +301,7 @@ impl<'a> Desk<'a> {
 
     /// Runs a hook. The inner error says why it did not run, or not to its end.
     pub(crate) fn run(&self, hook: &Hook, n: usize, args: &[&str]) -> Result<Result<Ran, String>, GitError> {
+        // A hook in the tree is run from the staged checkout, where it is the base's version.
         let path = match &hook.in_tree {
             Some(path) => self.at().join(path.to_path()),
             None => hook.path.clone(),
@@ -367,6 +371,7 @@ impl<'a> Desk<'a> {
         let mut now = text.to_owned();
         for hook in hooks.iter().filter(|hook| hook.name != "pre-commit") {
             inside::write(&self.at(), MESSAGE, now.as_bytes())?;
+            // `prepare-commit-msg` also gets the source of the message, as it would from `git commit -m`.
             let args: &[&str] = if hook.name == "commit-msg" { &[MESSAGE] } else { &[MESSAGE, "message"] };
             match self.run(hook, n, args)? {
                 Err(why) => return Ok(Answer::Broken(why)),
@@ -377,6 +382,7 @@ impl<'a> Desk<'a> {
                 }
                 Ok(Ran::Passed(_)) => {}
             }
+            // A hook that removed the message leaves an empty one, which is refused as a rewriting.
             let left = inside::read(&self.at(), MESSAGE).unwrap_or_default();
             match message::taken(&now, &String::from_utf8_lossy(&left)) {
                 Rewritten::Taken(text) => now = text,

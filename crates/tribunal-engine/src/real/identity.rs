@@ -108,6 +108,7 @@ impl Site {
         if !is_first(&mut lock(&self.versions), &row.name) {
             return;
         }
+        // Weak, so that a program that is slow to answer does not keep the site alive.
         let (site, row) = (Arc::downgrade(self), row.clone());
         self.slow.run(move || {
             let Some(site) = site.upgrade() else { return };

@@ -100,6 +100,7 @@ fn walk(tree: &Path, path: &Path, missing: Missing) -> io::Result<OwnedFd> {
         };
         if let Missing::Made = missing {
             match mkdirat(&at, name, Mode::from_raw_mode(0o777)) {
+                // Whatever exists may be a link; the `openat` below refuses it.
                 Ok(()) | Err(Errno::EXIST) => {}
                 // A root or `..` would leave the folder that was just opened without following a link.
                 Err(errno) => return Err(errno.into()),
@@ -121,6 +122,7 @@ fn plain(folder: impl std::os::fd::AsFd, name: &Path) -> Option<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let mut file = File::from(openat(folder, name, flags, Mode::empty()).ok()?);
     let mut bytes = Vec::new();
+    // Asked of the open file and not of the path, which may lead elsewhere by now.
     file.metadata().ok()?.is_file().then(|| file.read_to_end(&mut bytes).ok())??;
     Some(bytes)
 }

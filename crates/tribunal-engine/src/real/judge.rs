@@ -325,6 +325,7 @@ impl Judge {
         }
         let shared = site.use_seat(&commit, &self.base)?;
         let names = [role, self.seat.as_str(), "reviewer"].map(str::to_owned);
+        // A fallback reviewer is looked up under its own role first, and then like the reviewer it stands in for.
         let names: Vec<&str> = if self.backup {
             names.iter().map(String::as_str).collect()
         } else {
@@ -355,6 +356,7 @@ impl Judge {
         let commands = std::mem::take(&mut self.commands);
         let checks = (!commands.is_empty()).then(|| (commit.clone(), commands));
         let speech = self.mandate.take().map(|mandate| Speech { mandate, checks });
+        // The findings of other parts are answered by other launches.
         self.put.retain(|put| told.put.contains(&put.id));
         // A reviewer never continues an earlier session: whoever approves must not have watched the change being made.
         let begin = Begin::Judge { base: self.base.clone(), commit: commit.clone() };
@@ -569,6 +571,7 @@ impl Judge {
         let changed = again.as_ref().map(|judge| judge.changed(site, &commit)).unwrap_or_default();
         let judged = again.and_then(|judge| judge.judged);
         let reading = Reading { word: ended.word.as_deref(), changed: &changed, judged: judged.as_deref() };
+        // Without this record nobody knows what the answer is about, so it cannot count.
         let told = site.told_to(effect)?;
         let report = match site.seat_noted(effect).or_else(|| site.seat_now(&commit))? {
             true => LoopReport::Failed(tampered()),
@@ -907,6 +910,8 @@ impl Site {
     ///
     /// Every caller has to call `leave_seat` once, or the checkout is never removed.
     fn use_seat(&self, commit: &Oid, base: &str) -> Result<Arc<Mutex<SeatTree>>, GitError> {
+        // The map is locked only for this line; making a checkout takes long and blocks just the reviewers of this
+        // commit.
         let shared = Arc::clone(lock(&self.seats).entry(commit.as_str().to_owned()).or_default());
         let mut seat = lock(&shared);
         if seat.tree.is_none() {
@@ -974,6 +979,7 @@ impl Site {
             match &tree {
                 // Behind the sandbox nobody could write here, so the worktree pool may reuse it for the next reviewer.
                 Some(tree) if !touched && self.seats_are_read_only() => self.shelf.shelve(tree)?,
+                // If somebody could write here, a comparison does not prove enough for the tree to be reused.
                 Some(tree) => self.shelf.retire(tree)?,
                 None => {}
             }
@@ -1028,6 +1034,7 @@ impl Checkpoint {
             let failure = Failure::new(FailureKind::Crashed, "no checkout for the checkpoint");
             return site.fail(&self.effect, failure, Vec::new());
         };
+        // If the diff cannot be made, the agent still has the checkout to look at.
         let from = self.begins.commit(site, &commit);
         if let Ok(diff) = from.and_then(|from| site.repo.diff_text(&from, &commit, &[], DIFF_MAX)) {
             self.brief.diff = plain::visible(&diff.bytes);

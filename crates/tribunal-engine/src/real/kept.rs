@@ -34,6 +34,7 @@ pub(crate) fn take_away(site: &Site, name: &str, tree: &Tree) -> Result<Vec<(Oid
         Err(error) => (vec![error.to_string()], Vec::new()),
     };
     match left.is_empty() {
+        // Reused for builders only: a reviewer must never get a tree that an agent could write.
         true => site.shelf.shelve_worked(tree)?,
         false => set_aside(site, name, tree.path(), &left)?,
     }
@@ -54,6 +55,7 @@ fn set_aside(site: &Site, name: &str, tree: &Path, left: &[String]) -> Result<()
     };
     fs::create_dir_all(&dir).map_err(failed(&dir))?;
     let mut n = 1;
+    // Each gets a new name, because nothing that was kept may be overwritten.
     let place = loop {
         let place = dir.join(format!("{}-{n}", slug(name)));
         if place.symlink_metadata().is_err() {

@@ -254,6 +254,7 @@ impl Landing {
             let text = format!("`{}`: {}", known.shown(), looked.answer.text());
             let worse = worse.map(|worse| looked.now.claim(*command, &known.shown(), &worse));
             match worse.or_else(|| looked.claim(*command, &known.shown())) {
+                // The other commands still run, so that the builder gets all findings at once.
                 Some(claim) => red.push((command.check(), claim)),
                 None if self.lenient => {
                     notes.push(Note::Warning(format!("{command} did not run and stopped nothing: {text}")));
@@ -357,6 +358,7 @@ impl Landing {
         // A plan that lands again after a rebase has the trailers of its first landing, and an agent may have written
         // some of its own. Only Tribunal may say how a commit was judged, so all of them are removed.
         let theirs = without_judgements(&message);
+        // With `new_head == onto` nothing lands, so there is no commit of ours to mark.
         if (trailers.is_empty() && theirs == message.trim_end()) || new_head == onto {
             return Ok(new_head.clone());
         }
@@ -376,6 +378,7 @@ impl Landing {
 
 /// A message without the trailers that say how its commit was judged, folded lines included.
 fn without_judgements(message: &str) -> String {
+    // These two name the work and say nothing about how it was judged.
     let names_the_work = ["Tribunal-Plan: ", "Tribunal-Run: "];
     let mut inside = false;
     let mut kept = Vec::new();
@@ -859,6 +862,7 @@ impl Finishing {
         if let Some(note) = &self.chain {
             files.extend(self.chain_files(site, note, notes)?);
         }
+        // Agents wrote these documents, or the words in them, and may have put a secret there.
         let clean = |file: Written| Written {
             bytes: secrets::cleaned(&site.environment, file.before.as_deref(), file.bytes),
             ..file
@@ -1040,6 +1044,7 @@ impl Finishing {
     fn commit(&self, site: &Site, files: &[Written]) -> Result<String, GitError> {
         let done = site.name("boundary");
         if site.repo.ref_at(&done)?.is_some() {
+            // Committed before a crash; a second commit would bring nothing.
             return Ok("planning documents are on the run branch".to_owned());
         }
         let head = site.run_head()?;
@@ -1098,6 +1103,7 @@ impl Finishing {
     /// A refusal is not an error: the branch and the files are the user's, so the run waits with its result (see
     /// `docs/design/landing.md`).
     fn forward(&self, site: &Site, notes: &mut Vec<Note>) -> Result<RunReport, String> {
+        // The record of an artifact's review goes to the branch even if the artifact was not approved.
         let record = self.chain.is_some() && !self.is_code();
         if !self.ending.is_good() && !record {
             return Ok(finished("the run did not pass; the branch stays".to_owned()));
@@ -1109,6 +1115,7 @@ impl Finishing {
         }
         let old = Oid::parse(&self.base).map_err(text)?;
         let new = site.signed_result(&old).map_err(text)?;
+        // Folders of ours that git does not track are not changes of the user.
         let mut ignoring = vec![GitPath::from(super::project::FOLDER)];
         if !self.tracked {
             ignoring.push(site.project.planning_path());
@@ -1286,6 +1293,7 @@ fn as_landed(site: &Site, plan: &PlanId, path: &str, bytes: Vec<u8>) -> Result<V
         return Ok(bytes);
     }
     let mut base = head.clone();
+    // As many commits back as the SUMMARY names. A plan that landed as another number of commits is left alone below.
     for _ in 0..old.len() {
         match site.repo.parents_of(&base)?.into_iter().next() {
             Some(parent) => base = parent,
@@ -1306,9 +1314,11 @@ fn write_untracked(root: &Path, files: &[Written]) -> Result<String, String> {
     for file in files {
         let path = root.join(&file.path);
         let now = fs::read(&path).ok();
+        // Written already, perhaps before a crash.
         if now.as_deref() == Some(&file.bytes) {
             continue;
         }
+        // The user changed the document since the run read it; their text wins.
         if now != file.before && now.is_some() && !file.rendered {
             kept.push(file.path.clone());
             continue;

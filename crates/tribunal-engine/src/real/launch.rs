@@ -271,6 +271,7 @@ impl Site {
             let (site, effect, kept) = (site.clone(), effect.clone(), Arc::clone(&kept));
             let (work, busy) = (Arc::clone(&work), Arc::clone(&busy));
             jobs.run(move || {
+                // One at a time: all runs of a launch use the same folder.
                 let _one = lock(&busy);
                 let site = site.upgrade().filter(|site| !site.is_unwanted(&effect));
                 let ran = site.map(|site| run_asked(&site, &effect, &work));
@@ -496,6 +497,7 @@ pub(crate) fn read_back(
             ExitHow::Code(code) => Some(code),
             ExitHow::Signal(_) | ExitHow::NotStarted(_) => None,
         },
+        // A continued session keeps counting, so what it had used before is subtracted.
         before: flight.session.as_ref().map(|session| session.totals).unwrap_or_default(),
         structured: false,
     };
@@ -580,6 +582,7 @@ fn parked_until(outcome: &Outcome, now: Time) -> Option<Time> {
 
 /// The named failure of a launch without an answer. The loop machine handles each kind in its own way.
 fn why_no_answer(outcome: &Outcome, exit: &Exit) -> Option<Failure> {
+    // Asked first: the output was cut off, so nothing in it can be taken for complete.
     if exit.cause == Cause::OutputLimit {
         return Some(Failure::new(FailureKind::Garbled, "it wrote more than it may"));
     }

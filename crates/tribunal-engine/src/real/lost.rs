@@ -64,6 +64,7 @@ pub(crate) fn unwanted(site: &Site, docket: &Docket) -> Vec<Note> {
             lost.push(kept);
         }
     }
+    // `read_dir` lists folders in no particular order.
     lost.sort_by(|one, other| one.effect.cmp(&other.effect));
     let note = |kept: Reserved| LaunchNote {
         effect: kept.effect,

@@ -315,6 +315,7 @@ impl Make {
             fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
             site.shelf.checkout(&tree, &index, &site.run_head()?, "plan")?;
         }
+        // Always the current document: an earlier attempt may have left another one here.
         inside::write(&tree, &self.path, self.text.text.as_bytes())?;
         self.brief.document = Some(Document { path: self.path.clone(), text: self.text.text.clone() });
         self.send(site, tree.clone(), move |make, site, ended| make.plan_made(site, &tree, ended));
@@ -424,6 +425,7 @@ impl Make {
             return Ok(Ground { parent, start, may_be_empty: self.may_be_empty() });
         }
         let ground = self.new_ground(site)?;
+        // Both in one transaction, so that there is never a base without its start.
         let changes = [RefChange::set(base, &ground.parent), RefChange::set(start, &ground.start)];
         crash::point("ground:before");
         site.repo.refs_update(&changes, "tribunal: a loop begins")?;
@@ -495,6 +497,7 @@ impl Make {
             site.fail(&self.effect, failure, vec![Note::Launch(Box::new(note))]);
             return Ok(());
         }
+        // Taken even if the agent failed: what it left half done is where the next attempt continues.
         let kept = self.keep_lane(site, ground, tree, &spoken(&ended));
         match ended.failure {
             // Why the agent failed matters more than why its files could not be taken; they stay where they are.
@@ -576,6 +579,7 @@ impl Make {
         let commit = site.commit_of(current)?;
         let ours = commit != ground.parent && site.repo.parents_of(&commit)?.first() == Some(&ground.parent);
         let given = String::from_utf8_lossy(&site.repo.message_of(&commit)?).into_owned();
+        // The message of a person's fix is not the builder's to repeat.
         Ok(Some(given).filter(|given| ours && !given.contains(BY_HAND)))
     }
 
@@ -767,6 +771,7 @@ pub(super) fn is_gone(tree: &Path) -> bool {
 pub(crate) fn take_lane_away(site: &Site, plan: &PlanId, tree: &Tree) -> Result<Vec<String>, GitError> {
     let own = kept::take_away(site, plan.as_str(), tree)?;
     let from = read_note(&site.lane_dir(plan).join("from"));
+    // The commit that the worktree was made from is not one that the agent made.
     let own = own.into_iter().filter(|(oid, _)| Some(oid) != from.as_ref());
     Ok(own.map(|(_, subject)| subject).collect())
 }
@@ -806,6 +811,7 @@ pub(super) fn keep_work(
     let words = words_of(site, plan)?;
     parts.extend(words.as_ref().map(|words| words.as_str().as_bytes()));
     let revision = digest(&parts);
+    // The same work was kept before, perhaps before a crash. A second commit would differ only in its time.
     if let Ok(commit) = site.commit_of(&revision) {
         return Ok((revision, commit));
     }

@@ -288,6 +288,7 @@ impl RealWorld {
         let exit = match end_left_behind(&dir) {
             Ok(Left::NeverLaunched) => return Probe::NotDone,
             Ok(Left::Gone(exit)) => exit,
+            // It was still running and has just been ended, so how it ended says nothing about its answer.
             Ok(Left::Ended(_)) => None,
             Err(_) => return Probe::Unknown,
         };

@@ -207,6 +207,7 @@ fn seat(
             })?
         }
     };
+    // Several missing reviewers may be replaced by the same one, who still reviews once.
     if !note.seats.iter().any(|seat| seat.id == person.id) {
         inject(settings, &person.id, &["reviewer"], &person.text);
         note.seats.push(SeatNote {

@@ -41,6 +41,7 @@ pub(crate) fn prepare(site: &Site, judged: Judged<'_>, checkout: &Path) -> Resul
     let shown = argv.join(" ");
     let why = |error: String| format!("`{shown}` (checks.prepare) did not run: {error}");
     let place = Place::of(site, judged).map_err(|error| why(error.to_string()))?;
+    // Held until the copy is complete: a cleanup must not remove the data meanwhile.
     let _held = place.lock().map_err(|error| why(error.to_string()))?;
     if !place.dir.join(WHOLE).exists() {
         place.fill(site, &shown)?;
@@ -76,6 +77,8 @@ impl Place {
         match prepared_from(&of_base, &of_change) {
             PreparedFrom::Base => {
                 let names: Vec<String> = site.settings.checks.prepare.first().cloned().into_iter().collect();
+                // The installer's own version is part of the name: another one may install other files from the same
+                // lock files.
                 let (programs, locks) = (programs_of(site, &names, &[]), serde_json::to_vec(&of_base));
                 // Without a sandbox any launch could write to the shared folder, so nothing is shared then.
                 let kept = site.settings.checks.cache_mb > 0 && site.sandbox == Sandbox::Walls;

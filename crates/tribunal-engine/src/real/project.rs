@@ -204,6 +204,7 @@ impl Project {
         for entry in entries {
             let entry = entry.map_err(|error| SetupError::io("read", &dir, &error))?;
             let name = entry.file_name();
+            // Compared as bytes: a plan whose name is not UTF-8 must be refused by `document`, not overlooked here.
             if [b"PLAN.md".as_slice(), b"SUMMARY.md"].iter().any(|end| name.as_bytes().ends_with(end)) {
                 documents.push(document(path, &entry)?);
             }

@@ -278,6 +278,7 @@ impl Carrying {
             // The review starts from the branch without the fixes, and finds again what they had cured.
             Replayed::Conflict { .. } => return self.judge_again(site, &onto),
         };
+        // The run branch has the landed plans by now, so the comparison begins where it stood before them.
         let ground = if self.alone { onto.clone() } else { self.ground(site, &onto)? };
         let holds = site.repo.carries_over(&base, &tip, &ground, &head, &self.declared)?;
         if !holds || self.tools {

@@ -96,6 +96,7 @@ impl Looking<'_> {
         if adapter.is_empty() {
             let role = place.names.first().cloned().unwrap_or_default();
             let installed = || doctor::installed(self.adapters, &doctor::environment());
+            // An optional agent that nobody configured is simply not used.
             return if place.needed {
                 Err(SetupError::NoAgent { role, installed: installed() })
             } else {

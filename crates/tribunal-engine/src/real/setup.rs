@@ -137,6 +137,8 @@ pub(super) fn begin_for(
     about.settings = keep_settings(&dir, settings)?;
     let about = Note::Run(Box::new(about));
     roster.iter().try_for_each(|roster| panel::keep(&dir, roster))?;
+    // Last of all. Until the first event is journaled, the folder counts as a run that never began, which `gc` may
+    // remove.
     let engine = Engine::begin(journal, world, options(settings, ask.attached), &spec, about)?;
     listen(&dir, &engine)?;
     Ok((run, engine))
@@ -425,6 +427,7 @@ fn plan_specs(
     let mut specs = Vec::new();
     for ((_, _, plan), revision) in plans.iter().zip(keep_documents(site, &texts)?) {
         let depends = plan.depends_on.iter().filter_map(|dependency| dependency.id(&plan.id.phase));
+        // A dependency that is not part of this run is finished; `nothing_is_skipped` has made sure of that.
         let depends = depends.map(|id| id.to_string()).filter(|id| here.contains(id));
         specs.push(PlanSpec {
             id: PlanId::new(plan.id.to_string()),
@@ -494,6 +497,7 @@ fn run_spec(
         &[("all", PlanGate::All), ("each", PlanGate::Each)],
     )?;
     let land = one_of("run.land", &run.land, "group, each", &[("group", Land::Group), ("each", Land::Each)])?;
+    // In this order: the documents have to be on the run branch before the user's branch takes it.
     let mut finish = vec![FinishStep::Boundary, FinishStep::Forward];
     if settings.git.push != "never" {
         finish.push(FinishStep::Push);
@@ -564,6 +568,7 @@ pub(super) fn policies(settings: &Settings) -> Result<Policies, SetupError> {
     let commands = settings.checks.commands.keys().map(Check::new);
     let gates = [CONTRACT, INTEGRITY, AFTER_TASK, VERIFICATION, HOOKS].into_iter().map(Check::new);
     let task_checks: Vec<Check> = gates.chain(commands).collect();
+    // Zero leaves the number to the effort.
     let rounds = match settings.task.rounds_max {
         0 => settings.run.effort.task_rounds(),
         rounds => rounds,
@@ -677,6 +682,7 @@ pub(super) fn world(
     let thens: Arc<Mutex<BTreeMap<String, super::site::Then>>> = Arc::default();
     let waiting = Arc::clone(&thens);
     let keeper = Keeper::new(Containment::detect(), move |exit| {
+        // A statement of its own, so that the lock is released before the callback runs.
         let then = lock(&waiting).remove(&exit.id);
         if let Some(then) = then {
             then(exit);
@@ -1048,6 +1054,7 @@ fn remove(project: &Project, run: &str, dir: &Path) -> Result<(), SetupError> {
     }
     project.repo().refs_update(&changes, "tribunal: gc")?;
     let trash = tribunal_git::Trash::open(&project.folder().join("trash"))?;
+    // Moved away in one step first, so that a crash cannot leave half a run folder.
     trash.take(dir)?;
     trash.empty();
     drop(lock);

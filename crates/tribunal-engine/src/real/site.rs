@@ -213,6 +213,7 @@ impl Site {
 
     /// Runs a job. A panic in it becomes a lost attempt of the effect.
     pub(crate) fn guard(&self, effect: &EffectId, job: impl FnOnce()) {
+        // What jobs share lies behind locks, and `lock` copes with one that a panic poisoned.
         let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(job));
         if done.is_err() {
             let text = "bug: the work on it broke off; the message above says where";

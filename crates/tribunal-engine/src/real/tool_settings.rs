@@ -87,6 +87,7 @@ fn imported(
                 |path: &String| known.contains(path) && (is_link || is_code(path) || is_data(path));
             next.extend(named.into_iter().filter(may_steer));
         }
+        // Settings may extend each other in a circle.
         next.retain(|path| seen.insert(path.clone()));
         found.extend(next.iter().filter(|path| changed.contains(*path)).cloned());
         open = next;

@@ -222,6 +222,7 @@ fn look(
         Err(why) => return Ok(Err(why)),
     };
     let changed = changed_files(&change);
+    // Whether the tool is installed was asked before. Here it only matters whether there is something to look at.
     let Some(seat) = detect_one(&site.repo, tool, base, commit, &changed, &|_| true)? else {
         return Ok(Ok(Looked::default()));
     };
@@ -530,6 +531,7 @@ impl Asked<'_> {
     fn is_untouched(&self, probe: &Path) -> bool {
         let plain = probe.symlink_metadata().is_ok_and(|meta| meta.is_file());
         let text = self.tool.probe.as_ref().map(|probe| probe.text.as_str());
+        // A probe that is gone or replaced counts as untouched: it proves nothing either.
         !plain || fs::read_to_string(probe).ok().as_deref() == text
     }
 
@@ -545,6 +547,7 @@ impl Asked<'_> {
         let path = self.site.environment.get("PATH").map(|path| self.site.plain_path(path, self.tree.path()));
         let own = program(self.site.project.root(), path.as_ref(), self.tool.program());
         let own = own.map_or_else(|| self.tool.program().to_owned(), |path| path.display().to_string());
+        // A tool that takes no files looks at the whole place in one run.
         let named = words.iter().any(|word| word == "{files}");
         let (words, own, programs) = self.words_of_base(words, own)?;
         let words = &words;

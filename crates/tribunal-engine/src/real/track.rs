@@ -106,6 +106,7 @@ impl Tracking {
             |side: Side, path: &str| self.file(site, if side == Side::Before { before } else { now }, path);
         let mut outcome = track(&Input {
             round: self.round,
+            // A provisional id: the engine gives new findings their final ones when the report arrives.
             next_id: FindingId(crate::engine::PROVISIONAL),
             ledger: &self.ledger,
             triaged: &triaged,

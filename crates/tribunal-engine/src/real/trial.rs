@@ -124,6 +124,7 @@ pub fn run(adapters: &Adapters, row: &Adapter, trial: &Trial) -> Result<Tried, T
     let (tell, told) = mpsc::channel();
     let keeper = Arc::new(Keeper::new(Containment::detect(), move |exit| _ = tell.send(exit))?);
     let stops = Arc::downgrade(&keeper);
+    // A reserve of zero switches the disk limit off.
     let watch = Watch::new(Disk { at: PathBuf::new(), free: 0 }, move |id, grace| {
         stops.upgrade().into_iter().for_each(|keeper| keeper.stop(id, grace));
     })?;

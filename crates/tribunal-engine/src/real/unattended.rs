@@ -63,6 +63,8 @@ fn rehearse(site: &Site, hooks: &[Hook], own: &[String]) -> Result<Option<Unfit>
         None => None,
     };
     let theirs = [String::from_utf8_lossy(&site.repo.message_of(&base)?).into_owned()];
+    // Without messages of Tribunal's own the question is only whether the hooks end; the user's last message serves for
+    // that.
     let messages = if own.is_empty() { &theirs } else { own };
     for message in messages {
         if unfit.is_none() {

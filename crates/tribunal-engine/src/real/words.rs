@@ -120,6 +120,7 @@ pub fn change_of(project: &Project, run: &str, docket: &Docket) -> Result<Vec<u8
     let repo = project.repo();
     let at = |name: &str| repo.ref_at(&format!("refs/tribunal/{run}/{name}"));
     let base = Oid::parse(docket.base())?;
+    // A run branch that is still at its base has nothing, but the lane may.
     let head = at("head")?.filter(|head| *head != base);
     let Some(head) = (match head {
         Some(head) => Some(head),
