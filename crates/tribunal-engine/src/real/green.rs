@@ -364,6 +364,7 @@ impl Runner<'_> {
     /// stayed green, would otherwise hide what the change broke.
     pub(crate) fn compare(&self, before: &Oid, now: &Oid) -> Result<Looked, GitError> {
         let tests = self.command == ProjectCommand::Test && self.touches_tests(before, now)?;
+        // A test that was just written may be green by chance.
         let ask = if tests { Ask::Twice } else { Ask::RedAgain };
         let (was, is) = (self.on(before, Ask::Remembered)?, self.on(now, ask)?);
         // Either side counts: a change that deletes every test must not look like a project that never had any.
@@ -456,6 +457,7 @@ impl Runner<'_> {
             tree: tree.to_string(),
             answer: looked.answer.clone(),
             judge,
+            // Green by its exit status alone. The landed commit says so.
             uncounted: self.command == ProjectCommand::Test && looked.answer.is_green() && !counted,
         }))
     }

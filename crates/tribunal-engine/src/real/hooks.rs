@@ -488,6 +488,7 @@ pub(crate) fn tidied(
     let change = Change { parent: parent.clone(), tree: tree.clone(), base: base.clone() };
     let desk = Desk::set_up(site, &format!("{}.tidied", slug(&effect.to_string())), &change, &hooks)?;
     let left = match desk.run(hook, 0, &[])? {
+        // Many formatters refuse the commit in which they changed something, so both ends count.
         Ok(Ran::Passed(changed) | Ran::Refused { changed, .. })
             if !changed.is_empty() && changed.iter().all(|path| path.is_under(planning)) =>
         {

@@ -139,8 +139,11 @@ impl Judge {
             asked: asked_words::brief(site, docket),
             document: document(site, &subject, &revision, docket),
             artifact: artifact::judged(&subject, docket),
+            // The diff, the files, the callers and the launch word are filled in on the worker: they need git or the
+            // launch.
             diff: String::new(),
             files: Vec::new(),
+            // Once the panel has looked, the diff shows only what changed since.
             part: lp.since().is_some(),
             exhaustive: lp.is_exhaustive().then(|| earlier(lp)),
             showing: Showing::default(),
@@ -321,6 +324,7 @@ impl Judge {
         if let (Subject::Plan(plan), Asked::Verdict(brief)) = (&self.subject, &self.asked)
             && let Some(document) = &brief.document
         {
+            // A person who is asked about the plan later finds its document there.
             lay_out(site, plan, &document.path, &self.revision)?;
         }
         let shared = site.use_seat(&commit, &self.base)?;
@@ -414,6 +418,7 @@ impl Judge {
         let text = material.text(part)?.to_owned();
         let document = self.judged_document().map(|document| document.text.clone_from(&text));
         let Asked::Verdict(brief) = &mut self.asked else {
+            // A hearing is about one place and is not cut into parts.
             return Some(Told { shown: Shown::whole(0), put: Vec::new() });
         };
         match document {
@@ -519,6 +524,7 @@ impl Judge {
         let judged = self.judged.clone();
         let reading = Reading { word: ended.word.as_deref(), changed: &changed, judged: judged.as_deref() };
         let mut note = ended.note;
+        // A summary is the builder's: `last_words` finds it as the only launch that has one.
         note.summary = String::new();
         note.words = own_words(&ended.outcome, ended.word.as_deref());
         if ended.failure.is_none() {
@@ -765,6 +771,7 @@ fn wordless(outcome: &Outcome, reading: &Reading<'_>) -> Option<Answer> {
 
 fn read_ruling(outcome: &Outcome, word: Option<&str>) -> Result<LoopReport, Failure> {
     if is_damaged(outcome) {
+        // Unlike a verdict, a damaged ruling is refused whatever it says.
         return Err(Failure::new(FailureKind::Garbled, DAMAGED));
     }
     tribunal_findings::read_hearing(&words(outcome, word), word)

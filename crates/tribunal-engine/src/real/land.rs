@@ -125,6 +125,7 @@ impl Landing {
         revision: &Revision,
         docket: &Docket,
     ) -> Landing {
+        // The commands are those by which a repair of this lane would be judged, so that a refusal can be repaired.
         let subject = Subject::Lane(plan.clone(), Job::Repair);
         let checks = site.check_settings(docket);
         let named = checks.commands.keys().map(Check::new).flat_map(|check| {
@@ -140,6 +141,7 @@ impl Landing {
         let path = docket.about.paths.get(plan);
         let text =
             path.zip(subject::plan_revision(docket, plan)).and_then(|(p, r)| site.plan_text(p, &r).ok());
+        // The plan's claimed files count as its own even where it did not change them.
         let declared = text.map(|text| text.plan.claimed_files()).unwrap_or_default();
         Landing {
             effect: effect.clone(),
@@ -460,6 +462,7 @@ fn not_reviewed(docket: &Docket, plan: &PlanId) -> Option<String> {
     // `tribunal do` works from a sentence. There is no plan that could have been reviewed before the code.
     let gate = run.spec().gate.is_none() && docket.about.asked.is_none();
     let gate = gate.then_some("the plan, before any code");
+    // A loop without reviewers was judged by checks alone.
     let alone = |lp: &Loop| lp.policy().seats.is_empty() && lp.policy().of != Use::Plan;
     let work = subject::loops_of(docket, plan).any(alone).then_some("the work, but for checks");
     let chain = docket.about.chain.as_ref().filter(|note| note.skipped.is_some());
@@ -479,6 +482,7 @@ fn keep_tip(site: &Site, head: &Oid) -> Result<Revision, GitError> {
 /// The plan has landed at this point, so a failure is only a warning.
 fn retire_lane(site: &Arc<Site>, plan: &PlanId) -> Vec<Note> {
     let dir = site.lane_dir(plan);
+    // After a crash the worktree may be gone already.
     let Some(at) = place_of(site, plan).filter(|_| dir.join("tree").exists()) else { return Vec::new() };
     let tree = site.repo.tree(&dir.join("tree"), &dir.join("index"), &at);
     let saved = take_lane_away(site, plan, &tree);
@@ -555,6 +559,7 @@ pub(crate) fn probe_landing(site: &Arc<Site>, plan: &PlanId) -> Probe {
     // The ref was created in the transaction that moved the run branch, so it proves both.
     match site.repo.ref_at(&site.name(&format!("landed/{plan}"))) {
         Ok(Some(head)) => match keep_tip(site, &head) {
+            // The crash may have come before the lane's worktree was removed.
             Ok(tip) => Probe::Done(Report::Run(RunReport::Landed { tip }), retire_lane(site, plan)),
             Err(_) => Probe::Unknown,
         },
@@ -610,6 +615,7 @@ impl Summarising {
     pub(crate) fn run(mut self, site: &Arc<Site>) {
         let effect = self.effect.clone();
         let done = match self.account.is_silent(site).and_then(|silent| Ok((silent, self.wrong(site)?))) {
+            // What the builder said while building is enough, so no agent is launched.
             Ok((false, wrong)) if wrong.is_empty() => self.write(site, Vec::new()),
             Ok((_, wrong)) => {
                 self.brief.before = wrong.join("\n");
@@ -986,6 +992,7 @@ impl Finishing {
             let path = format!("{}/{name}", site.project.planning());
             let at_head =
                 site.repo.file_at(&head, &GitPath::from(path.as_str())).map_err(|e| e.to_string())?;
+            // Decided for each document, since git may track one and not the other.
             let tracked = at_head.is_some();
             let Some(before) = at_head.or_else(|| standing::read(&site.project, name)) else { continue };
             // A document that is not UTF-8 is left alone: editing it as text would damage it.
@@ -1175,6 +1182,7 @@ impl Finishing {
     /// Leaves the command that applies the fixes. Fixes of code that is on no branch are the user's to take.
     fn offer(&self, site: &Site, target: &Reviewed, notes: &mut Vec<Note>) -> Result<String, GitError> {
         let tip = self.approved.as_ref().map(|approved| site.commit_of(approved)).transpose()?;
+        // The review approved exactly what it was given, so there are no fixes to offer.
         let Some(tip) = tip.filter(|tip| tip.as_str() != target.head) else {
             return Ok("nothing was changed".to_owned());
         };

@@ -61,7 +61,7 @@ pub(crate) struct Session {
 
 /// What a launch begins with.
 pub(crate) enum Begin {
-    /// A maker: the session it goes on in, if there is one.
+    /// A builder, with the session that it continues, if there is one.
     Session(Option<Session>),
     /// A reviewer of a commit. Programs that lie in the tree are taken from the base.
     Judge {
@@ -185,6 +185,7 @@ impl Site {
         let site = Arc::clone(self);
         let began = Instant::now();
         let ended = move |exit: Exit| {
+            // Read on a worker: the supervisor's thread has to go on with the other processes.
             let jobs = site.jobs.clone();
             jobs.run(move || {
                 crash::point("launch:ended");
@@ -192,6 +193,7 @@ impl Site {
                 let id = slug(&effect.to_string());
                 // The socket is closed before the answer is read, so that nothing can be added to it afterwards.
                 let (stopped, refused) = (site.watch.end(&id), site.desk.shut(&id));
+                // A panic while reading costs an attempt, but the effect still gets its report.
                 site.guard(&effect, || {
                     let mut ended = read_back(&row, &flight, &exit, stopped, began.elapsed());
                     ended.note.denied.extend(refused);
@@ -229,6 +231,7 @@ impl Site {
         self.takes_orders_elsewhere(judged, prepared.argv.get(at.unwrap_or(0)..).unwrap_or_default())?;
         let folder = self.lead_to_base(judged, &mut prepared.argv)?;
         if let Some(path) = prepared.env.get_mut(OsStr::new("PATH")) {
+            // A relative folder on the search path would lead into the reviewed tree.
             *path = self.plain_path(path, &prepared.dir);
         }
         if let Some(program) = at.and_then(|at| prepared.argv.get(at)) {

@@ -102,6 +102,7 @@ impl Make {
         let run = docket.run.as_ref()?;
         let mut brief = maker_brief(&subject, &text, lp, findings, effect, docket, &plan);
         brief.asked = asked_words::brief(site, docket);
+        // A repair begins by moving the lane onto what landed meanwhile. Later rounds stay on that ground.
         let judged_first = matches!(subject, Subject::Lane(_, Job::Repair)) && lp.round() == 0;
         let role = role(&subject);
         let agent = site.adapter_for(&agent_names(effect));
@@ -483,6 +484,7 @@ impl Make {
     }
 
     fn lane_made(self, site: &Arc<Site>, ground: &Ground, tree: &Tree, ended: Ended) -> Result<(), GitError> {
+        // Capturing a folder that the agent took away would record a deletion of every file.
         if is_gone(tree.path()) {
             let text = "its working folder was taken away, and its git with it";
             let failure = ended.failure.unwrap_or_else(|| Failure::new(FailureKind::Crashed, text));
@@ -541,6 +543,7 @@ impl Make {
     }
 
     fn take_words(&self, site: &Site, tree: &Tree, ground: &Ground) -> Result<(), GitError> {
+        // Work that was asked for in plain words has no SUMMARY.
         if self.asked.is_some() {
             return Ok(());
         }
@@ -586,6 +589,7 @@ impl Make {
     /// Brings a subject into the form that the delivery is judged by.
     fn subject_line(&self, site: &Site, subject: &str) -> String {
         let subject = one_line(subject);
+        // Without the lint, and in a run from plain words, the form of a subject is the repository's own.
         let own = site.settings.gates.off.iter().any(|off| off == COMMIT_LINT) || self.asked.is_some();
         match own {
             true => subject,
@@ -658,6 +662,7 @@ pub(super) fn said(
 fn prose(outcome: &tribunal_agent::Outcome, word: Option<&str>) -> String {
     let mut text = words(outcome, None);
     if let Some(word) = word {
+        // Keyed lines are only recognised below without the launch word in them.
         text = text.replace(&format!(" {word}:"), ":");
     }
     let is_word = |line: &&str| !line.is_empty() && !is_keyed(line);
@@ -721,6 +726,7 @@ pub(super) fn lane_tree(site: &Site, plan: &PlanId, wanted: &Oid) -> Result<Tree
         && path.exists()
     {
         let tree = site.repo.tree(&path, &index, at);
+        // The worktree stands there already, with whatever the last attempt left half done.
         if at == wanted && !is_gone(&path) {
             return Ok(tree);
         }
@@ -804,6 +810,7 @@ pub(super) fn keep_work(
 ) -> Result<(Revision, Oid), GitError> {
     let planning = [site.project.planning_path()];
     let message = &site.message(message.to_owned());
+    // Planning documents are the parent's, whatever the builder did to them.
     let tree = site.repo.tree_with(tree, &ground.parent, &planning)?;
     let parent = ground.parent.as_str().as_bytes();
     let mut parts: Vec<&[u8]> = vec![b"work", tree.as_str().as_bytes(), parent, message.as_bytes()];
@@ -818,6 +825,7 @@ pub(super) fn keep_work(
     let who = site.signature();
     let commit = match ground.may_be_empty || tree != site.repo.tree_of(&ground.parent)? {
         true => site.repo.commit(&tree, std::slice::from_ref(&ground.parent), message, &who, &who)?,
+        // Nothing changed, so the revision is the parent itself.
         false => ground.parent.clone(),
     };
     let lane = RefChange::set(site.name(&format!("lane/{plan}")), &commit);
@@ -879,6 +887,7 @@ fn left_by_hand(site: &Site, plan: &PlanId, parent: &Oid, summary: &str) -> Resu
     let at = apart.clone().unwrap_or_else(|| parent.clone());
     let tree = site.repo.tree(&dir.join("tree"), &dir.join("index"), &at);
     let captured = tree.capture()?;
+    // A person's work is taken completely or not at all.
     if !captured.left().is_empty() {
         return Ok(ByHand::Untakable(captured.left()));
     }
@@ -929,6 +938,7 @@ pub(crate) fn keep_fix_on_head(
 ) -> Result<Mended, GitError> {
     let onto = site.run_head()?;
     let base = fork(site, lane)?;
+    // Nothing landed since the lane began.
     if base == onto {
         return keep_fix(site, plan, lane, summary, message);
     }

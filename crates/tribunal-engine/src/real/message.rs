@@ -107,6 +107,7 @@ pub(crate) fn folded(trailer: &str) -> String {
                 line.push(' ');
                 line.push_str(word);
             }
+            // Indented, so that git reads the line as part of the trailer above.
             Some(_) => lines.push(format!("  {word}")),
             None => lines.push(word.to_owned()),
         }

@@ -416,6 +416,7 @@ impl World for RealWorld {
     }
 
     fn convene(&mut self, subject: &Subject, docket: &Docket) -> Vec<Note> {
+        // The panel of a review of existing code was assembled when the review began.
         if *subject != Subject::Phase || docket.review().is_some() {
             return Vec::new();
         }

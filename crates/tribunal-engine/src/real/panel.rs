@@ -135,6 +135,7 @@ pub(crate) fn people(ground: &Ground<'_>, settings: &mut Settings) -> Result<Ros
     for (ids, like) in parts {
         for id in ids {
             let own = settings.agents.roles.get(&id).is_some_and(|role| role.personality.is_some());
+            // A personality in the settings wins over one that is found.
             if let Some((person, _)) = ground.person(&id, &mut Vec::new()).filter(|_| !own) {
                 inject(settings, &id, like, &person.text);
             }
@@ -163,6 +164,7 @@ fn picks(
         if !own && ground.person(&pick.id, &mut Vec::new()).is_none() {
             let known: Vec<String> =
                 tools.names().map(str::to_owned).chain(roster::people().map(str::to_owned)).collect();
+            // A misspelt name must not just make the panel smaller.
             return Err(SetupError::Refused(format!(
                 "there is neither a tool nor a reviewer {:?}\nhint: there are {}",
                 pick.id,

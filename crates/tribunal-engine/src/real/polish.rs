@@ -94,6 +94,7 @@ impl Polish {
         }
         let changed = site.repo.changed_paths(&from, &made)?;
         let paths: Vec<GitPath> = changed.iter().filter(|path| files.contains(path)).cloned().collect();
+        // A finding outside of the polished files cannot be undone by restoring one of them.
         if paths.is_empty() || paths.len() == changed.len() {
             return Ok(PutBack::All("nothing of it would be left".to_owned()));
         }

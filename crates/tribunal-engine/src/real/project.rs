@@ -56,6 +56,7 @@ impl Project {
     pub fn open(dir: &Path) -> Result<Project, SetupError> {
         let repo = Repo::open(dir)?;
         let root = repo.work_tree().to_path_buf();
+        // Before anything in the folder is read or believed.
         state::check_folder(&root)?;
         let exists = |name: &str| root.join(name).is_dir();
         let planning = tribunal_docs::planning_folder(&exists).to_owned();
@@ -126,6 +127,7 @@ impl Project {
         }
         let runs = self.folder().join("runs");
         fs::create_dir_all(&runs).map_err(|error| SetupError::io("make", &runs, &error))?;
+        // In `info/exclude`, so that no file that git tracks changes.
         self.repo.exclude("/.tribunal/")?;
         Ok(())
     }

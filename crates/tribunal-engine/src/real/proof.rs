@@ -63,6 +63,7 @@ impl Questions {
     fn answer(&self, site: &Site, effect: &EffectId, commit: &Oid, mut answer: Answer) -> Answer {
         let file = |path: &str| delivered(site, commit, path);
         let changed = |path: &str, line: Option<usize>| is_changed(site, commit, path, line);
+        // Only tests that ran on exactly this commit can be named as a proof.
         let known = lock(&site.suites).get(commit).cloned();
         let tests = match &known {
             Some(TestRun::Ran(report)) => Some(report),
@@ -72,6 +73,7 @@ impl Questions {
         let passes = |name: &str| self.passes(site, effect, commit, name);
         let facts = ProofFacts { file: &file, changed: &changed, tests, commands: &names, passes: &passes };
         for (id, must_have) in &self.asked {
+            // Only an answer that closes the question needs a proof; an objection stands by itself.
             if let Some(Said::NotAnIssue(why)) = answer.said.get(id) {
                 let said = match named_proof(must_have, why, &facts) {
                     Ok(proof) => Said::Shown(proof),

@@ -110,6 +110,8 @@ impl Rebasing {
         };
         let notes = match site.settings_change(&self.began, &onto) {
             Ok(note) => note.into_iter().collect(),
+            // Settings of the branch that cannot be read hold the result: it must not be judged by others in their
+            // place.
             Err(why) => return Ok((RunReport::Held(Held::Failed(why)), Vec::new())),
         };
         let mut changes = vec![
@@ -269,6 +271,7 @@ impl Carrying {
             return self.carry_artifact(site, note, &base, &onto);
         }
         let tip = site.commit_of(&self.tip)?;
+        // Only the review's own fixes are moved here: the plans that they stand on have landed again by themselves.
         let from = self.from.as_ref().map_or_else(|| Ok(base.clone()), |from| site.commit_of(from))?;
         let head = match site.repo.replay(&from, &tip, &onto, &site.signature())? {
             Replayed::Clean { head, .. } => head,

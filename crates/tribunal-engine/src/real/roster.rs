@@ -68,6 +68,7 @@ fn places(settings: &Settings) -> Vec<Place> {
     for seat in seats {
         let names = vec![seat.clone(), "reviewer".to_owned()];
         places.push(Place { names: names.clone(), access: Access::ReadOnly, needed: true });
+        // A fallback reviewer without settings of its own uses those of the reviewer it stands in for.
         let names = [vec!["backup".to_owned()], names].concat();
         places.push(Place { names, access: Access::ReadOnly, needed: false });
     }

@@ -100,6 +100,7 @@ impl Routing {
         for (at, fixer) in open.into_iter().zip(fixers) {
             match fixer {
                 Fixer::Maker(maker) => tracked[at].fixer = Some(maker),
+                // The owner of the field is not here, so the finding is put to a person.
                 Fixer::Person => tracked[at].makers = false,
             }
         }

@@ -111,6 +111,7 @@ impl Site {
 
     /// The trailers that say which of the user's rules were switched off.
     pub(crate) fn rules_left_out(&self) -> Vec<String> {
+        // A configuration that cannot be read counts as one that signs: a trailer too many is better than one too few.
         let unsigned = self.settings.git.sign == "never" && !matches!(self.repo.signing(), Ok(None));
         let unhooked = match self.settings.git.hooks.as_str() {
             "skip" => self.repo.hooks().unwrap_or_default(),

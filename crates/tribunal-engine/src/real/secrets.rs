@@ -123,6 +123,7 @@ fn brought(repo: &Repo, environment: &Environment, commit: &Oid) -> Result<Vec<C
         }
         brought = Some(match brought {
             Some(before) => {
+                // Compared by the text of the finding, which names the kind and the file but never the secret.
                 let also: HashSet<&str> = claims.iter().map(|claim| claim.claim.as_str()).collect();
                 before.into_iter().filter(|claim| also.contains(claim.claim.as_str())).collect()
             }

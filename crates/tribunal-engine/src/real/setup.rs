@@ -97,6 +97,7 @@ pub(super) fn begin_for(
     last: Option<&Feature>,
 ) -> Result<(String, Engine<RealWorld>), SetupError> {
     let head = project.repo().head()?;
+    // The result needs a branch to go to.
     let branch = head.branch.clone().ok_or(SetupError::Detached)?;
     let files = project.phase(ask.phase.as_deref())?;
     let (plans, noticed) = plans_to_run(project, &files, ask)?;
@@ -110,6 +111,7 @@ pub(super) fn begin_for(
         true => Some(people(project, &head.commit, &mut settings)?),
         false => None,
     };
+    // From here on the settings are fixed, personalities included.
     let settings = &settings;
     let policies = policies(settings)?;
     rules::check(project, settings)?;
@@ -131,9 +133,11 @@ pub(super) fn begin_for(
     about.warnings.extend(super::green::tests_nothing_warning(settings));
     if let Some(feature) = last {
         about.chain = Some(Box::new(feature.note(&site, &head.commit)?));
+        // The work is held against the spec at the end even if no panel was asked for.
         (spec.review, spec.chain) = (true, Some(Box::new(feature.spec(settings)?)));
     }
     context::keep(project, &dir, &files.number)?;
+    // The digest goes into the journal, so that a file that was changed later is noticed.
     about.settings = keep_settings(&dir, settings)?;
     let about = Note::Run(Box::new(about));
     roster.iter().try_for_each(|roster| panel::keep(&dir, roster))?;
@@ -178,6 +182,7 @@ pub(super) fn open_journal(project: &Project, run: &str, at: Time) -> Result<Jou
     let head = Head { run_id: run.to_owned(), product_version: version, created_at: at.0 };
     // The mark comes first: a process that dies in between leaves a folder that is known as the user's.
     state::mark(&dir)?;
+    // Later runs believe what is cached, so a folder that came with a branch is emptied.
     state::claim(&super::cache::folder(project))?;
     let journal = Journal::create(&dir, &head)?;
     // `gc` may have removed the folder before it was locked, and the mark with it.
@@ -245,6 +250,7 @@ pub(super) fn options(settings: &Settings, attached: bool) -> Options {
 /// A run id such as `20261115-201530-01`: it sorts by time and names the phase.
 pub(super) fn run_id(project: &Project, ms: u64, phase: &str) -> String {
     let stem = later_stem(project.newest().as_deref().unwrap_or_default(), ms, phase);
+    // The folder of a run that never began may have the name as well.
     let free = |name: &String| !project.run_dir(name).exists();
     let numbered = (2..).map(|n| format!("{stem}.{n}"));
     std::iter::once(stem.clone()).chain(numbered).find(free).unwrap_or(stem)
@@ -620,6 +626,7 @@ fn about(
     let id = |plan: &Plan| PlanId::new(plan.id.to_string());
     let title = |plan: &Plan| plan.title.clone().unwrap_or_default();
     let said = |name: &str| site.environment.get(name).and_then(|value| value.clone().into_string().ok());
+    // What the caller says comes first, then the id of an unfinished run, and at last this run's own.
     let correlation = said("TRIBUNAL_CORRELATION_ID").or_else(|| said("YOLO_CORRELATION_ID"));
     let correlation = correlation.or_else(|| takeover::correlation(project, &files.number));
     let those = |is: fn(&RunSettings, &Plan) -> bool| {
@@ -773,6 +780,7 @@ pub fn place_to_fix(dir: &Path, docket: &Docket, effect: &EffectId) -> Option<Pa
     let of = effect.of.as_str();
     let subject = match docket.loops.contains_key(&LoopId::new(of)) {
         true => subject::of(&LoopId::new(of))?,
+        // A question of the run itself is about a lane and carries its plan's name.
         false => Subject::Lane(PlanId::new(of), Job::Repair),
     };
     match subject {
@@ -872,6 +880,7 @@ fn parent_of_fix(site: &Site, docket: &Docket, plan: &PlanId) -> Result<Oid, Set
     };
     let live = subject::loops_of(docket, plan).filter(|lp| lp.outcome().is_none()).last();
     let approved = || docket.run.as_ref()?.lane_head(plan).cloned();
+    // The newest work first: of the open loop, of the lane that got stuck, and then what was approved.
     let revision = live.and_then(|lp| lp.revision().cloned()).or(stuck).or_else(approved);
     Ok(match (revision, place_of(site, plan)) {
         (Some(revision), _) => site.commit_of(&revision)?,
@@ -911,6 +920,7 @@ pub struct GcAsk {
 pub fn gc(project: &Project, _settings: &Settings, asked: GcAsk) -> Result<GcReport, SetupError> {
     let mut report = GcReport::default();
     let limit = now().0.saturating_sub(u64::from(asked.older_than_days) * 86_400_000);
+    // Folders rather than runs, so that those in which no run began are cleaned up as well.
     for run in project.folders() {
         let dir = project.run_dir(&run);
         let may = match began(&dir) {
@@ -1064,6 +1074,7 @@ fn remove(project: &Project, run: &str, dir: &Path) -> Result<(), SetupError> {
 fn size_of(dir: &Path) -> u64 {
     let entries = std::fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok);
     entries
+        // A link counts by itself, not by what it leads to.
         .map(|entry| match entry.path().symlink_metadata() {
             Ok(meta) if meta.is_dir() => size_of(&entry.path()),
             Ok(meta) => meta.len(),

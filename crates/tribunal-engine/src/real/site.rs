@@ -202,6 +202,7 @@ impl Site {
         }
         let bytes = self.repo.read_blob(&self.commit_of(revision)?)?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
+        // The words of `tribunal do` are a plan without a form that could be read.
         let plan = match path == tribunal_docs::words::PATH {
             true => tribunal_docs::words::plan(&text),
             false => tribunal_docs::read_plan(path, &text).value.unwrap_or_default(),
@@ -239,6 +240,7 @@ impl Site {
 
     /// Reports a lost attempt.
     pub(crate) fn fail(&self, effect: &EffectId, failure: Failure, notes: Vec<Note>) {
+        // The name tells which of the two machines waits for the report.
         let of_loop = super::subject::is_loop(effect.of.as_str());
         let report = match of_loop {
             true => Report::Loop(LoopReport::Failed(failure)),
@@ -280,6 +282,7 @@ impl Site {
             // `try_launch` refuses a launch without a word.
             word: super::word::fresh().ok(),
             dir: self.dir.clone(),
+            // The safe default. Whoever launches a builder sets it to `Write`.
             access: tribunal_agent::Access::ReadOnly,
             out_dir: self.launch_dir(effect),
             model: settings.and_then(|role| role.model.clone()),

@@ -94,6 +94,7 @@ impl Owner {
     /// Whether this owner made the run in a folder.
     pub fn made(&self, dir: &Path) -> bool {
         let Some(run) = dir.file_name().and_then(|name| name.to_str()) else { return false };
+        // A missing mark reads as empty, which is nobody's mark.
         let mark = read_plain(&dir.join(MARK)).unwrap_or_default();
         mark.trim_ascii() == self.mark(run).as_bytes()
     }

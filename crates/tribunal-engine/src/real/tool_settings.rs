@@ -83,6 +83,7 @@ fn imported(
             let named = if is_code(&path) { named_in(&text, folder) } else { extended_in(&text, folder) };
             // The content of a link is its target, one line without an end; it may lead to a file of any name.
             let is_link = !text.contains('\n');
+            // Only a file that the base has can be put back as the base has it.
             let may_steer =
                 |path: &String| known.contains(path) && (is_link || is_code(path) || is_data(path));
             next.extend(named.into_iter().filter(may_steer));

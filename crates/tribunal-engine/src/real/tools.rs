@@ -288,6 +288,7 @@ fn begin_at_base(
     base: &Oid,
 ) -> Result<(), GitError> {
     let trash = |path: &Path| site.shelf.discard(path).is_ok();
+    // If it cannot be recorded that code runs in the folder, none does.
     if warm.will_run(base).is_err() {
         return Ok(());
     }
@@ -295,6 +296,7 @@ fn begin_at_base(
     let name = format!("{name}-first");
     let _ = Asked { site, tool, seat, name: &name, dir, tree: &tree, cache: &cache, base: Some(base) }
         .check(&tool.check, &[])?;
+    // A copy of the base's result is made before code of the change can write there.
     let _ = warm.set_aside(&trash);
     Ok(())
 }
@@ -317,6 +319,7 @@ pub(crate) fn left_out<'r>(tool: &Tool, report: &'r ToolReport) -> Option<Vec<&'
     let (out, seen): (Vec<&ToolPart>, Vec<&ToolPart>) =
         report.parts.iter().partition(|part| !part.stopped.is_empty());
     let named = |line: &String| kinds.iter().any(|kind| line.contains(&format!("({kind} \"")));
+    // A part that may hold the files of one that counts cannot be left out.
     let apart = |part: &&ToolPart| {
         kinds.contains(&part.kind)
             && !seen.iter().any(|other| !kinds.contains(&other.kind) && part.may_hold(&other.path))
@@ -544,6 +547,7 @@ impl Asked<'_> {
     ) -> Result<Vec<(String, PathBuf, ExitHow)>, String> {
         let cache = self.cache;
         fs::create_dir_all(cache).map_err(|error| format!("{}: {error}", cache.display()))?;
+        // Without folders of the tree: a program of the change must not take the tool's place.
         let path = self.site.environment.get("PATH").map(|path| self.site.plain_path(path, self.tree.path()));
         let own = program(self.site.project.root(), path.as_ref(), self.tool.program());
         let own = own.map_or_else(|| self.tool.program().to_owned(), |path| path.display().to_string());

@@ -175,6 +175,7 @@ impl Tracking {
     fn traced(&self, site: &Site, outcome: &Outcome, fixes: &[Change]) -> Result<Vec<Note>, GitError> {
         let origins = self.origins(site, outcome, fixes)?;
         let mut mended = self.mended(site, outcome);
+        // An empty list stands for "nothing was settled", without an entry for each finding.
         if mended.iter().all(Option::is_none) {
             mended.clear();
         }
@@ -244,6 +245,7 @@ impl Tracking {
         if !outcome.tracked.iter().any(is_new) {
             return Ok(Vec::new());
         }
+        // A plan is a document without a commit before it, so its lines are followed through the fixes only.
         let first = match (&self.subject, self.judged.first()) {
             (Subject::Lane(..) | Subject::Phase | Subject::Polish | Subject::Chain, Some(first)) => {
                 self.beginning(site, first)?

@@ -152,6 +152,7 @@ pub fn run(adapters: &Adapters, row: &Adapter, trial: &Trial) -> Result<Tried, T
     let took = began.elapsed();
     let flight = flight(row, trial, left_out);
     let ended = read_back(row, &flight, &exit, stopped, took);
+    // Looked for after the launch has ended: whatever is alive now escaped the supervisor.
     let survivors = survivors(&marker);
     Ok(Tried {
         outcome: ended.outcome,
@@ -189,6 +190,7 @@ fn walls(
     brief: &Brief,
     prepared: &Prepared,
 ) -> Result<Option<Walls>, TrialError> {
+    // There is no repository here whose configuration could name signing keys.
     let keys: Vec<PathBuf> = trial.environment.get("GNUPGHOME").map(PathBuf::from).into_iter().collect();
     let settings = git_settings(home_of(&trial.environment).as_deref());
     let host = SandboxHost {
@@ -243,6 +245,7 @@ fn flight(row: &Adapter, trial: &Trial, left_out: Vec<Feature>) -> Flight {
         reserved: 0,
         session,
         left_out,
+        // A trial is asked for no verdict, so it needs no launch word.
         word: None,
         identity: tribunal_view::spoken::Identity::default(),
     }

@@ -131,6 +131,7 @@ impl Tail {
 
     /// The new bytes. A file that cannot be read does not exist yet.
     fn more(&mut self) -> Vec<u8> {
+        // The file may not exist yet at the first look.
         if self.file.is_none() {
             self.file = tribunal_agent::open_plain(&self.path).ok().flatten();
         }

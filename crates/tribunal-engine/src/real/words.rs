@@ -70,6 +70,7 @@ pub fn begin_do(
     settings.agents.qa_seats.clear();
     roster::check(project, &settings)?;
     if settings.agents.sandbox == "required" {
+        // Asked before anything is written, although `world` asks again.
         sandbox(&settings, &Containment::detect())?;
     }
     let Seated { tools, left_out } = seat_tools_of(project, &settings, &goal.base)?;
@@ -149,6 +150,7 @@ pub(super) fn brief(site: &Site, docket: &Docket) -> Option<AskedBrief> {
 
 /// A spec of one lane without a SUMMARY. Its result is all that reaches the branch.
 fn run_spec(settings: &Settings, ask: &DoAsk, revision: Revision, policies: Policies) -> RunSpec {
+    // No boundary step: there are no planning documents to commit.
     let mut finish = vec![FinishStep::Forward];
     if settings.git.push != "never" {
         finish.push(FinishStep::Push);
