@@ -92,6 +92,8 @@ impl Guard {
         }
     }
 
+    /// The findings of the integrity gate: protected files, secrets, hidden text, lint settings, weakened tests and
+    /// links.
     fn integrity(
         &self,
         site: &Site,

@@ -204,6 +204,7 @@ impl Change {
         Ok(looked.filter(|look| !look.judged.state.is_green()).map(|look| look.evidence))
     }
 
+    /// Asks the hooks in one staged repository.
     fn asked(&self, desk: &Desk<'_>, hooks: &[Hook], messages: &[String]) -> Result<Answer, GitError> {
         let known = (self.parent.clone(), desk.tree.clone());
         let mut claims = Vec::new();
@@ -244,6 +245,7 @@ pub(crate) struct Desk<'a> {
 }
 
 impl<'a> Desk<'a> {
+    /// Makes the repository and stages the change. The caller has to `clear` it.
     pub(crate) fn set_up(
         site: &'a Site,
         name: &str,

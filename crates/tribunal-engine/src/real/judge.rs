@@ -295,6 +295,9 @@ impl Judge {
         })
     }
 
+    /// Builds the prompt and launches the reviewer.
+    ///
+    /// It ends with a report instead of a launch if there is nothing left to show, or more than may be shown.
     fn ask(mut self, site: &Arc<Site>) -> Result<(), GitError> {
         let commit = self.commit(site)?;
         let (diff, more) = self.diff(site, &commit)?;
@@ -450,6 +453,7 @@ impl Judge {
         }
     }
 
+    /// The commit that is checked out for the reviewer.
     fn commit(&self, site: &Site) -> Result<Oid, GitError> {
         match self.subject {
             // A plan under review is a document and not a commit; its reviewers look at the run branch around it.
@@ -684,10 +688,12 @@ fn own_words(outcome: &Outcome, word: Option<&str>) -> String {
     ask_again::own_words(outcome, &words(outcome, None), word)
 }
 
+/// The failure of a reviewer that changed its checkout.
 fn tampered() -> Failure {
     Failure::new(FailureKind::Tampered, "the reviewer changed what it judged")
 }
 
+/// Reads the answer of a launch as the report that its step asks for.
 fn read(
     effect: &EffectId,
     outcome: &Outcome,
@@ -746,6 +752,7 @@ impl Trust {
     }
 }
 
+/// Reads a verdict. Without one that can be believed, the failure says what was missing.
 fn read_verdict(outcome: &Outcome, reading: &Reading<'_>, told: &Told) -> Result<LoopReport, Failure> {
     if words(outcome, None).trim().is_empty() {
         return Err(Failure::new(FailureKind::Empty, "it ended without a word"));
@@ -769,6 +776,7 @@ fn wordless(outcome: &Outcome, reading: &Reading<'_>) -> Option<Answer> {
     Some(Answer { wordless: true, ..answer })
 }
 
+/// Reads the ruling of a hearing.
 fn read_ruling(outcome: &Outcome, word: Option<&str>) -> Result<LoopReport, Failure> {
     if is_damaged(outcome) {
         // Unlike a verdict, a damaged ruling is refused whatever it says.
@@ -828,6 +836,7 @@ fn not_read(effect: &EffectId, outcome: &Outcome, reading: &Reading<'_>) -> Vec<
     intake(outcome, reading).unread.into_iter().take(UNREAD_MAX).map(line).collect()
 }
 
+/// The kind of review that a subject gets.
 fn judge_job(subject: &Subject, docket: &Docket) -> JudgeJob {
     match subject {
         Subject::Plan(_) => JudgeJob::Plan,
@@ -839,6 +848,7 @@ fn judge_job(subject: &Subject, docket: &Docket) -> JudgeJob {
     }
 }
 
+/// The document under review, if the subject is one.
 fn document(site: &Site, subject: &Subject, revision: &Revision, docket: &Docket) -> Option<Document> {
     if *subject == Subject::Chain {
         return artifact::document(site, revision, docket);
@@ -854,6 +864,7 @@ fn plan_text(site: &Site, docket: &Docket, plan: &PlanId) -> Option<Arc<PlanText
     site.plan_text(path, &subject::plan_revision(docket, plan)?).ok()
 }
 
+/// The checks of this round with their findings, for the prompt.
 fn check_lines(bench: &tribunal_core::panel::Bench) -> Vec<CheckLine> {
     let failed: Vec<CheckLine> = bench
         .failures()

@@ -176,6 +176,10 @@ impl Landing {
         }
     }
 
+    /// Rebases the lane, checks the merged tree, and moves the run branch.
+    ///
+    /// The steps go from cheap to costly: a conflict or a needed review is found before any command runs. No ref moves
+    /// before everything has passed.
     fn land(&self, site: &Arc<Site>) -> Result<(RunReport, Vec<Note>), GitError> {
         let onto = site.run_head()?;
         let (base, commit) = brought(site, &self.revision, &onto)?;
@@ -457,6 +461,7 @@ fn shown(docket: &Docket, plan: &PlanId) -> Option<String> {
     (!each.is_empty()).then(|| format!("Tribunal-Shown: {}", each.join("; ")))
 }
 
+/// The trailer that names what nobody reviewed.
 fn not_reviewed(docket: &Docket, plan: &PlanId) -> Option<String> {
     let run = docket.run.as_ref()?;
     // `tribunal do` works from a sentence. There is no plan that could have been reviewed before the code.
@@ -471,6 +476,7 @@ fn not_reviewed(docket: &Docket, plan: &PlanId) -> Option<String> {
     (!what.is_empty()).then(|| format!("Tribunal-Not-Reviewed: {}", what.join("; ")))
 }
 
+/// Keeps the new head of the run branch as a revision.
 fn keep_tip(site: &Site, head: &Oid) -> Result<Revision, GitError> {
     let tip = digest(&[b"tip", head.as_str().as_bytes()]);
     site.keep(&tip, head, Vec::new())?;
@@ -635,6 +641,7 @@ impl Summarising {
         Ok(failed.into_iter().map(|check| format!("{}: {}", check.name, check.detail)).collect())
     }
 
+    /// Launches the builder once more, in a checkout of its own, to say what it built.
     fn ask(mut self, site: &Arc<Site>) -> Result<(), GitError> {
         let commit = site.commit_of(&self.revision)?;
         let dir = site.dir.join("summaries").join(slug(self.plan.as_str()));
@@ -918,6 +925,7 @@ impl Finishing {
         Ok(theirs.iter().map(|path| Note::Warning(self.left_as_theirs(site, path))).collect())
     }
 
+    /// The warning about a document that was left as the user has it.
     fn left_as_theirs(&self, site: &Site, path: &str) -> String {
         let summary = self.landed.iter().find(|(_, summary)| summary == path);
         let ours = match summary {
@@ -1005,6 +1013,7 @@ impl Finishing {
         Ok(files)
     }
 
+    /// The plans that were revised and the SUMMARY of every plan that landed.
     fn files(&self, site: &Site) -> Result<Vec<Written>, GitError> {
         let mut files = Vec::new();
         for (path, found, now) in &self.documents {
@@ -1191,6 +1200,7 @@ impl Finishing {
         Ok("the fixes are on no branch".to_owned())
     }
 
+    /// Whether the next failure would use up the attempts.
     fn is_last(&self, site: &Site) -> bool {
         self.effect.n.fails + 1 >= site.settings.run.attempts_max
     }

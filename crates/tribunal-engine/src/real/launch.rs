@@ -526,6 +526,7 @@ pub(crate) fn read_back(
     Ended { outcome, note, failure, word }
 }
 
+/// The journal's note of a launch.
 fn note_of(
     flight: &Flight,
     outcome: &Outcome,
@@ -612,6 +613,7 @@ fn cause(stopped: Failure, outcome: &Outcome) -> Failure {
     }
 }
 
+/// The failure that a problem in an agent's output stands for.
 fn kind_of(problem: &Problem) -> FailureKind {
     match problem.kind {
         ProblemKind::RateLimit => FailureKind::RateLimited,

@@ -301,6 +301,7 @@ impl Make {
 
 // The architect.
 impl Make {
+    /// Launches the architect in a worktree with the plan's current document.
     fn plan(mut self, site: &Arc<Site>) -> Result<(), GitError> {
         let dir = site.dir.join("plans").join(slug(self.plan.as_str()));
         let (tree, index) = (dir.join("tree"), dir.join("index"));
@@ -396,6 +397,7 @@ pub(crate) fn digest(parts: &[&[u8]]) -> Revision {
 
 // The builder in its lane.
 impl Make {
+    /// Launches the builder in its lane's worktree.
     fn lane(mut self, site: &Arc<Site>) -> Result<(), GitError> {
         let ground = self.ground(site)?;
         let wanted = match &self.current {
@@ -434,6 +436,7 @@ impl Make {
         Ok(ground)
     }
 
+    /// Determines the ground of a loop that has none yet.
     fn new_ground(&self, site: &Site) -> Result<Ground, GitError> {
         if let (Subject::Lane(_, Job::Repair), Some(revision)) = (&self.subject, self.begins_at())
             && self.starts_over
@@ -483,6 +486,7 @@ impl Make {
         self.asked.is_some() && task && said.done && commit.as_ref() == Some(&ground.parent)
     }
 
+    /// Takes what the builder left, and reports it as a revision or as a failure.
     fn lane_made(self, site: &Arc<Site>, ground: &Ground, tree: &Tree, ended: Ended) -> Result<(), GitError> {
         // Capturing a folder that the agent took away would record a deletion of every file.
         if is_gone(tree.path()) {
@@ -597,6 +601,7 @@ impl Make {
         }
     }
 
+    /// The subject that the plan asks for, or one in Tribunal's own words.
     fn asked_subject(&self, site: &Site) -> String {
         match &self.subject {
             Subject::Lane(_, Job::Task(n)) => {
@@ -782,6 +787,7 @@ pub(crate) fn take_lane_away(site: &Site, plan: &PlanId, tree: &Tree) -> Result<
     Ok(own.map(|(_, subject)| subject).collect())
 }
 
+/// Notes the commit that a lane's worktree is in line with.
 pub(super) fn note_place(site: &Site, plan: &PlanId, commit: &Oid) -> Result<(), GitError> {
     write_note(&site.lane_dir(plan).join("at"), commit)
 }

@@ -2,8 +2,8 @@
 //! on worker threads, and reports what came of it.
 //!
 //! Nothing is decided here. For each want there is a type with a `gather` that copies what it needs from the docket, in
-//! the event loop, and a `run` that does the work on a worker and reports exactly once. To add a want, write such a
-//! type, start it in `start_loop` or `start_run`, and say in `probe` how a crash is recovered from.
+//! the event loop, and a `run` that does the work on a worker and reports once, unless it was stopped. To add a want,
+//! write such a type, start it in `start_loop` or `start_run`, and say in `probe` how a crash is recovered from.
 
 mod account;
 mod around;

@@ -144,6 +144,7 @@ pub(crate) fn people(ground: &Ground<'_>, settings: &mut Settings) -> Result<Ros
     Ok(roster)
 }
 
+/// Who is on the panel, and why. An error if somebody is named who does not exist.
 fn picks(
     roster: &Roster,
     ground: &Ground<'_>,

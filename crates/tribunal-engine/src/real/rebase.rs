@@ -101,6 +101,9 @@ impl Rebasing {
         }
     }
 
+    /// Moves the run branch onto the user's branch and queues what had landed.
+    ///
+    /// All refs change in one transaction. A crash therefore finds the run either before the rebase or after it.
     fn rebase(&self, site: &Site) -> Result<(RunReport, Vec<Note>), GitError> {
         let onto = match site.repo.ref_at(&format!("refs/heads/{}", self.branch))? {
             Some(onto) => onto,
@@ -263,6 +266,7 @@ impl Carrying {
         }
     }
 
+    /// Rebases the reviewed fixes and proves that the approval still holds for the result.
     fn carry(&self, site: &Arc<Site>) -> Result<RunReport, GitError> {
         let name = stands_on(site, &self.tip);
         let base = site.repo.ref_at(&name)?.ok_or(GitError::NoSuch { what: name })?;
@@ -343,6 +347,7 @@ impl Carrying {
         })
     }
 
+    /// Asks for another review of the rebased result.
     fn judge_again(&self, site: &Site, head: &Oid) -> Result<RunReport, GitError> {
         Ok(RunReport::JudgeAgain { revision: self.keep(site, head)? })
     }

@@ -18,7 +18,7 @@ const SPARE_MAX: usize = 64;
 
 /// The content of an unused scratch folder, by path.
 ///
-/// Two launches with equal skeletons can use the same folder, so reuse compares nothing else.
+/// A folder that one launch left unchanged fits another exactly if their skeletons are equal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Skeleton(BTreeMap<PathBuf, Bone>);
 

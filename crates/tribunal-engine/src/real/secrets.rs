@@ -180,6 +180,7 @@ pub(crate) fn cleaned(environment: &Environment, before: Option<&[u8]>, bytes: V
     }
 }
 
+/// The secrets in a text that were not in the earlier one.
 fn added(environment: &Environment, before: Option<&[u8]>, now: &[u8]) -> Vec<Secret> {
     if !stands(Defence::SecretDocument) {
         return Vec::new();

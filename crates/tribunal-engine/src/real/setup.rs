@@ -420,6 +420,7 @@ fn nothing_is_skipped(
     Ok(())
 }
 
+/// The specs of the plans: waves, dependencies, and tasks that are done already.
 fn plan_specs(
     site: &Site,
     plans: &[(String, String, Plan)],
@@ -488,6 +489,7 @@ pub(super) fn one_of<T: Clone>(
     found.ok_or_else(|| SetupError::Setting { key, value: value.to_owned(), allowed })
 }
 
+/// The spec of the run, from the settings and from what the user asks for.
 fn run_spec(
     settings: &Settings,
     ask: &Ask,
@@ -863,6 +865,7 @@ fn mended(site: &Site, docket: &Docket, effect: &EffectId) -> Result<Mended, Set
     })
 }
 
+/// Whether a plan is stuck because it could not land.
 fn landing_was_refused(docket: &Docket, plan: &PlanId) -> bool {
     let mut standings = docket.run.iter().flat_map(|run| run.standings());
     standings.any(|(id, standing)| match standing {
@@ -1054,6 +1057,7 @@ fn nothing_kept(dir: &Path) -> Result<(), String> {
     }
 }
 
+/// Removes a run: first its refs, then its folder.
 fn remove(project: &Project, run: &str, dir: &Path) -> Result<(), SetupError> {
     // Locked until the folder is gone, so that nobody resumes a run whose refs are being deleted.
     let lock = tribunal_journal::RunLock::take(dir)?;

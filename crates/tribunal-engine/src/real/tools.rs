@@ -639,6 +639,7 @@ impl Asked<'_> {
         Ok(borrowed)
     }
 
+    /// Reads what the tool printed in one place. Output that is not in the tool's form means that it did not run.
     fn read(&self, place: &str, out_dir: &Path, how: &ExitHow) -> Result<ToolReport, String> {
         let code = match how {
             ExitHow::Code(code) => *code,
@@ -678,6 +679,7 @@ fn up(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(above, _)| above)
 }
 
+/// The text of an output file, up to `TEXT_MAX` bytes.
 fn read_capped(path: &Path) -> String {
     use std::io::Read as _;
     let mut bytes = Vec::new();

@@ -86,6 +86,7 @@ impl Tracking {
         }
     }
 
+    /// Reads the changes between the judged revisions and runs the tracker over them.
     fn track(&self, site: &Site) -> Result<(Outcome, Vec<Note>), GitError> {
         let triaged = triage(self.raised(), &self.panel());
         let said = self.said();
@@ -287,6 +288,7 @@ impl Tracking {
         Ok(Some(read_diff(&diff.bytes)))
     }
 
+    /// Everything that checks and reviewers raised in this round.
     fn raised(&self) -> Vec<Raised> {
         let checks = self.bench.failures().flat_map(|(check, claims)| {
             claims.iter().map(move |claim| (Source::Check(check.clone()), claim.clone()))
@@ -311,6 +313,7 @@ impl Tracking {
         panel
     }
 
+    /// What each reviewer said about the findings that were put to it.
     fn said(&self) -> BTreeMap<Seat, BTreeMap<FindingId, Said>> {
         // A reviewer without an answer has said nothing about its findings. That is not a reason to drop them.
         let silent = self.bench.seats.keys().map(|seat| (seat.clone(), BTreeMap::new()));
@@ -337,6 +340,7 @@ impl Tracking {
         Ok(read_diff(&diff.bytes))
     }
 
+    /// The change of a plan's document, under the document's path.
     fn document_change(&self, site: &Site, from: &Oid, to: &Oid) -> Result<Change, GitError> {
         let diff = site.repo.diff_blobs(from, to, DIFF_CAP)?;
         let path = self.path.as_deref().unwrap_or("PLAN.md");

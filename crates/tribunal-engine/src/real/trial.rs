@@ -233,6 +233,7 @@ fn effect() -> EffectId {
     }
 }
 
+/// The launch in the form that `read_back` takes.
 fn flight(row: &Adapter, trial: &Trial, left_out: Vec<Feature>) -> Flight {
     let session = trial.asks.session.clone().map(|id| Session { id, totals: trial.before });
     Flight {

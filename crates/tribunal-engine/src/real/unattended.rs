@@ -54,6 +54,7 @@ pub(crate) fn check_hooks(project: &Project, settings: &Settings, own: &[String]
     }
 }
 
+/// Runs every hook once. Returns the first one that cannot be used.
 fn rehearse(site: &Site, hooks: &[Hook], own: &[String]) -> Result<Option<Unfit>, GitError> {
     let base = site.repo.head()?.commit;
     let change = Change { parent: base.clone(), tree: base.clone(), base: base.clone() };
@@ -115,6 +116,7 @@ fn before_commit(
     Ok(Some(Unfit::new(hook.name, why, way_out)))
 }
 
+/// Tries the hooks that look at messages.
 fn about_message(
     desk: &Desk<'_>,
     hooks: &[Hook],

@@ -196,6 +196,7 @@ impl Watched {
         }
     }
 
+    /// Reads what is new and says why the agent has to be ended, if it has to.
     fn look(&mut self, now: Instant) -> Option<Failure> {
         let (out, err) = (self.stdout.more(), self.stderr.more());
         self.reading.stdout(&out);
@@ -293,6 +294,7 @@ impl Watch {
     }
 }
 
+/// The loop of the watching thread. It ends when the last sender of orders is gone.
 fn watch(
     inbox: &Receiver<Order>,
     ended: &Mutex<BTreeMap<String, Failure>>,
