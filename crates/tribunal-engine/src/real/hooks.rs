@@ -107,6 +107,7 @@ impl Staged {
             return Ok(Ok(Vec::new()));
         }
         let message = String::from_utf8_lossy(&site.repo.message_of(commit)?).into_owned();
+        // The hooks are the base's, while `parent` is only what the change is staged against.
         let change = Change { parent, tree: commit.clone(), base: Oid::parse(&self.base)? };
         Ok(match change.ask(site, &slug(&effect.to_string()), &[message])? {
             Answer::Fine(_) => Ok(Vec::new()),

@@ -54,6 +54,7 @@ fn named(args: &[String]) -> String {
     let goes_on = |word: &String| {
         word.starts_with('-') || INTERPRETERS.contains(&word.rsplit('/').next().unwrap_or(word))
     };
+    // The first word that is neither an option nor an interpreter is the program; what follows are its own arguments.
     let end = args.iter().position(|word| !goes_on(word)).map_or(args.len(), |at| at + 1);
     args[..end].join("\0")
 }

@@ -51,6 +51,7 @@ pub(crate) fn link(tree: &Path, path: &str, target: &Path) -> io::Result<()> {
     let (folder, name) = place(tree, path, Missing::Refused)?;
     match statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Err(Errno::NOENT) => Ok(symlinkat(target, &folder, name)?),
+        // Whatever has the name keeps it.
         other => Ok(other.map(drop)?),
     }
 }

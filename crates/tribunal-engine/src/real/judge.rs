@@ -176,6 +176,7 @@ impl Judge {
             round: lp.round(),
             revision: Some(revision.to_string()),
             findings: put.to_vec(),
+            // Filled in with the evidence, once the commit is known.
             judged: None,
         };
         Some(Judge {
@@ -573,6 +574,7 @@ impl Judge {
             _ => site.commit_of(lp.revision()?).ok()?,
         };
         let trust = Trust::new(records(lp), &ended.note);
+        // Gathered anew, since what the launch was asked about follows from the docket.
         let mut again = Judge::again(site, effect, lp, docket);
         if let Some(judge) = &mut again {
             let (diff, _) = judge.diff(site, &commit).unwrap_or_default();
@@ -601,6 +603,7 @@ impl Judge {
     /// What a launch of a dead orchestrator was asked about.
     fn again(site: &Site, effect: &EffectId, lp: &Loop, docket: &Docket) -> Option<Judge> {
         match &effect.step {
+            // Without findings: `told_to` knows which ones were put to the launch.
             Step::Judge(seat) => Judge::gather(site, effect, lp, seat, &[], docket),
             _ => None,
         }

@@ -423,6 +423,7 @@ fn of_commands(notes: &[Note]) -> Vec<String> {
     });
     let ran: Vec<&CommandNote> = of_commands.collect();
     let tests = ran.iter().find(|note| note.command == ProjectCommand::Test);
+    // Without any note about tests none ran either.
     let tested = tests.is_some_and(|note| !matches!(note.answer, Answer::NoTests(_) | Answer::NotRun(_)));
     let not_tested = (!tested).then(|| "Tribunal-Not-Tested: no tests ran".to_owned());
     let line = |note: &&CommandNote| {
@@ -526,6 +527,7 @@ fn red_checks(red: Vec<(Check, Claim)>) -> RunReport {
 
 fn handed(check: Check, claim: Claim) -> Handed {
     let by = BTreeSet::from([Source::Check(check)]);
+    // The engine replaces the id when the report arrives.
     Handed { id: FindingId(0), entry: Entry::new(claim, by, 0) }
 }
 
@@ -539,6 +541,7 @@ fn not_by_the_rules(answer: HookAnswer) -> RunReport {
     match answer {
         HookAnswer::Refused(claims) => refused_by(HOOKS, Refusal::RedCheck, claims),
         HookAnswer::Broken(why) => RunReport::Failed(Failure::new(FailureKind::DidNotRun, why)),
+        // Callers only come here with an answer that is not `Fine`.
         HookAnswer::Fine(_) => RunReport::Failed(Failure::new(FailureKind::Crashed, "bug: nothing is wrong")),
     }
 }
@@ -786,6 +789,7 @@ impl Finishing {
         let revised = about.paths.iter().filter_map(|(plan, path)| {
             let found = subject::found_revision(docket, plan)?;
             let now = subject::plan_revision(docket, plan)?;
+            // Only a plan that was revised in the run has to be written.
             (found != now).then(|| (path.clone(), found, now))
         });
         let landed = docket.run.iter().flat_map(|run| run.standings());
@@ -1386,6 +1390,7 @@ fn is_advanced(site: &Site, docket: &Docket) -> Result<bool, GitError> {
     match run.and_then(|run| run.tip()) {
         Some(tip) => {
             let tip = site.commit_of(tip)?;
+            // A signed result does not descend from the approved commit, so the ref is asked first.
             let known = site.repo.ref_at(&site.name(ADVANCED))?.as_ref() == Some(&tip);
             Ok(known || site.repo.is_ancestor(&tip, &site.run_head()?)?)
         }

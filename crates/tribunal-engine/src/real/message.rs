@@ -66,6 +66,7 @@ fn tidy(text: &str) -> String {
 
 /// Splits a message into its text and its trailer lines.
 fn apart(message: &str) -> (&str, Vec<&str>) {
+    // As for git, only the last paragraph can be trailers.
     match message.rsplit_once("\n\n") {
         Some((head, last)) if is_trailers(last) => (head, last.lines().collect()),
         _ => (message, Vec::new()),

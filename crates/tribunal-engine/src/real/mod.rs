@@ -314,6 +314,7 @@ impl RealWorld {
             effect: effect.clone(),
             role: role_of(effect).to_owned(),
             agent: adapter,
+            // The round is filled in by whoever takes the answer, or from the reservation.
             round: 0,
             told: self.site.told(role_of(effect), &dir),
             word: word::of_launch(&dir),
@@ -322,6 +323,7 @@ impl RealWorld {
             reserved: self.site.reserve(effect),
             left_out: Vec::new(),
         };
+        // How long it took is not known any more.
         let ended = read_back(row, &flight, &exit, None, Duration::ZERO);
         let lost = Probe::Lost(vec![lost::note(&flight.out_dir, ended.note.clone())]);
         if ended.failure.is_some() {

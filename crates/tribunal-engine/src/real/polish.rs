@@ -132,6 +132,7 @@ pub(crate) fn dependents(
         else {
             continue;
         };
+        // A file that is not text mentions nobody.
         let Ok(text) = std::str::from_utf8(&bytes) else { continue };
         if words(text).any(|word| names.contains(word)) {
             found.insert(entry.path);

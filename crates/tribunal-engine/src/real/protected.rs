@@ -113,6 +113,7 @@ pub(crate) fn found(repo: &Repo, base: &Oid, commit: &Oid) -> Result<Vec<Claim>,
     }
     let mut claims = Vec::new();
     let links = protected_links(repo, base, |name| table().category(name).is_some())?;
+    // A review has no plan that could claim a path, so every protected one counts.
     for path in repo.changed_paths(base, commit)? {
         let name = path.to_string();
         let by_link = || table().category(&links.name_of(&name)?);

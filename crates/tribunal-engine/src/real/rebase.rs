@@ -188,6 +188,7 @@ fn keep_ground(site: &Site, onto: &Oid) -> Result<Revision, GitError> {
 /// Whether a rebase that was intended before a crash has happened.
 pub(crate) fn probe(site: &Site, effect: &EffectId, docket: &Docket) -> Probe {
     let kept = |onto: Option<Oid>| {
+        // Determined again, because the first note may not have reached the journal.
         let note = |onto: &Oid| site.settings_change(&docket.about.base, onto).ok().flatten();
         onto.map(|onto| Ok((note(&onto), keep_ground(site, &onto)?))).transpose()
     };

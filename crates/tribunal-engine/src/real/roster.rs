@@ -106,6 +106,7 @@ impl Looking<'_> {
         }
         let wrong = |key: &str, problem: String| SetupError::Roster { key: key.to_owned(), problem };
         let row = self.adapters.get(&adapter).map_err(|error| wrong(&key, error.to_string()))?;
+        // The arguments come from the first name that has settings at all, the adapter from the first that sets one.
         let worded = place.names.iter().find(|name| roles.contains_key(*name));
         let args = worded.filter(|name| roles.get(*name).is_some_and(|role| !role.args.is_empty()));
         let key = match (args, &row.program) {

@@ -59,6 +59,7 @@ impl Routing {
             polish,
             mends: tools.filter(mends).collect(),
             agents: site.adapter_for(&["fixer", "dev"]).is_some(),
+            // A run always fixes what its own review finds.
             mended: review.is_none_or(|review| review.fix),
             roster: site.roster.get_or_init(|| panel::kept(&site.dir)).clone(),
             people: roles.filter(|(_, role)| role.personality.is_some()).map(|(id, _)| id.clone()).collect(),

@@ -122,6 +122,7 @@ impl Material {
     /// left.
     pub(crate) fn told(&self, part: u32, put: &[Put], policy: &Policy) -> Told {
         let shown = self.shown(part);
+        // Findings outside of the diff belong to no part, so the last one gets whatever is left.
         let last = part + 1 >= asked(policy, shown);
         let place = |put: &Put| match &put.file {
             // A finding without a file is put to the first part.

@@ -106,6 +106,7 @@ pub(crate) fn mark(dir: &Path) -> Result<(), SetupError> {
     if owner.made(dir) {
         return Ok(());
     }
+    // Prompts and outputs of agents lie in it, so nobody else may read it.
     let folder = fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
     let made = folder.and_then(|()| owner.sign(dir));
     made.map_err(|error| SetupError::io("write", &dir.join(MARK), &error))

@@ -105,6 +105,7 @@ impl Looking {
     pub(crate) fn run(self, site: &Site) {
         let report = match self.look(site) {
             Ok(Ok(looked)) => {
+                // Counted before the list is cut, so that the report names the real number.
                 let count = u32::try_from(looked.aside.len()).unwrap_or(u32::MAX);
                 let claims = looked.aside.into_iter().take(ASIDE_MAX).collect();
                 let note = AsideNote {

@@ -133,6 +133,7 @@ impl Tracking {
     /// A fix that brings such lines back is one of two fixes that undo each other, and the finding becomes contested.
     fn removed(&self, site: &Site, pairs: &[(Revision, Revision)], changes: &[Change]) -> Vec<Block> {
         let mut removed: Vec<Block> = Vec::new();
+        // The tracker runs on an empty ledger here: only what each fix removed is of interest.
         let (empty, nothing, none) = (Ledger::default(), BTreeMap::new(), BTreeSet::new());
         for ((from, to), change) in pairs.iter().zip(changes).take(pairs.len().saturating_sub(1)) {
             let read =
@@ -213,6 +214,7 @@ impl Tracking {
         let mut patches: BTreeMap<String, Option<String>> = BTreeMap::new();
         let mut one = |tracked: &Tracked| -> Option<String> {
             let entry = self.ledger.get(tracked.id)?;
+            // A finding that was settled earlier has its part of that fix already.
             if tracked.fate != Fate::Fixed || entry.fate == Fate::Fixed {
                 return None;
             }

@@ -143,6 +143,7 @@ impl Tail {
             Some(end) => self.open = bytes[end + 1..].to_vec(),
             None => self.open.extend_from_slice(&bytes),
         }
+        // The end is kept, because that is where a question stands.
         let cut = self.open.len().saturating_sub(TAIL_MAX);
         self.open.drain(..cut);
         bytes
@@ -182,6 +183,7 @@ impl Watched {
             id,
             run_marker,
             reading,
+            // These forms show no single turns or calls while the agent works.
             has_steps: !matches!(
                 parser,
                 Parser::Text | Parser::Json | Parser::GeminiJson | Parser::AiderText
