@@ -316,7 +316,7 @@ impl Site {
     /// Leaves an account that is rate limited alone until it accepts requests again. If that takes too long, the
     /// failure becomes an exhausted quota.
     ///
-    /// Retrying earlier would only fail again and count as an attempt.
+    /// Retrying earlier would only fail again.
     fn park(&self, mut ended: Ended) -> Ended {
         let Some(failure) = &mut ended.failure else { return ended };
         if failure.kind != FailureKind::RateLimited {

@@ -81,7 +81,7 @@ pub(super) struct Ground {
     pub(super) parent: Oid,
     /// The commit that its worktree is first made from.
     pub(super) start: Oid,
-    /// A build that changed nothing makes a commit all the same. Not so for fixes of a delivery and for work that was
+    /// A build that changed nothing makes a commit all the same. False for fixes of a delivery, and for work that was
     /// asked for in plain words.
     pub(super) may_be_empty: bool,
 }

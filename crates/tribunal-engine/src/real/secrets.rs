@@ -1,6 +1,6 @@
 //! Secrets and invisible text in what a review judges: in changed files and their names, in commits and their messages,
-//! and in the names of branches and tags. It starts no process, so it is part of every review. Tribunal's own documents
-//! are cleaned of secrets before they go to a branch.
+//! and in the names of branches and tags. It needs no agent and no tool, so it is part of every review. Tribunal's own
+//! documents are cleaned of secrets before they go to a branch.
 //!
 //! A secret is named by its kind and never shown. Where even naming the place would show it, as in a file's or a tag's
 //! name, the finding has no place.

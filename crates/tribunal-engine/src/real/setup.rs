@@ -1,7 +1,7 @@
 //! Begins, resumes and removes runs: from documents and settings to a spec, and from a folder to an engine. It also
 //! takes fixes that a person made by hand.
 //!
-//! Everything that can be wrong with a run is found here, before anything is written. A check that comes after
+//! Everything that can be wrong with a run is found here, before its first file is written. A check that comes after
 //! `project.prepare` leaves files behind when it fails, so new checks belong before it.
 
 use super::account::summary_path;
@@ -115,7 +115,7 @@ pub(super) fn begin_for(
     let settings = &settings;
     let policies = policies(settings)?;
     rules::check(project, settings)?;
-    // Everything above only reads. From here on something is written.
+    // All checks have passed. From here on the run's own files are written.
     project.prepare()?;
     let at = now();
     let run = run_id(project, at.0, &files.number);
@@ -256,7 +256,7 @@ pub(super) fn run_id(project: &Project, ms: u64, phase: &str) -> String {
     std::iter::once(stem.clone()).chain(numbered).find(free).unwrap_or(stem)
 }
 
-/// The first free stem that does not sort before the newest run.
+/// The first stem that does not sort before the newest run.
 ///
 /// The newest run is found by its name, so a run that begins in the same second as another is named after a later
 /// second. A clock that was set back by more than a minute is believed.
