@@ -298,7 +298,9 @@ impl Judge {
 
     /// Builds the prompt and launches the reviewer.
     ///
-    /// It ends with a report instead of a launch if there is nothing left to show, or more than may be shown.
+    /// It ends with a report instead of a launch if there is nothing left to show, or more than may be shown: an
+    /// approval after only some of the parts would cover code that nobody saw. Size does not matter to a hearing, which
+    /// looks at one place.
     fn ask(mut self, site: &Arc<Site>) -> Result<(), GitError> {
         let commit = self.commit(site)?;
         let (diff, more) = self.diff(site, &commit)?;
@@ -310,8 +312,6 @@ impl Judge {
             site.report(&self.effect, Report::Loop(LoopReport::AllShown(shown)), Vec::new());
             return Ok(());
         }
-        // A change that needs more parts than the policy allows is reported as such; showing only some of it would be
-        // an approval of code nobody saw. A hearing looks at one place, so size does not matter there.
         if matches!(self.asked, Asked::Verdict(_))
             && let Some(share) = material.too_large(self.effect.n.part, &self.policy)
         {
@@ -328,7 +328,6 @@ impl Judge {
         if let (Subject::Plan(plan), Asked::Verdict(brief)) = (&self.subject, &self.asked)
             && let Some(document) = &brief.document
         {
-            // A person who is asked about the plan later finds its document there.
             lay_out(site, plan, &document.path, &self.revision)?;
         }
         let shared = site.use_seat(&commit, &self.base)?;
@@ -364,7 +363,6 @@ impl Judge {
         let commands = std::mem::take(&mut self.commands);
         let checks = (!commands.is_empty()).then(|| (commit.clone(), commands));
         let speech = self.mandate.take().map(|mandate| Speech { mandate, checks });
-        // The findings of other parts are answered by other launches.
         self.put.retain(|put| told.put.contains(&put.id));
         // A reviewer never continues an earlier session: whoever approves must not have watched the change being made.
         let begin = Begin::Judge { base: self.base.clone(), commit: commit.clone() };

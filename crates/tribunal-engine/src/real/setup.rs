@@ -542,7 +542,8 @@ fn run_spec(
 /// The policies of a run's loops, from the settings.
 ///
 /// They are fixed when the run begins. What is only known later, such as the panel of a phase, is added by
-/// `tribunal_core::policy` from the situation.
+/// `tribunal_core::policy` from the situation. A user's check with the name of a project command is refused, because
+/// the name decides what a check runs.
 pub(super) fn policies(settings: &Settings) -> Result<Policies, SetupError> {
     let agents = &settings.agents;
     let no_verdict = one_of(
@@ -566,7 +567,6 @@ pub(super) fn policies(settings: &Settings) -> Result<Policies, SetupError> {
         timeouts,
         ..Policy::of(of)
     };
-    // The name decides what a check runs: under this one the project's own command would run, and the user's never.
     if let Some(own) =
         settings.checks.commands.keys().map(Check::new).find_map(|name| ProjectCommand::of(&name))
     {
@@ -576,7 +576,6 @@ pub(super) fn policies(settings: &Settings) -> Result<Policies, SetupError> {
     let commands = settings.checks.commands.keys().map(Check::new);
     let gates = [CONTRACT, INTEGRITY, AFTER_TASK, VERIFICATION, HOOKS].into_iter().map(Check::new);
     let task_checks: Vec<Check> = gates.chain(commands).collect();
-    // Zero leaves the number to the effort.
     let rounds = match settings.task.rounds_max {
         0 => settings.run.effort.task_rounds(),
         rounds => rounds,
