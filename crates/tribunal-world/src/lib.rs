@@ -1,5 +1,9 @@
-//! The real world: git, processes, agents and the clock behind the engine's seam. It starts what it is told
-//! to, on worker threads, and reports what came of it; what it means is not decided here.
+//! The real world behind the engine's seam: git, processes, agents and the clock. It starts what the engine asks for,
+//! on worker threads, and reports what came of it.
+//!
+//! Nothing is decided here. For each want there is a type with a `gather` that copies what it needs from the docket, in
+//! the event loop, and a `run` that does the work on a worker and reports once, unless it was stopped. To add a want,
+//! write such a type, start it in `start_loop` or `start_run`, and say in `probe` how a crash is recovered from.
 
 mod build;
 mod check;
@@ -78,56 +82,64 @@ use tribunal_engine::docket::{Docket, LaunchNote, Note};
 use tribunal_engine::world::{Arrival, Assignment, Probe, Report, Want, World};
 use tribunal_process::{Exit, ExitHow, Left, end_left_behind, survivors, sweep};
 
-/// How long agents may tidy up when the run is over.
+/// How long agents may clean up when the run is over.
 const END_GRACE: Duration = Duration::from_secs(2);
 
-/// Everything outside, for real.
+/// The outside of a run: git, agents, commands, people and the clock.
+///
+/// Fast and slow jobs have separate threads. A check may take minutes, and must not delay the reading of an agent's
+/// answer.
 pub struct RealWorld {
     site: Arc<Site>,
     arrivals: Receiver<Arrival>,
     sender: Sender<Arrival>,
-    /// Reads back what agents left, and does what is short.
+    /// Threads that read back what agents left, and do other short work.
     workers: Pool,
-    /// Runs checks, which may take minutes.
+    /// Threads that run checks, which may take minutes.
     checkers: Pool,
 }
 
-/// A handle for whoever catches signals.
+/// A handle for the code that catches signals and watches the mailbox.
 #[derive(Clone)]
 pub struct Handle(Sender<Arrival>);
 
 impl Handle {
-    /// The user asks to stop.
+    /// Tells the run that the user asks it to stop.
     pub fn interrupt(&self, signal: i32) {
-        // It only fails when the run is over.
+        // Sending only fails when the run is over.
         let _ = self.0.send(Arrival::Interrupt { signal });
     }
 
-    /// A letter may be in the mailbox.
+    /// Tells the run that a message may be in the mailbox.
     pub fn mail(&self) {
         let _ = self.0.send(Arrival::Mail);
     }
 }
 
 impl RealWorld {
-    /// For signals and mail.
+    /// A handle for signals and mail.
     pub fn handle(&self) -> Handle {
         Handle(self.sender.clone())
     }
 
-    /// Settles a fast-forward in which a dead orchestrator stopped, before anything else is done with the user's files.
+    /// Settles a fast-forward that a dead orchestrator left unfinished, before anything else is done with the user's
+    /// files.
     fn settle_forward(&self) {
         if let Some(note) = land::settle_forward(&self.site) {
             let _ = self.sender.send(Arrival::Notes(vec![note]));
         }
     }
 
-    /// Queues a job for an effect. A job that panics is our bug and costs an attempt; the run does not hang.
+    /// Queues a job for an effect. A job that panics is our bug and costs an attempt, but the run does not hang.
     fn work(&self, jobs: &pool::Jobs, effect: &EffectId, job: impl FnOnce() + Send + 'static) {
         let (site, effect) = (Arc::clone(&self.site), effect.clone());
         jobs.run(move || site.guard(&effect, job));
     }
 
+    /// Starts an effect of a loop. `None` if what it is about cannot be found.
+    ///
+    /// The arms are ordered from special to general: a guard that moves below the general arm of its want is never
+    /// reached.
     fn start_loop(&self, effect: &EffectId, want: &LoopWant, docket: &Docket) -> Option<()> {
         let lp = docket.loops.get(&LoopId::new(effect.of.as_str()))?;
         let site = Arc::clone(&self.site);
@@ -154,6 +166,7 @@ impl RealWorld {
                 self.work(&self.site.jobs, effect, move || judge.run(&site));
             }
             LoopWant::Check { check, .. } if check.as_str() == fix::SCOPE => {
+                // The strayed files are known already and only have to be reported, so this needs no worker.
                 KeptToFiles::gather(effect, lp, docket).run(&site);
             }
             LoopWant::Check { check, revision } if tools::is_one(check, docket) => {
@@ -179,11 +192,13 @@ impl RealWorld {
                 let join = Join::gather(effect, lp, parts, docket)?;
                 self.work(&self.site.jobs, effect, move || join.run(&site));
             }
+            // A question waits for a person and a wake for the clock: there is nothing to start.
             LoopWant::Ask(_) | LoopWant::Wake { .. } => return None,
         }
         Some(())
     }
 
+    /// Starts an effect of the run. `None` if what it is about cannot be found.
     fn start_run(&self, effect: &EffectId, want: &RunWant, docket: &Docket) -> Option<()> {
         let site = Arc::clone(&self.site);
         match want {
@@ -219,15 +234,18 @@ impl RealWorld {
         Some(())
     }
 
-    /// An agent's launch of a dead orchestrator: ended, and its answer taken if it is complete.
+    /// Finds out what became of an agent's launch of a dead orchestrator: the launch is ended, and its answer taken if
+    /// it is complete.
     fn probe_launch(&self, effect: &EffectId, docket: &Docket) -> Probe {
         let dir = self.site.launch_dir(effect);
         let exit = match end_left_behind(&dir) {
             Ok(Left::NeverLaunched) => return Probe::NotDone,
             Ok(Left::Gone(exit)) => exit,
+            // It was still running and has just been ended, so how it ended says nothing about its answer.
             Ok(Left::Ended(_)) => None,
             Err(_) => return Probe::Unknown,
         };
+        // How it ended is not known. A kill is assumed, so that only a complete answer can count.
         let unknown = || Exit {
             id: String::new(),
             how: ExitHow::Signal(9),
@@ -239,6 +257,7 @@ impl RealWorld {
         };
         let exit = exit.unwrap_or_else(unknown);
         let adapter = self.site.adapter_for(&agent_names(effect)).unwrap_or_default();
+        // The adapter is gone from the settings. Nobody can read the output, but what was reserved has been spent.
         let Ok(row) = self.site.adapters.get(&adapter) else {
             let unknown = LaunchNote::unknown(effect, self.site.reserve(effect));
             return Probe::Lost(vec![lost::note(&dir, unknown)]);
@@ -248,6 +267,7 @@ impl RealWorld {
             effect: effect.clone(),
             role: role_of(effect).to_owned(),
             agent: adapter,
+            // The round is filled in by whoever takes the answer, or from the reservation.
             round: 0,
             told: self.site.told(role_of(effect), &dir),
             word: word::of_launch(&dir),
@@ -256,6 +276,7 @@ impl RealWorld {
             reserved: self.site.reserve(effect),
             left_out: Vec::new(),
         };
+        // How long it took is not known any more.
         let ended = read_back(row, &flight, &exit, None, Duration::ZERO);
         let lost = Probe::Lost(vec![lost::note(&flight.out_dir, ended.note.clone())]);
         if ended.failure.is_some() {
@@ -264,7 +285,7 @@ impl RealWorld {
         self.take_over(effect, ended, docket).unwrap_or(lost)
     }
 
-    /// The session a launch of a dead orchestrator went on in: what the docket says is what it said then.
+    /// The session that a launch of a dead orchestrator continued. The docket gives the same answer as it gave then.
     fn session(&self, effect: &EffectId, agent: &str, docket: &Docket) -> Option<launch::Session> {
         let Step::Make(maker) = &effect.step else { return None };
         let row = self.site.adapters.get(agent).ok()?;
@@ -272,7 +293,7 @@ impl RealWorld {
         row.can(Feature::Resume, Access::Write).then_some(session)
     }
 
-    /// What a maker left that ended while nobody watched.
+    /// Takes what a builder left that ended while nobody watched.
     fn made_meanwhile(
         &self,
         effect: &EffectId,
@@ -304,12 +325,12 @@ impl RealWorld {
     }
 }
 
-/// What fixers work on, each in a checkout of its own.
+/// Whether a loop's findings go to fixers, each in a checkout of its own.
 fn is_mended(lp: &Loop) -> bool {
     matches!(subject::of(lp.id()), Some(Subject::Phase | Subject::Polish))
 }
 
-/// The role an effect's agent was launched in.
+/// The role in which an effect's agent was launched.
 fn role_of(effect: &EffectId) -> &str {
     match &effect.step {
         Step::Make(maker) => maker.as_str(),
@@ -319,17 +340,17 @@ fn role_of(effect: &EffectId) -> &str {
     }
 }
 
-/// The role under which a maker's backup is configured.
+/// The role under which the fallback of a builder is configured.
 pub(crate) fn backup_of(maker: &str) -> &'static str {
     if maker == "architect" { "architect-backup" } else { "dev-backup" }
 }
 
-/// What a launch was told.
+/// The prompt of a launch, as it was written for the agent.
 fn prompt_of(dir: &std::path::Path) -> String {
     std::fs::read_to_string(dir.join(tribunal_agent::PROMPT_FILE)).unwrap_or_default()
 }
 
-/// Under which names the agent of an effect is configured.
+/// The names under which the agent of an effect is configured, the most specific first.
 pub(crate) fn agent_names(effect: &EffectId) -> Vec<&str> {
     match &effect.step {
         Step::Make(maker) if effect.of.as_str().starts_with("phase.") => vec![maker.as_str(), "fixer", "dev"],
@@ -350,12 +371,13 @@ impl World for RealWorld {
     }
 
     fn convene(&mut self, subject: &Subject, docket: &Docket) -> Vec<Note> {
+        // The panel of a review of existing code was assembled when the review began.
         if *subject != Subject::Phase || docket.review().is_some() {
             return Vec::new();
         }
         match convene::convene(&self.site, docket) {
             Ok(note) => note.into_iter().map(|note| Note::Convened(Box::new(note))).collect(),
-            // Nobody sits: then a person is asked.
+            // Without a panel nobody can review, and then a person is asked.
             Err(error) => vec![Note::Warning(format!("no panel could be put together: {error}"))],
         }
     }
@@ -365,6 +387,7 @@ impl World for RealWorld {
     }
 
     fn recover(&mut self, docket: &Docket) -> Vec<Note> {
+        // Accounts that were rate limited stay so: a restart must not send them requests early.
         for launch in &docket.launches {
             launch.parked_until.into_iter().for_each(|until| self.site.park_until(&launch.agent, until));
         }
@@ -372,6 +395,7 @@ impl World for RealWorld {
         let entries = std::fs::read_dir(launches).into_iter().flatten().filter_map(Result::ok);
         let ended =
             entries.filter(|entry| matches!(end_left_behind(&entry.path()), Ok(Left::Ended(_)))).count();
+        // The marker also finds processes that no launch folder knows of.
         let swept = sweep(&self.site.marker);
         let mut notes = vec![Note::Resumed];
         if ended + swept.killed > 0 {
@@ -396,7 +420,7 @@ impl World for RealWorld {
             Want::Run(RunWant::Summary { .. }) => Probe::NotDone,
             Want::Run(RunWant::Checkpoint { .. }) => self.probe_launch(effect, docket),
             Want::Run(RunWant::Rebase) => rebase::probe(&self.site, effect, docket),
-            // It moves nothing: what it proved is proven again.
+            // Carrying over moves nothing, so it can simply be proven again.
             Want::Run(
                 RunWant::Carry { .. }
                 | RunWant::Loop { .. }
@@ -408,6 +432,7 @@ impl World for RealWorld {
     }
 
     fn not_before(&mut self, effect: &EffectId) -> Option<Time> {
+        // Tools and other fixers without an agent have no account that could be rate limited.
         if matches!(&effect.step, Step::Make(maker) if !fix::is_agent(maker)) {
             return None;
         }
@@ -423,6 +448,7 @@ impl World for RealWorld {
 
     fn start(&mut self, assignment: Assignment<'_>) {
         let Assignment { effect, want, docket } = assignment;
+        // Set before the work begins: checkouts are prepared from the base of the change under review.
         *site::lock(&self.site.judged_from) = Some(docket.reviewed_from().to_owned());
         let started = match want {
             Want::Loop(want) => self.start_loop(effect, want, docket),
@@ -446,13 +472,14 @@ impl World for RealWorld {
                 self.arrivals.recv_timeout(wait).ok()
             }
         };
+        // Bounded, so that a flood of reports cannot keep the engine from its next turn.
         first.into_iter().chain(self.arrivals.try_iter().take(256)).collect()
     }
 
     fn end_agents(&mut self) -> Vec<Note> {
         self.site.keeper.shutdown(END_GRACE);
-        // What was left of an agent is read by the threads: what it cost, and what it was refused. A check that still
-        // runs has nothing to say any more, and does not hold up the end.
+        // The workers still read what each agent left: its cost, and what it was refused. A check that still runs has
+        // nothing to add, and does not delay the end.
         self.workers.finish();
         let left = self.arrivals.try_iter().filter_map(|arrival| match arrival {
             Arrival::Report { notes, .. } | Arrival::Notes(notes) => Some(notes),
@@ -462,11 +489,11 @@ impl World for RealWorld {
     }
 
     fn shutdown(&mut self) {
-        // Whoever goes on with the run finds out for itself what became of them, and looks through what they left again.
+        // Whoever resumes the run finds out what became of the agents, and reads what they left again.
         self.site.repo.stop_looking();
         let _ = self.end_agents();
         self.checkers.finish();
-        // What is kept a little longer than needed costs room, and nothing else.
+        // Packs that are kept a little longer than needed only cost disk space.
         let _ = self.site.repo.release();
         if !survivors(&self.site.marker).is_empty() || self.site.keeper.containment().is_partial() {
             sweep(&self.site.marker);

@@ -1,5 +1,8 @@
-//! Making: the dev in its lane, the architect at its plan. A lane's tree follows from a revision; what an
-//! agent left half done stays for the next try; nothing is thrown away that is not in git.
+//! Building: the builder in its lane, and the architect at its plan.
+//!
+//! A lane's worktree follows from a revision. What an agent left half done stays for the next attempt, and nothing is
+//! deleted that is not in git. Planning documents are not part of a revision: `keep_work` puts them back, so that a
+//! builder cannot change the plan it is measured by.
 
 use super::account::{Account, summary_path, take_words, words_of};
 use super::carried::carried;
@@ -38,17 +41,17 @@ use tribunal_git::{GitError, GitPath, Oid, RefChange, RefsMoved, Replayed, Tree}
 use tribunal_view::plain;
 use tribunal_view::prompt::{self, Document, FindingLine, MakerBrief, MakerJob, PlanBrief, TaskBrief};
 
-/// What the message of a person's own fix says.
+/// Part of the message of a person's own fix.
 pub(crate) const BY_HAND: &str = "mended by hand";
-/// The check that holds subjects to their form.
+/// The check that holds commit subjects to their form.
 const COMMIT_LINT: &str = "commit-lint";
-/// How much of an agent's plain words stands for the summary it did not give.
+/// How much of an agent's plain words stands in for a summary that it did not give.
 const PROSE_LINES: usize = 8;
 const PROSE_MAX: usize = 800;
-/// How much is kept of what a failed installation said.
+/// How much is kept of the output of a failed installation.
 const UNPREPARED_MAX: usize = 2_000;
 
-/// Everything one make needs, gathered from the docket before it goes to a worker.
+/// Everything that one build needs, gathered from the docket before it goes to a worker.
 pub(crate) struct Make {
     effect: EffectId,
     loop_id: LoopId,
@@ -57,37 +60,40 @@ pub(crate) struct Make {
     path: String,
     text: Arc<PlanText>,
     current: Option<Revision>,
-    /// What was approved last of the lane.
+    /// The revision of the lane that was approved last.
     head: Option<Revision>,
-    /// What the loop judged first.
+    /// The first revision that the loop judged.
     opened: Option<Revision>,
     starts_over: bool,
     findings: Vec<FindingId>,
     brief: MakerBrief,
-    /// Where its last try or version left off.
+    /// The session of its last attempt or version.
     session: Option<Session>,
-    /// What a delivery's SUMMARY says.
+    /// The SUMMARY of a delivery.
     account: Option<Account>,
-    /// Who ends before the task is done goes on with it.
+    /// A builder that ends before its task is done continues with it.
     iterates: bool,
-    /// The gates before a task.
     entry: Option<Entry>,
-    /// The message of the commit, where somebody asked for the work in plain words.
+    /// The commit message, if somebody asked for the work in plain words.
     asked: Option<String>,
 }
 
-/// Where a making loop stands in git.
+/// Where a building loop stands in git.
+///
+/// It is fixed with the loop's first build and kept in refs. If it followed the run branch, the same files would give
+/// another revision after every landing.
 pub(crate) struct Ground {
     /// The parent of the loop's commit.
     pub(crate) parent: Oid,
-    /// What its tree is made from at first.
+    /// The commit that its worktree is first made from.
     pub(crate) start: Oid,
-    /// A task that changed nothing is a commit all the same; a remark on what is there is none.
+    /// A build that changed nothing makes a commit all the same. False for fixes of a delivery, and for work that was
+    /// asked for in plain words.
     pub(crate) may_be_empty: bool,
 }
 
 impl Make {
-    /// Gathers what the docket knows. `None` when the loop's subject is not one that is made in this way.
+    /// Gathers what the build needs from the docket. `None` if the loop's subject is not built in this way.
     pub(crate) fn gather(
         site: &Site,
         effect: &EffectId,
@@ -102,6 +108,7 @@ impl Make {
         let run = docket.run.as_ref()?;
         let mut brief = maker_brief(&subject, &text, lp, findings, effect, docket, &plan);
         brief.asked = asked_words::brief(site, docket);
+        // A repair begins by moving the lane onto what landed meanwhile. Later rounds stay on that ground.
         let judged_first = matches!(subject, Subject::Lane(_, Job::Repair)) && lp.round() == 0;
         let role = role(&subject);
         let agent = site.adapter_for(&agent_names(effect));
@@ -130,7 +137,7 @@ impl Make {
         })
     }
 
-    /// Runs on a worker.
+    /// Builds, on a worker.
     pub(crate) fn run(self, site: &Arc<Site>) {
         let effect = self.effect.clone();
         let done = match self.subject {
@@ -161,7 +168,7 @@ fn maker_brief(
         Subject::Phase | Subject::Polish | Subject::Chain => (MakerJob::Phase, None),
     };
     let checkpoint = docket.run.as_ref().and_then(|run| run.feedback(plan));
-    // What a person adds to their own words stands with these.
+    // What a person adds to their own request is shown together with the request, not as feedback.
     let person = docket.said.get(lp.id()).map(String::as_str).filter(|_| docket.about.asked.is_none());
     let feedback: Vec<&str> = person.into_iter().chain(checkpoint).collect();
     MakerBrief {
@@ -189,7 +196,7 @@ fn maker_brief(
 }
 
 impl Make {
-    /// Starts the maker in its folder; `take` has what it left.
+    /// Launches the builder in its folder; `take` handles what it left.
     fn send(
         mut self,
         site: &Arc<Site>,
@@ -223,7 +230,7 @@ impl Make {
         );
     }
 
-    /// What the maker may say by tools. It runs checks itself, in its own folder.
+    /// What the builder may report through tools. It runs checks itself, in its own folder.
     fn speech(&self) -> Speech {
         let mandate = Mandate {
             part: Part::Maker,
@@ -239,7 +246,7 @@ impl Make {
     }
 }
 
-/// The role that makes a subject.
+/// The role that builds a subject.
 fn role(subject: &Subject) -> &'static str {
     match subject {
         Subject::Plan(_) => "architect",
@@ -268,9 +275,9 @@ pub(crate) fn task_brief(text: &PlanText, number: u32) -> Option<TaskBrief> {
     Some(TaskBrief { number, of, title: task.title.clone(), body: task.body.clone() })
 }
 
-// After a crash.
+// After a crash: the launch ended while no orchestrator was running.
 impl Make {
-    /// What a maker left that ended while nobody watched: its files are taken now.
+    /// Takes what a builder left that ended while nobody watched.
     pub(crate) fn recovered(self, site: &Site, ended: Ended) -> Option<(LoopReport, Vec<Note>)> {
         let revision = match self.subject {
             Subject::Plan(_) => {
@@ -287,6 +294,8 @@ impl Make {
     fn left_in_lane(&self, site: &Site, said: &MakerWords) -> Option<Revision> {
         let ground = self.ground(site).ok()?;
         let dir = site.lane_dir(&self.plan);
+        // Without its `.git` the folder was taken away by the agent. Capturing it would record that as a deletion of
+        // every file.
         if is_gone(&dir.join("tree")) {
             return None;
         }
@@ -298,10 +307,12 @@ impl Make {
 
 // The architect.
 impl Make {
+    /// Launches the architect in a worktree with the plan's current document.
     fn plan(mut self, site: &Arc<Site>) -> Result<(), GitError> {
         let dir = site.dir.join("plans").join(slug(self.plan.as_str()));
         let (tree, index) = (dir.join("tree"), dir.join("index"));
-        // What an architect before left is gone on from, unless its document is a document no more.
+        // The next attempt continues with what an earlier architect left, unless its document is not a regular file any
+        // more.
         if inside::read(&tree, &self.path).is_none() {
             if tree.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
                 let left = site.repo.tree(&tree, &index, &site.run_head()?);
@@ -312,6 +323,7 @@ impl Make {
             fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
             site.shelf.checkout(&tree, &index, &site.run_head()?, "plan")?;
         }
+        // Always the current document: an earlier attempt may have left another one here.
         inside::write(&tree, &self.path, self.text.text.as_bytes())?;
         self.brief.document = Some(Document { path: self.path.clone(), text: self.text.text.clone() });
         self.send(site, tree.clone(), move |make, site, ended| make.plan_made(site, &tree, ended));
@@ -335,16 +347,17 @@ impl Make {
     }
 }
 
-/// The folder with a plan's document in it: the architect's tree, or before there is one a copy of the document.
+/// The folder with a plan's document: the architect's worktree, or a copy of the document before there is one.
 pub(crate) fn document_tree(run_dir: &Path, plan: &PlanId) -> PathBuf {
     let dir = run_dir.join("plans").join(slug(plan.as_str()));
     let made = dir.join("tree");
     if made.exists() { made } else { dir.join("copy") }
 }
 
-/// Lays a plan out where a person may mend it, unless an architect or a person has had it.
+/// Puts a plan's document where a person can edit it, unless it is there already.
 pub(crate) fn lay_out(site: &Site, plan: &PlanId, path: &str, revision: &Revision) -> Result<(), GitError> {
     let tree = document_tree(&site.dir, plan);
+    // An architect or a person may have changed it; their version is not replaced.
     if inside::is_taken(&tree.join(path)) {
         return Ok(());
     }
@@ -358,7 +371,7 @@ pub(crate) fn keep_document(site: &Site, bytes: &[u8]) -> Result<Revision, GitEr
     Ok(revision)
 }
 
-/// Stores documents and names their revisions, in their order.
+/// Stores documents and names their revisions, in the same order.
 pub(crate) fn keep_documents(site: &Site, documents: &[&[u8]]) -> Result<Vec<Revision>, GitError> {
     let mut new = BTreeMap::new();
     let mut revisions = Vec::new();
@@ -375,7 +388,10 @@ pub(crate) fn keep_documents(site: &Site, documents: &[&[u8]]) -> Result<Vec<Rev
     Ok(revisions)
 }
 
-/// The digest of everything that is judged.
+/// The digest of everything that is judged, as a revision.
+///
+/// The length of each part goes in before the part: otherwise moving bytes from one part to the next would not change
+/// the digest.
 pub(crate) fn digest(parts: &[&[u8]]) -> Revision {
     let mut hasher = blake3::Hasher::new();
     for part in parts {
@@ -385,14 +401,16 @@ pub(crate) fn digest(parts: &[&[u8]]) -> Revision {
     Revision::new(&hasher.finalize().to_hex()[..24])
 }
 
-// The dev in its lane.
+// The builder in its lane.
 impl Make {
+    /// Launches the builder in its lane's worktree.
     fn lane(mut self, site: &Arc<Site>) -> Result<(), GitError> {
         let ground = self.ground(site)?;
         let wanted = match &self.current {
             Some(revision) => site.commit_of(revision)?,
             None => ground.start.clone(),
         };
+        // The entry gates come before the worktree is made: a task that may not begin costs no checkout and no agent.
         if let Some(Err(failure)) = self.entry.as_ref().map(|entry| entry.ask(site, &ground.parent)) {
             site.fail(&self.effect, failure, Vec::new());
             return Ok(());
@@ -408,7 +426,7 @@ impl Make {
         Ok(())
     }
 
-    /// Where this loop's commit stands: settled once, with the loop's first make, and kept in refs.
+    /// Where this loop's commit stands. It is determined with the loop's first build and then read from refs.
     fn ground(&self, site: &Site) -> Result<Ground, GitError> {
         let slug = slug(self.loop_id.as_str());
         let (base, start) = (site.name(&format!("base/{slug}")), site.name(&format!("start/{slug}")));
@@ -416,6 +434,7 @@ impl Make {
             return Ok(Ground { parent, start, may_be_empty: self.may_be_empty() });
         }
         let ground = self.new_ground(site)?;
+        // Both in one transaction, so that there is never a base without its start.
         let changes = [RefChange::set(base, &ground.parent), RefChange::set(start, &ground.start)];
         crash::point("ground:before");
         site.repo.refs_update(&changes, "tribunal: a loop begins")?;
@@ -423,6 +442,7 @@ impl Make {
         Ok(ground)
     }
 
+    /// Determines the ground of a loop that has none yet.
     fn new_ground(&self, site: &Site) -> Result<Ground, GitError> {
         if let (Subject::Lane(_, Job::Repair), Some(revision)) = (&self.subject, self.begins_at())
             && self.starts_over
@@ -452,8 +472,8 @@ impl Make {
         }
     }
 
-    /// What the loop's commit stands on: a task's on what was approved before it, any other on what the loop was
-    /// opened to judge.
+    /// The revision that the loop's commit stands on: for a task the one approved before it, for any other the one that
+    /// the loop was opened to judge.
     fn begins_at(&self) -> Option<&Revision> {
         match self.subject {
             Subject::Lane(_, Job::Task(_)) => self.head.as_ref(),
@@ -465,14 +485,16 @@ impl Make {
         !matches!(self.subject, Subject::Lane(_, Job::Qa)) && self.asked.is_none()
     }
 
-    /// Whether what was asked for is said to be done, and nothing differs from where the work began.
+    /// Whether the builder says that the requested work is done although nothing changed.
     fn is_nothing(&self, site: &Site, ground: &Ground, revision: &Revision, said: &MakerWords) -> bool {
         let commit = site.commit_of(revision).ok();
         let task = matches!(self.subject, Subject::Lane(_, Job::Task(_)));
         self.asked.is_some() && task && said.done && commit.as_ref() == Some(&ground.parent)
     }
 
+    /// Takes what the builder left, and reports it as a revision or as a failure.
     fn lane_made(self, site: &Arc<Site>, ground: &Ground, tree: &Tree, ended: Ended) -> Result<(), GitError> {
+        // Capturing a folder that the agent took away would record a deletion of every file.
         if is_gone(tree.path()) {
             let text = "its working folder was taken away, and its git with it";
             let failure = ended.failure.unwrap_or_else(|| Failure::new(FailureKind::Crashed, text));
@@ -480,16 +502,17 @@ impl Make {
             site.fail(&self.effect, failure, vec![Note::Launch(Box::new(note))]);
             return Ok(());
         }
-        // To take its files would fill what is left: they stay where they are.
+        // Taking its files would fill the disk completely. They stay where they are.
         if let Some(short) = site.watch.is_short_of_disk() {
             let failure = ended.failure.unwrap_or(short);
             let note = LaunchNote { failed: Some(failure.kind), ..ended.note };
             site.fail(&self.effect, failure, vec![Note::Launch(Box::new(note))]);
             return Ok(());
         }
+        // Taken even if the agent failed: what it left half done is where the next attempt continues.
         let kept = self.keep_lane(site, ground, tree, &spoken(&ended));
         match ended.failure {
-            // Why it failed counts for more than why its files could not be taken: they stay where they are.
+            // Why the agent failed matters more than why its files could not be taken; they stay where they are.
             Some(failure) => {
                 site.fail(&self.effect, failure, vec![Note::Launch(Box::new(ended.note))]);
                 Ok(())
@@ -511,7 +534,7 @@ impl Make {
         }
     }
 
-    /// Takes a lane's files as its revision.
+    /// Records a lane's files as its revision.
     fn keep_lane(
         &self,
         site: &Site,
@@ -519,6 +542,7 @@ impl Make {
         tree: &Tree,
         said: &MakerWords,
     ) -> Result<Revision, GitError> {
+        // The capture uses our own index beside the tree. The agent's `.git` is never asked.
         let captured = tree.capture()?;
         kept::tell(site, self.plan.as_str(), &captured);
         self.take_words(site, tree, ground)?;
@@ -529,6 +553,7 @@ impl Make {
     }
 
     fn take_words(&self, site: &Site, tree: &Tree, ground: &Ground) -> Result<(), GitError> {
+        // Work that was asked for in plain words has no SUMMARY.
         if self.asked.is_some() {
             return Ok(());
         }
@@ -536,7 +561,7 @@ impl Make {
         take_words(site, &self.plan, tree.path(), &ground.parent, &path).map(drop)
     }
 
-    /// The message of the commit: what the builder gives, what it gave in an earlier round, or what the plan asks for.
+    /// The commit message: the builder's own, the one it gave in an earlier round, or the one that the plan asks for.
     fn message(&self, site: &Site, ground: &Ground, said: &MakerWords) -> Result<String, GitError> {
         let plan = match self.asked {
             Some(_) => format!("Tribunal-Run: {}", site.run),
@@ -546,6 +571,7 @@ impl Make {
             let subject = given.lines().next().unwrap_or_default();
             let rest = given.get(subject.len()..).unwrap_or_default();
             let given = format!("{}{rest}", self.subject_line(site, subject));
+            // An agent knows the values of secret variables, and a commit message reaches the user's branch.
             let given = secrets::cleaned(&site.environment, None, given.into_bytes());
             let given = String::from_utf8_lossy(&given).into_owned();
             return Ok(message::with_trailer(&given, &plan));
@@ -560,18 +586,20 @@ impl Make {
         Ok(format!("{}\n\n{plan}\n", self.subject_line(site, &self.asked_subject(site))))
     }
 
-    /// The message of this loop's commit as it was made before: a builder that gave one gives it once.
+    /// The message of this loop's commit as made before: a builder that gave one need not repeat it.
     fn given_before(&self, site: &Site, ground: &Ground) -> Result<Option<String>, GitError> {
         let Some(current) = &self.current else { return Ok(None) };
         let commit = site.commit_of(current)?;
         let ours = commit != ground.parent && site.repo.parents_of(&commit)?.first() == Some(&ground.parent);
         let given = String::from_utf8_lossy(&site.repo.message_of(&commit)?).into_owned();
+        // The message of a person's fix is not the builder's to repeat.
         Ok(Some(given).filter(|given| ours && !given.contains(BY_HAND)))
     }
 
-    /// What a plan or a builder asks for is made to keep the rules its delivery is judged by.
+    /// Brings a subject into the form that the delivery is judged by.
     fn subject_line(&self, site: &Site, subject: &str) -> String {
         let subject = one_line(subject);
+        // Without the lint, and in a run from plain words, the form of a subject is the repository's own.
         let own = site.settings.gates.off.iter().any(|off| off == COMMIT_LINT) || self.asked.is_some();
         match own {
             true => subject,
@@ -579,6 +607,7 @@ impl Make {
         }
     }
 
+    /// The subject that the plan asks for, or one in Tribunal's own words.
     fn asked_subject(&self, site: &Site) -> String {
         match &self.subject {
             Subject::Lane(_, Job::Task(n)) => {
@@ -612,8 +641,10 @@ fn spoken(ended: &Ended) -> MakerWords {
     tribunal_findings::read_maker(&words(&ended.outcome, word), word)
 }
 
-/// What a builder says, as a report; replies to findings it was not given do not count. One that does not say that its
-/// task is done goes on with it where it `iterates`; elsewhere it has lost an attempt.
+/// Turns a builder's words into a report. Replies to findings that it was not given do not count.
+///
+/// A builder that does not say that its task is done continues with it if the loop `iterates`; otherwise it has used up
+/// an attempt.
 pub(crate) fn said(
     given: &[FindingId],
     revision: Revision,
@@ -638,10 +669,11 @@ pub(crate) fn said(
     (report, notes)
 }
 
-/// What an agent said in plain sentences, where it named no summary.
+/// What an agent said in plain sentences, if it named no summary.
 fn prose(outcome: &tribunal_agent::Outcome, word: Option<&str>) -> String {
     let mut text = words(outcome, None);
     if let Some(word) = word {
+        // Keyed lines are only recognised below without the launch word in them.
         text = text.replace(&format!(" {word}:"), ":");
     }
     let is_word = |line: &&str| !line.is_empty() && !is_keyed(line);
@@ -649,19 +681,19 @@ fn prose(outcome: &tribunal_agent::Outcome, word: Option<&str>) -> String {
     plain::clipped(&lines.join(" "), PROSE_MAX)
 }
 
-/// `TASK: done`, `FIXED: F-1`: lines for us, not for readers.
+/// Lines such as `TASK: done` and `FIXED: F-1`, which are meant for us and not for readers.
 fn is_keyed(line: &str) -> bool {
     let key = line.split_once(':').map_or("", |(key, _)| key);
     !key.is_empty()
         && key.chars().all(|c| c.is_ascii_uppercase() || c == ' ' || c == '-' || c.is_ascii_digit())
 }
 
-/// A subject is shown by every git client: nothing in it may steer a terminal.
+/// A subject as one plain line. Every git client shows it, so nothing in it may control a terminal.
 fn one_line(text: &str) -> String {
     plain::line(text)
 }
 
-/// The word agents know a loop's use by.
+/// The word by which agents know a loop's use.
 pub(crate) fn use_word(subject: &Subject) -> &'static str {
     match subject {
         Subject::Plan(_) => "plan",
@@ -674,7 +706,7 @@ pub(crate) fn use_word(subject: &Subject) -> &'static str {
     }
 }
 
-/// The task of a lane's loop.
+/// The number of the task that a lane's loop is about.
 pub(crate) fn task_number(subject: &Subject) -> Option<u32> {
     match subject {
         Subject::Lane(_, Job::Task(n)) => Some(*n),
@@ -682,7 +714,7 @@ pub(crate) fn task_number(subject: &Subject) -> Option<u32> {
     }
 }
 
-/// A repair starts from what landed meanwhile: replayed where that works, with conflict markers where not.
+/// The ground of a repair: rebased onto what landed meanwhile, with conflict markers if that does not work cleanly.
 fn rebased(site: &Site, revision: &Revision) -> Result<Ground, GitError> {
     let onto = site.run_head()?;
     let (base, head) = crate::land::rebase::brought(site, revision, &onto)?;
@@ -690,13 +722,14 @@ fn rebased(site: &Site, revision: &Revision) -> Result<Ground, GitError> {
     if let Replayed::Clean { head, .. } = site.repo.replay(&base, &head, &onto, &who)? {
         return Ok(Ground { parent: head.clone(), start: head, may_be_empty: true });
     }
+    // The conflict markers are the work of the repair. Its commit stands on the run branch, so that it can land later.
     let united = site.repo.unite(&base, &onto, &head)?;
     let start =
         site.repo.commit(&united.tree, std::slice::from_ref(&onto), "conflicts to solve\n", &who, &who)?;
     Ok(Ground { parent: onto, start, may_be_empty: true })
 }
 
-/// The lane's tree at a commit: as it is when it came from there, else saved and made anew.
+/// The lane's worktree at a commit: the existing one if it came from there, otherwise it is saved and made anew.
 pub(crate) fn lane_tree(site: &Site, plan: &PlanId, wanted: &Oid) -> Result<Tree, GitError> {
     let dir = site.lane_dir(plan);
     let (path, index) = (dir.join("tree"), dir.join("index"));
@@ -704,6 +737,7 @@ pub(crate) fn lane_tree(site: &Site, plan: &PlanId, wanted: &Oid) -> Result<Tree
         && path.exists()
     {
         let tree = site.repo.tree(&path, &index, at);
+        // The worktree stands there already, with whatever the last attempt left half done.
         if at == wanted && !is_gone(&path) {
             return Ok(tree);
         }
@@ -714,14 +748,17 @@ pub(crate) fn lane_tree(site: &Site, plan: &PlanId, wanted: &Oid) -> Result<Tree
     site.shelf.discard(&path)?;
     let tree = site.shelf.checkout_to_work(&path, &index, wanted, &format!("tribunal/{plan}"))?;
     prepare_lane(site, plan, wanted, &path)?;
+    // Noted last, once the tree is complete. A crash before this makes the tree anew.
     note_place(site, plan, wanted)?;
     write_note(&dir.join("from"), wanted)?;
     crash::point("lane:after");
     Ok(tree)
 }
 
-/// Installs packages in a lane's new tree. A builder can install what it needs itself: one that is not prepared loses time
-/// and nothing else, but it is told, and so is the user. The note stays for as long as the tree does.
+/// Installs packages in a lane's new worktree. A failure is a note for the builder and a warning for the user.
+///
+/// A builder can install what it needs itself, so an unprepared worktree costs time and nothing else. The note stays
+/// for as long as the worktree does.
 fn prepare_lane(site: &Site, plan: &PlanId, wanted: &Oid, tree: &Path) -> Result<(), GitError> {
     let note = unprepared_note(site, plan);
     site.shelf.discard(&note)?;
@@ -736,25 +773,27 @@ fn unprepared_note(site: &Site, plan: &PlanId) -> PathBuf {
     site.lane_dir(plan).join("unprepared")
 }
 
-/// Why a lane's tree has no packages; empty where it has, or where nobody asked for any.
+/// Why a lane's worktree has no packages; empty if it has them or nobody asked for any.
 pub(crate) fn unprepared(site: &Site, plan: &PlanId) -> String {
     fs::read_to_string(unprepared_note(site, plan)).unwrap_or_default()
 }
 
-/// Whether an agent has done away with its working folder: what is missing then is not work.
+/// Whether an agent removed its working folder. Missing files are then not work.
 pub(crate) fn is_gone(tree: &Path) -> bool {
     stands(Defence::TreeGone) && tree.join(".git").symlink_metadata().is_err()
 }
 
-/// Saves what is in a lane's tree and in no commit of ours, and takes it away. Returns the subjects of the agent's own
-/// commits.
+/// Saves whatever in a lane's worktree is in no commit of ours, and removes the worktree. Returns the subjects of the
+/// agent's own commits.
 pub(crate) fn take_lane_away(site: &Site, plan: &PlanId, tree: &Tree) -> Result<Vec<String>, GitError> {
     let own = kept::take_away(site, plan.as_str(), tree)?;
     let from = read_note(&site.lane_dir(plan).join("from"));
+    // The commit that the worktree was made from is not one that the agent made.
     let own = own.into_iter().filter(|(oid, _)| Some(oid) != from.as_ref());
     Ok(own.map(|(_, subject)| subject).collect())
 }
 
+/// Notes the commit that a lane's worktree is in line with.
 pub(crate) fn note_place(site: &Site, plan: &PlanId, commit: &Oid) -> Result<(), GitError> {
     write_note(&site.lane_dir(plan).join("at"), commit)
 }
@@ -767,12 +806,13 @@ fn read_note(file: &Path) -> Option<Oid> {
     fs::read_to_string(file).ok().and_then(|text| Oid::parse(text.trim()).ok())
 }
 
-/// The commit a lane's tree was last brought in line with.
+/// The commit that a lane's worktree was last brought in line with.
 pub(crate) fn place_of(site: &Site, plan: &PlanId) -> Option<Oid> {
     read_note(&site.lane_dir(plan).join("at"))
 }
 
-/// Commits a lane's files on its ground and names the revision. The same files give the same revision.
+/// Commits a lane's files on its ground and names the revision. The same files with the same message give the same
+/// revision.
 pub(crate) fn keep_work(
     site: &Site,
     plan: &PlanId,
@@ -782,19 +822,22 @@ pub(crate) fn keep_work(
 ) -> Result<(Revision, Oid), GitError> {
     let planning = [site.project.planning_path()];
     let message = &site.message(message.to_owned());
+    // Planning documents are the parent's, whatever the builder did to them.
     let tree = site.repo.tree_with(tree, &ground.parent, &planning)?;
     let parent = ground.parent.as_str().as_bytes();
     let mut parts: Vec<&[u8]> = vec![b"work", tree.as_str().as_bytes(), parent, message.as_bytes()];
-    // What the dev wrote of its SUMMARY is judged with the work.
+    // What the builder wrote for the SUMMARY is judged with the work, so it is part of the revision.
     let words = words_of(site, plan)?;
     parts.extend(words.as_ref().map(|words| words.as_str().as_bytes()));
     let revision = digest(&parts);
+    // The same work was kept before, perhaps before a crash. A second commit would differ only in its time.
     if let Ok(commit) = site.commit_of(&revision) {
         return Ok((revision, commit));
     }
     let who = site.signature();
     let commit = match ground.may_be_empty || tree != site.repo.tree_of(&ground.parent)? {
         true => site.repo.commit(&tree, std::slice::from_ref(&ground.parent), message, &who, &who)?,
+        // Nothing changed, so the revision is the parent itself.
         false => ground.parent.clone(),
     };
     let lane = RefChange::set(site.name(&format!("lane/{plan}")), &commit);
@@ -802,29 +845,29 @@ pub(crate) fn keep_work(
     Ok((revision, commit))
 }
 
-/// What became of what a person left in a lane's tree.
+/// The result of taking a person's fix from a lane's worktree.
 pub(crate) enum Mended {
-    /// It is a revision of its own.
+    /// The fix is a revision of its own.
     Kept(Revision),
-    /// It is what was there before: no fix.
+    /// Nothing differs from before, so there is no fix.
     Nothing,
-    /// These files stand against what landed meanwhile, and the person did not touch them.
+    /// These files conflict with what landed meanwhile, and the person did not touch them.
     Conflicts(Vec<GitPath>),
-    /// Git cannot take all of it.
+    /// Git cannot take all of it. Says what is left over.
     Untakable(Vec<String>),
 }
 
-/// What a person left in a lane's tree.
+/// What a person left in a lane's worktree.
 enum ByHand {
-    /// What was there before.
+    /// Nothing differs from before.
     Nothing,
-    /// These files.
+    /// The files, as a tree.
     Files(Oid),
     /// More than git can take.
     Untakable(Vec<String>),
 }
 
-/// Takes what a person left in a lane's tree as their own revision. A SUMMARY that they wrote counts too.
+/// Takes what a person left in a lane's worktree as a revision of their own. A SUMMARY that they wrote counts too.
 pub(crate) fn keep_fix(
     site: &Site,
     plan: &PlanId,
@@ -839,21 +882,24 @@ pub(crate) fn keep_fix(
     };
     let ground = Ground { parent: parent.clone(), start: parent.clone(), may_be_empty: false };
     let (revision, commit) = keep_work(site, plan, &ground, &left, message)?;
+    // A worktree on another ground does not contain what landed between, so it is not noted as being at the new commit.
     if stands_apart(site, plan, &commit)?.is_none() {
         note_place(site, plan, &commit)?;
     }
     Ok(Mended::Kept(revision))
 }
 
-/// What a person left in a lane's tree, as files on `parent`; nothing where they changed nothing, and the SUMMARY is the
-/// one that is known. A tree that stands on another ground than `parent` does not have what landed between: only what
-/// was changed in it counts, and where both changed the same lines the person's file stands.
+/// What a person left in a lane's worktree, as files on `parent`. `Nothing` if files and SUMMARY are the known ones.
+///
+/// A worktree on another ground than `parent` lacks what landed between. Only what was changed in it counts then, and
+/// where both sides changed the same lines, the person's file wins.
 fn left_by_hand(site: &Site, plan: &PlanId, parent: &Oid, summary: &str) -> Result<ByHand, GitError> {
     let dir = site.lane_dir(plan);
     let apart = stands_apart(site, plan, parent)?;
     let at = apart.clone().unwrap_or_else(|| parent.clone());
     let tree = site.repo.tree(&dir.join("tree"), &dir.join("index"), &at);
     let captured = tree.capture()?;
+    // A person's work is taken completely or not at all.
     if !captured.left().is_empty() {
         return Ok(ByHand::Untakable(captured.left()));
     }
@@ -876,13 +922,13 @@ fn commit_by_hand(site: &Site, left: &Oid, at: &Oid) -> Result<Oid, GitError> {
     site.repo.commit(left, std::slice::from_ref(at), "left by hand\n", &who, &who)
 }
 
-/// Where a lane's tree stands, if that is another ground than this commit's.
+/// The commit that a lane's worktree stands on, if it is on another ground than `commit`.
 fn stands_apart(site: &Site, plan: &PlanId, commit: &Oid) -> Result<Option<Oid>, GitError> {
     let Some(at) = place_of(site, plan) else { return Ok(None) };
     Ok((fork(site, &at)? != fork(site, commit)?).then_some(at))
 }
 
-/// A tree on disk that stays as a person left it is known by a commit of its own.
+/// Gives a worktree that stays as a person left it a commit and a ref of its own, by which it is known.
 fn note_hand(site: &Site, plan: &PlanId, left: &Oid, at: &Oid) -> Result<Oid, GitError> {
     let theirs = commit_by_hand(site, left, at)?;
     let kept = [RefChange::set(site.name(&format!("hand/{plan}")), &theirs)];
@@ -891,8 +937,10 @@ fn note_hand(site: &Site, plan: &PlanId, left: &Oid, at: &Oid) -> Result<Oid, Gi
     Ok(theirs)
 }
 
-/// Takes what a person left in the tree of a lane that could not land, together with what landed meanwhile. Where
-/// both changed the same lines, the person's file stands.
+/// Takes what a person left in the worktree of a lane that could not land, together with what landed meanwhile.
+///
+/// Where both sides changed the same lines, the person's file wins. A conflict in a file that the person did not touch
+/// is theirs to solve first: taking their version would undo what landed.
 pub(crate) fn keep_fix_on_head(
     site: &Site,
     plan: &PlanId,
@@ -902,6 +950,7 @@ pub(crate) fn keep_fix_on_head(
 ) -> Result<Mended, GitError> {
     let onto = site.run_head()?;
     let base = fork(site, lane)?;
+    // Nothing landed since the lane began.
     if base == onto {
         return keep_fix(site, plan, lane, summary, message);
     }
@@ -929,12 +978,12 @@ pub(crate) fn keep_fix_on_head(
         return Ok(Mended::Nothing);
     }
     let tree = site.repo.tree_with(&united.tree, &left, &united.conflicts)?;
-    // The lane's tree on disk stays as the person left it: whoever works on from here gets a new one.
+    // The worktree on disk stays as the person left it. Whoever continues from here gets a new one.
     let ground = Ground { parent: onto.clone(), start: onto, may_be_empty: true };
     keep_work(site, plan, &ground, &tree, message).map(|(revision, _)| Mended::Kept(revision))
 }
 
-/// The run branch begins at the user's commit.
+/// Creates the run branch at the user's commit.
 pub(crate) fn begin_branch(site: &Site, base: &Oid) -> Result<RefsMoved, GitError> {
     crash::point("branch:before");
     let begun =

@@ -1,5 +1,7 @@
-//! Polishing what a review passed: which files the polisher may touch, and putting back what made something worse. A polish
-//! is judged like anything else and blocks nothing: what does not pass is dropped, and what passed before it stays.
+//! Polishing after a review passed: which files the polisher may touch, and undoing what made something worse.
+//!
+//! A polish is reviewed like any change but blocks nothing. Whatever of it does not pass is dropped, and the work that
+//! passed before stays.
 
 use crate::site::Site;
 use std::collections::BTreeSet;
@@ -11,36 +13,36 @@ use tribunal_engine::docket::{Docket, Note};
 use tribunal_git::{GitError, GitPath, Oid};
 use tribunal_view::plain;
 
-/// Who polishes.
+/// The name of the fixer that polishes.
 pub(crate) const POLISHER: &str = "testing-code-polisher";
-/// Who puts back what was found in a polish: no agent.
+/// The name of the fixer that undoes a polish. It is not an agent.
 pub(crate) const PUT_BACK: &str = "put-back";
-/// Bytes of a file that is searched for the names of others.
+/// Larger files are not searched for the names of others, in bytes.
 const SEARCHED_MAX: usize = 512 << 10;
-/// Files that are searched at most.
+/// At most this many files are searched.
 const FILES_MAX: usize = 20_000;
 
-/// What is polished.
+/// What is polished, and what was found in it.
 #[derive(Clone, Debug)]
 pub(crate) struct Polish {
-    /// What passed.
+    /// The revision that passed the review.
     pub(crate) from: Revision,
-    /// What the change began from.
+    /// The base of the whole change.
     base: String,
-    /// Who raised what: only what a check found in a file is put back alone.
+    /// For each finding its file, and whether only checks raised it. Only such findings are undone file by file.
     raised: Vec<(FindingId, Option<String>, bool)>,
 }
 
-/// What was put back.
+/// How much of a polish was undone.
 pub(crate) enum PutBack {
-    /// Some files: this tree is left.
+    /// Some files. Holds the tree that is left.
     Some(Oid, Vec<Note>),
-    /// Everything, because of this.
+    /// Everything. Says why.
     All(String),
 }
 
 impl Polish {
-    /// Of a loop that polishes; none for the others.
+    /// Gathers the polish of a loop.
     pub(crate) fn of(lp: &Loop, findings: &[FindingId], base: &str, docket: &Docket) -> Option<Polish> {
         let raised = |id: &FindingId| {
             let entry: &Entry = lp.ledger().get(*id)?;
@@ -54,7 +56,8 @@ impl Polish {
         })
     }
 
-    /// The files that may be touched: those that changed, what depends on them, or all that lie beside them.
+    /// The files that may be touched: those that changed, and by `phase.polish_scope` those that use them or lie beside
+    /// them.
     pub(crate) fn files(&self, site: &Site) -> Result<BTreeSet<GitPath>, GitError> {
         let (base, tip) = (Oid::parse(&self.base)?, site.commit_of(&self.from)?);
         let changed: BTreeSet<GitPath> = site.repo.changed_paths(&base, &tip)?.into_iter().collect();
@@ -77,8 +80,9 @@ impl Polish {
         })
     }
 
-    /// Puts back the files in which a check found something; everything, where it was found in no file, by somebody else,
-    /// or where nothing would be left.
+    /// Undoes the files in which a check found something.
+    ///
+    /// Everything is undone if a finding names no file, if a reviewer raised one, or if nothing would be left.
     pub(crate) fn put_back(&self, site: &Site, polished: &Revision) -> Result<PutBack, GitError> {
         let (from, made) = (site.commit_of(&self.from)?, site.commit_of(polished)?);
         let mut files = BTreeSet::new();
@@ -90,6 +94,7 @@ impl Polish {
         }
         let changed = site.repo.changed_paths(&from, &made)?;
         let paths: Vec<GitPath> = changed.iter().filter(|path| files.contains(path)).cloned().collect();
+        // A finding outside of the polished files cannot be undone by restoring one of them.
         if paths.is_empty() || paths.len() == changed.len() {
             return Ok(PutBack::All("nothing of it would be left".to_owned()));
         }
@@ -108,7 +113,7 @@ fn folder(path: &GitPath) -> String {
     path.to_string().rsplit_once('/').map(|(folder, _)| folder.to_owned()).unwrap_or_default()
 }
 
-/// Files that name one of these: by the word their own name begins with. It takes a look at text, and knows no language.
+/// Files that mention one of these by its name. It searches text and knows no programming language.
 pub(crate) fn dependents(
     site: &Site,
     at: &Oid,
@@ -127,6 +132,7 @@ pub(crate) fn dependents(
         else {
             continue;
         };
+        // A file that is not text mentions nobody.
         let Ok(text) = std::str::from_utf8(&bytes) else { continue };
         if words(text).any(|word| names.contains(word)) {
             found.insert(entry.path);
@@ -139,7 +145,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-').filter(|word| !word.is_empty())
 }
 
-/// The name by which others speak of a file of code; one that every folder has says nothing.
+/// The name by which other code refers to a file. Names that occur in every folder say nothing.
 fn stem(path: &GitPath) -> Option<String> {
     const CODE: [&str; 16] =
         ["rs", "py", "js", "jsx", "ts", "tsx", "mjs", "cjs", "go", "java", "kt", "rb", "c", "h", "cpp", "sh"];

@@ -1,5 +1,7 @@
-//! Which fixer each finding of a review goes to: the tool that found it where it can mend, else whoever the roster names.
-//! It looks up facts for the pure tables; the choice itself is theirs. Also who owns which field on the panel.
+//! Routes each finding of a review to its fixer: the tool that found it if the tool can fix it, otherwise whoever the
+//! roster names. It also says which reviewer owns which field.
+//!
+//! This file looks up facts for the pure tables of the roster; the choice itself is made there.
 
 use super::fix::{ANYBODY, NOBODY, TOOL};
 use super::polish::PUT_BACK;
@@ -17,27 +19,27 @@ use tribunal_engine::docket::Docket;
 use tribunal_findings::Panel;
 use tribunal_findings::authority::domain_of;
 
-/// Who can mend what in one loop.
+/// Who can fix what in one loop.
 pub(crate) struct Routing {
-    /// What is found in a polish is not mended: it is put back.
+    /// The loop is a polish, whose findings are not fixed: the polish is undone instead.
     polish: bool,
-    /// Tools that mend.
+    /// Tools that can fix what they find.
     mends: BTreeSet<String>,
-    /// Agents may be launched.
+    /// An agent is configured for fixers.
     agents: bool,
-    /// What is found is mended here. A plain review only says it.
+    /// Findings are fixed here. A plain review only reports them.
     mended: bool,
     roster: Roster,
-    /// Who has a personality here.
+    /// Fixers that have a personality in this run.
     people: BTreeSet<String>,
-    /// Seats that own a field.
+    /// The reviewers that own each field.
     owners: BTreeMap<String, BTreeSet<Seat>>,
-    /// Authority takes nothing out.
+    /// Keep findings that ownership rules would filter out.
     include_filtered: bool,
 }
 
 impl Routing {
-    /// Of a loop whose findings go to several fixers; none for the others.
+    /// Gathers the routing of a loop whose findings go to several fixers; none for the others.
     pub(crate) fn of(site: &Site, lp: &Loop, docket: &Docket) -> Option<Routing> {
         let polish = match subject::of(lp.id())? {
             Subject::Phase => false,
@@ -58,6 +60,7 @@ impl Routing {
             polish,
             mends: tools.filter(mends).collect(),
             agents: site.adapter_for(&["fixer", "dev"]).is_some(),
+            // A run always fixes what its own review finds.
             mended: review.is_none_or(|review| review.fix),
             roster: site.roster.get_or_init(|| panel::kept(&site.dir)).clone(),
             people: roles.filter(|(_, role)| role.personality.is_some()).map(|(id, _)| id.clone()).collect(),
@@ -66,13 +69,15 @@ impl Routing {
         })
     }
 
-    /// Who owns what, for triage.
+    /// Tells triage who owns which field.
     pub(crate) fn authority(&self, panel: &mut Panel) {
         panel.owners = self.owners.clone();
         panel.include_filtered = self.include_filtered;
     }
 
-    /// Names a fixer for every finding that must be mended.
+    /// Names a fixer for every finding that must be fixed.
+    ///
+    /// All findings are assigned together, so that the roster can see which of them share a file.
     pub(crate) fn route(&self, tracked: &mut [Tracked], ledger: &Ledger) {
         let open: Vec<usize> = (0..tracked.len())
             .filter(|at| tracked[*at].fate == Fate::Open && tracked[*at].severity.must_fix())
@@ -97,13 +102,14 @@ impl Routing {
         for (at, fixer) in open.into_iter().zip(fixers) {
             match fixer {
                 Fixer::Maker(maker) => tracked[at].fixer = Some(maker),
+                // The owner of the field is not here, so the finding is put to a person.
                 Fixer::Person => tracked[at].makers = false,
             }
         }
     }
 
     fn fixer(&self, one: &Tracked, known: Option<&Entry>, assigned: Assigned) -> Fixer {
-        // A tool that was asked and did not cure it is not asked twice.
+        // A tool that was asked before and did not fix the finding is not asked again.
         let tried = known.filter(|entry| entry.ordered || entry.survived() > 0);
         let tried = tried.and_then(|entry| entry.fixer.as_ref());
         let mut tools = one.by.iter().filter_map(|source| match source {
@@ -113,7 +119,7 @@ impl Routing {
         let tool = tools.find(|name| tried.is_none() && self.mends.contains(*name));
         Fixer::Maker(match (tool, assigned) {
             (Some(tool), _) => Maker::new(format!("{TOOL}{tool}")),
-            // Nobody is missed where nothing is mended.
+            // No fixer is missing where nothing is to be fixed.
             (None, _) if !self.agents || !self.mended => Maker::new(NOBODY),
             (None, Assigned::Fixer(id)) => Maker::new(id),
             (None, Assigned::Anybody) => Maker::new(ANYBODY),
@@ -122,13 +128,13 @@ impl Routing {
     }
 }
 
-/// Who mends one finding.
+/// The fixer of one finding.
 enum Fixer {
     Maker(Maker),
     Person,
 }
 
-/// The field of a reviewer's finding; a tool's is in none but the one its row names.
+/// The field of a reviewer's finding. A tool's finding is in no field but the one that the tool's row names.
 fn field(one: &Tracked) -> Option<String> {
     let by_seat = one.by.iter().any(|source| matches!(source, Source::Seat(_)));
     if by_seat { domain_of(&one.claim) } else { one.claim.domain.clone() }

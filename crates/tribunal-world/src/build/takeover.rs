@@ -1,5 +1,8 @@
-//! What an earlier run, of Tribunal or of another tool, left half done: its correlation id, and tasks that are committed
-//! on the user's branch. Only what git proves counts; everything else begins anew.
+//! Imports what an earlier run, of Tribunal or of another tool, left half done: its correlation id, and tasks that are
+//! committed on the user's branch.
+//!
+//! Only what git proves counts: a commit with the task's subject that touched the task's files, and the files still
+//! there. Everything else begins anew.
 
 use super::make::digest;
 use crate::gates::{Folder, STATE};
@@ -10,21 +13,21 @@ use tribunal_core::run::TasksDone;
 use tribunal_docs::{Plan, Task};
 use tribunal_git::{Archive, Commit, GitError, GitPath, Oid, RefChange, Touched};
 
-/// Commits that are looked at, newest first: who stopped longer ago than this begins anew.
+/// How many commits are looked at, newest first. A run that stopped longer ago begins anew.
 const COMMITS_MAX: usize = 500;
 
-/// Recent history with what each commit changed, read once for all plans.
+/// The recent history with the files of each commit, read once for all plans.
 pub(crate) struct History {
     base: Oid,
-    /// Oldest first.
+    /// The commits with their files, oldest first.
     commits: Vec<(Commit, Vec<Touched>)>,
 }
 
 impl History {
-    /// Reads it, if any plan names commits to look for.
+    /// Reads the history, if any plan has tasks to look for.
     pub(crate) fn read(site: &Site, base: &Oid, plans: &[&Plan]) -> Result<History, GitError> {
         let none = History { base: base.clone(), commits: Vec::new() };
-        // Who has one task begins with it anyway.
+        // The last task is never imported, so a plan with one task has nothing to look for.
         let wanted = |plan: &&&Plan| plan.tasks.len() > 1;
         let subjects: Vec<String> = plans
             .iter()
@@ -47,14 +50,18 @@ impl History {
         Ok(History { commits: with.collect(), ..none })
     }
 
-    /// The first tasks of a plan that are committed, and where they left the branch. The last task is never taken for
-    /// done: without a SUMMARY nobody said that the plan is, so it is made once more and judged.
+    /// The first tasks of a plan that are committed, and where they left the branch.
+    ///
+    /// The last task never counts as done. Without a SUMMARY nobody said that the plan is finished, so that task is
+    /// built once more and reviewed.
     pub(crate) fn tasks_done(&self, site: &Site, plan: &Plan) -> Result<Option<TasksDone>, GitError> {
         let mut rest = self.commits.iter();
         let mut taken = Vec::new();
         for task in plan.tasks.iter().take(plan.tasks.len().saturating_sub(1)) {
             let wanted = subject(plan, task);
+            // `rest` is used up as it goes: tasks must have been committed in their order.
             let found = rest.find(|(commit, touched)| commit.subject == wanted && serves(task, touched));
+            // A task that names neither files nor a message proves nothing by its title alone.
             let Some((commit, _)) = found.filter(|_| !task.files.is_empty() || task.commit.is_some()) else {
                 break;
             };
@@ -68,14 +75,14 @@ impl History {
         if tasks == 0 {
             return Ok(None);
         }
-        // A plan's delivery is all of its tasks: the gates look at these commits too.
+        // A delivery consists of all its tasks, so the gates look at the imported commits, too.
         site.repo.refs_update(&taken, "tribunal: tasks taken over")?;
         let head = digest(&[b"taken over", self.base.as_str().as_bytes()]);
         site.keep(&head, &self.base, Vec::new())?;
         Ok(Some(TasksDone { tasks, head }))
     }
 
-    /// What the task made is still there: a commit that was taken back proves nothing.
+    /// Whether the files of a task still exist. A commit that was reverted proves nothing.
     fn has_files(&self, site: &Site, task: &Task) -> Result<bool, GitError> {
         for file in &task.files {
             if site.repo.file_at(&self.base, &GitPath::from(file.path.as_str()))?.is_none() {
@@ -86,22 +93,23 @@ impl History {
     }
 }
 
-/// The subject a task's commit has: as its plan asks, or as the protocol writes it.
+/// The subject that a task's commit has: as its plan asks, or as the protocol writes it.
 fn subject(plan: &Plan, task: &Task) -> String {
     let asked = task.commit.clone();
     let text = asked.unwrap_or_else(|| format!("feat({}): {}", plan.id, task.title));
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The commit changed a file of the task, where the task names any.
+/// Whether a commit changed a file of the task, if the task names any.
 fn serves(task: &Task, touched: &[Touched]) -> bool {
     let names = |file: &Touched, path: &str| file.path == GitPath::from(path);
     task.files.is_empty()
         || touched.iter().any(|file| task.files.iter().any(|planned| names(file, &planned.path)))
 }
 
-/// The commits of tasks that were taken over, of the plan this commit was made for.
+/// The imported commits of the plan that a commit was made for.
 pub(crate) fn taken(site: &Site, commit: &Oid) -> Result<Vec<Oid>, GitError> {
+    // Most runs import nothing, and then no message has to be read.
     if known(site)?.is_empty() {
         return Ok(Vec::new());
     }
@@ -113,14 +121,14 @@ pub(crate) fn taken(site: &Site, commit: &Oid) -> Result<Vec<Oid>, GitError> {
     of_plan(site, plan)
 }
 
-/// The commits of a plan's tasks that were taken over, oldest first.
+/// The imported commits of a plan, oldest first.
 pub(crate) fn of_plan(site: &Site, plan: &str) -> Result<Vec<Oid>, GitError> {
     let prefix = format!("{}/", site.name(&format!("taken/{plan}")));
     let own = known(site)?.iter().filter(|(name, _)| name.starts_with(&prefix));
     Ok(own.map(|(_, oid)| oid.clone()).collect())
 }
 
-/// The refs that keep what was taken over, read once.
+/// The refs of all imported commits, read once.
 fn known(site: &Site) -> Result<&[(String, Oid)], GitError> {
     if let Some(known) = site.taken.get() {
         return Ok(known);
@@ -135,9 +143,11 @@ pub(crate) fn correlation(project: &Project, phase: &str) -> Option<String> {
     let state: Value = serde_json::from_slice(&folder.read(STATE).ok()??).ok()?;
     let said =
         state.get("phase").map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))?;
+    // `01` and `1` name the same phase.
     let same = said.trim_start_matches('0') == phase.trim_start_matches('0');
     let open = state.get("status").and_then(Value::as_str) != Some("complete");
     let id = state.get("correlation_id")?.as_str()?.trim();
+    // The id comes from a file and goes into logs, so only short, visible text is taken.
     let plain = !id.is_empty() && id.len() <= 100 && id.chars().all(|c| c.is_ascii_graphic());
     (same && open && plain).then(|| id.to_owned())
 }

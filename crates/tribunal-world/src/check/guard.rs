@@ -1,5 +1,8 @@
-//! The gates around a task: what its change may touch, and what about it a person or a reviewer must know. Facts are
-//! read from git; an agent's word counts for nothing here.
+//! The gates around a task: which files its change may touch (`CONTRACT`), and what about the change a person or a
+//! reviewer must know (`INTEGRITY`). Every fact is read from git; what an agent says counts for nothing here.
+//!
+//! Both gates look at the whole change from its base, not at the last commit: a file that an earlier commit of the same
+//! change touched would otherwise never be looked at.
 
 use super::failing;
 use super::protected;
@@ -19,31 +22,32 @@ use tribunal_docs::integrity;
 use tribunal_docs::secret::{Secret, encoded, is_secret_name, readings, secrets, secrets_in};
 use tribunal_git::{GitError, GitPath, Oid};
 
-/// Bytes of diff read for one file's tests.
+/// At most this many bytes of diff are read for one test file.
 const DIFF_MAX: usize = 4 << 20;
-/// Of very many files with the same matter, so many are listed beside the finding about them.
+/// At most this many further files are listed beside a finding that stands for very many files.
 const OTHERS_NAMED: usize = 100;
-/// Bytes of a value that can be told from ordinary words.
+/// Shorter values of secret variables are not searched for: they cannot be told from ordinary words.
 const OWN_MIN: usize = 12;
 
 /// What the gates of one task need, gathered from the docket.
+///
+/// The base and the run's first commit are both here because they answer different questions: the base says what the
+/// change is, the first commit says which names lead to protected files.
 pub(crate) struct Guard {
     pub(crate) contract: Contract,
-    /// What the user did on the branch since the plan was approved; nothing where no plan binds.
+    /// What the user did on the branch since the plan was approved; none where no plan applies.
     pub(crate) meanwhile: Option<Meanwhile>,
-    /// Files that other plans of the run hold, by pattern.
+    /// Files that other plans of the run have claimed, by pattern.
     pub(crate) held: BTreeMap<String, PlanId>,
-    /// The planning folder.
     pub(crate) planning: GitPath,
-    /// Where the change begins.
     pub(crate) base: Base,
-    /// The commit that the run began with. Its links say which names lead to protected files: one that the run made since
-    /// was a protected change itself.
+    /// The commit that the run began with. Its links say which names lead to protected files. A link that the run made
+    /// since then was a protected change itself.
     pub(crate) began: String,
 }
 
 impl Guard {
-    /// Of what is mended after everything landed: it is bound by no plan's contract.
+    /// The guard for fixes made after everything landed. No plan's contract applies to them.
     pub(crate) fn of_all(planning: GitPath, began: &str) -> Guard {
         Guard {
             contract: Contract::default(),
@@ -55,13 +59,15 @@ impl Guard {
         }
     }
 
-    /// What one gate finds about the whole change that leads to a commit.
+    /// The findings of one gate about the whole change that leads to a commit.
     pub(crate) fn findings(&self, site: &Site, check: &str, commit: &Oid) -> Result<Vec<Claim>, GitError> {
         let base = &self.base.commit(site, commit)?;
         let paths = site.repo.changed_paths(base, commit)?;
+        // A lane cannot land changes to planning documents, so they are not part of what the gates look at.
         let paths: Vec<GitPath> = paths.into_iter().filter(|path| !path.is_under(&self.planning)).collect();
         match check {
-            // What a person decides about in any case is put to them once.
+            // The integrity gate already puts protected files before a person. Unless it is off, the contract gate
+            // leaves them out, so that nobody is asked twice about one file.
             CONTRACT => {
                 let decided = !site.settings.gates.off.iter().any(|off| off == INTEGRITY);
                 let contract = self.contract_today(site)?;
@@ -90,11 +96,12 @@ impl Guard {
         Ok(contract)
     }
 
-    /// What is wrong with a path that the change touches, if anything.
+    /// Why the change must not touch a path, if it must not.
     fn breach(&self, contract: &Contract, path: &str) -> Option<String> {
         let holder = self.held.iter().find(|(pattern, _)| covers(pattern, path)).map(|(_, plan)| plan);
         let own = contract.allowed_paths.iter().any(|pattern| covers(pattern, path));
-        // A plan that names no paths limits by what is forbidden alone.
+        // A plan that names no paths is limited only by what is forbidden. The holder is asked first: a path that
+        // another plan holds, and this one does not claim, is refused even where this plan's contract is silent.
         match (contract.breach(path).filter(|_| stands(Defence::Contract)), holder) {
             (_, Some(plan)) if !own => Some(format!("belongs to plan {plan}, which is not landed yet")),
             (Some(breach), _) => Some(breach.words().to_owned()),
@@ -102,6 +109,8 @@ impl Guard {
         }
     }
 
+    /// The findings of the integrity gate: protected files, secrets, hidden text, lint settings, weakened tests and
+    /// links.
     fn integrity(
         &self,
         site: &Site,
@@ -112,6 +121,7 @@ impl Guard {
         let (mut found, mut tests) = (Vec::new(), Vec::new());
         let steers = self.steering(site)?;
         for path in paths {
+            // A change may have tens of thousands of files, and reading them must not outlive the run.
             if site.repo.is_stopped() {
                 return Err(GitError::Odd { what: "stopped with the run".to_owned() });
             }
@@ -119,6 +129,7 @@ impl Guard {
             if let Some(what) = steers.configures(path, &self.contract.allowed_paths) {
                 let claim = Claim { rule: Some(INTEGRITY.to_owned()), ..protected::claim(&name, what) };
                 found.push(Noticed { words: what.to_owned(), claim });
+                // A person decides about this file as a whole, so nothing more is said about what is in it.
                 continue;
             }
             let both = TwoSides::read(&site.repo, base, commit, path)?;
@@ -136,6 +147,7 @@ impl Guard {
             if integrity::is_test(&name) {
                 match both {
                     TwoSides { old: Some(_), now: Some(_) } => tests.push(path.clone()),
+                    // A file on one side only needs no diff from git; all others are asked for in one call below.
                     both => found.extend(weakened(&name, &both.one_sided())),
                 }
             }
@@ -149,15 +161,16 @@ impl Guard {
     }
 }
 
-/// One thing that was seen in one file.
+/// One observation about one file.
 pub(crate) struct Noticed {
-    /// What is the matter, in words that are the same for every file with the same matter.
+    /// The observation in words that are the same for every file, so that like ones can be grouped.
     words: String,
-    /// The finding about it.
     pub(crate) claim: Claim,
 }
 
-/// Findings of what was noticed: the same matter in very many files is one.
+/// Turns observations into findings. The same observation in very many files becomes one finding.
+///
+/// A change that touches thousands of files alike would otherwise bury every other finding under its own.
 pub(crate) fn together(found: Vec<Noticed>) -> Vec<Claim> {
     let found = found.into_iter().map(|one| (one.words, one.claim)).collect();
     let one = |(_, claims): (String, Vec<Claim>)| {
@@ -174,7 +187,7 @@ pub(crate) fn together(found: Vec<Noticed>) -> Vec<Claim> {
     alike(found).into_iter().filter_map(one).collect()
 }
 
-/// What a diff of a test file takes away.
+/// The checks that a diff of a test file takes away.
 fn weakened(name: &str, diff: &str) -> Vec<Noticed> {
     let one = |what: String| {
         let claim = told(Severity::Suggestion, name, format!("{name}: {what}"), FixableBy::Dev);
@@ -196,7 +209,10 @@ fn outside(breaches: &Breaches) -> Claim {
     claim
 }
 
-/// Secrets that a file holds now and did not before; they are named by their kind, never shown.
+/// Secrets that a file holds now and did not hold before.
+///
+/// They are named by their kind and never shown: findings go into prompts, reports and pages, where the secret would
+/// leak again.
 pub(crate) fn leaks(
     environment: &BTreeMap<String, OsString>,
     path: &GitPath,
@@ -206,7 +222,7 @@ pub(crate) fn leaks(
     let found = all_secrets(environment, now);
     let name = path.to_string();
     let mut leaked: Vec<Noticed> = Vec::new();
-    // Whoever names the file shows it, so only its folder is named.
+    // Naming the file would show the secret, so only its folder is named, and the finding has no place.
     if old.is_none()
         && let Some(secret) = secrets(&name).first()
     {
@@ -220,7 +236,9 @@ pub(crate) fn leaks(
     if found.is_empty() {
         return leaked;
     }
+    // The old side is only searched if there is something to compare.
     let before = old.as_ref().map(|bytes| all_secrets(environment, bytes)).unwrap_or_default();
+    // Compared by value and not by line: a secret that only moved within the file was there before.
     let new = found.into_iter().filter(|secret| !before.iter().any(|old| old.text == secret.text));
     leaked.extend(new.map(|secret| {
         let text = format!("{name} holds {}: a secret does not belong in the repository", secret.kind);
@@ -232,8 +250,8 @@ pub(crate) fn leaks(
     leaked
 }
 
-/// Characters that a file has now and did not have before, and that nobody who reads it sees. They can make code read
-/// otherwise than it runs.
+/// Invisible characters that a file has now and did not have before. They can make code read differently from how it
+/// runs.
 pub(crate) fn unseen(path: &GitPath, TwoSides { old, now }: &TwoSides) -> Vec<Noticed> {
     let Some(now) = now.as_ref().filter(|_| stands(Defence::Escapes)) else { return Vec::new() };
     let name = path.to_string();
@@ -245,6 +263,7 @@ pub(crate) fn unseen(path: &GitPath, TwoSides { old, now }: &TwoSides) -> Vec<No
         found.push(Noticed { words: words.to_owned(), claim });
     };
     let control = path.as_bytes().iter().any(u8::is_ascii_control);
+    // Only for a new file: the name of an existing one is not this change's doing.
     if old.is_none() && (control || !hidden_in(path.as_bytes(), false).is_empty()) {
         let text = format!("the name of {name} holds characters that cannot be seen");
         notice("its name holds characters that cannot be seen", text, None);
@@ -257,7 +276,7 @@ pub(crate) fn unseen(path: &GitPath, TwoSides { old, now }: &TwoSides) -> Vec<No
     found
 }
 
-/// Links that lead out of the repository.
+/// New or changed links that lead out of the repository.
 fn links_out(site: &Site, base: &Oid, commit: &Oid) -> Result<Vec<Noticed>, GitError> {
     if !stands(Defence::Links) {
         return Ok(Vec::new());
@@ -273,12 +292,16 @@ fn links_out(site: &Site, base: &Oid, commit: &Oid) -> Result<Vec<Noticed>, GitE
         .collect())
 }
 
-/// Secrets in a file: by their form, and those this run was given.
+/// Secrets in a file: those known by their form, and the values of this run's own secret variables.
+///
+/// The values are also looked for in encoded form and in every reading of the bytes, because an agent knows them and
+/// could write them down disguised.
 pub(crate) fn all_secrets(environment: &BTreeMap<String, OsString>, bytes: &[u8]) -> Vec<Secret> {
     let mut found = secrets_in(bytes);
     let own = environment.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str()?)));
     let own: Vec<(&str, &str)> =
         own.filter(|(name, value)| is_secret_name(name) && value.len() >= OWN_MIN).collect();
+    // Every encoding that the bytes could be text in: a secret in UTF-16 is no less readable.
     for text in readings(bytes) {
         found.extend(own.iter().filter_map(|(name, value)| {
             let at = text.find(value)?;

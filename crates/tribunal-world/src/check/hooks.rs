@@ -1,7 +1,10 @@
-//! The user's commit hooks as checks. Tribunal commits by plumbing, which runs no hook, so the hooks that git would have run
-//! are asked here instead: contained like any check, in a throwaway repository in which the change is staged. A hook
-//! that says no is a finding. Hooks that lie in the tree are those of the commit the run began with, whatever the
-//! change makes of them; those elsewhere are the user's own.
+//! The user's commit hooks as checks. Tribunal commits by git plumbing, which runs no hooks, so the hooks that git
+//! would have run are run here instead: contained like any check, in a throwaway repository in which the change is
+//! staged. A hook that refuses is a finding.
+//!
+//! Hooks that lie in the tree are those of the commit the run began with, whatever the change makes of them; hooks
+//! elsewhere are the user's own. A change must not choose its own judge, so every path to a hook, its configuration or
+//! a file it calls has to keep that rule.
 
 use super::Command;
 use super::Found;
@@ -34,9 +37,9 @@ use tribunal_process::ExitHow;
 use tribunal_view::plain;
 
 pub(crate) use tribunal_core::checks::COMMIT_HOOKS as HOOKS;
-/// Where git keeps the message of a commit in the making.
+/// Where git keeps the message of a commit that is being made.
 const MESSAGE: &str = ".git/COMMIT_EDITMSG";
-/// What configures hooks: it is taken from the commit the run began with.
+/// Files that configure hooks. They are taken from the commit the run began with.
 const CONFIGURE: [&str; 14] = [
     ".husky",
     ".githooks",
@@ -53,39 +56,40 @@ const CONFIGURE: [&str; 14] = [
     ".commitlintrc.json",
     "commitlint.config.js",
 ];
-/// Files beside a hook that are copied from the user's folder at most, and how long each may be.
+/// How many generated files are copied from the user's hook folder at most, and how long each may be.
 const BESIDE_MAX: usize = 200;
 const BESIDE_BYTES_MAX: u64 = 1 << 20;
-/// How much of what a hook would have changed is shown.
+/// How much is shown of what a hook would have changed, in bytes.
 const DIFF_MAX: usize = 4_000;
 
-/// Whether the user has commit hooks, and the settings let them judge.
+/// Whether the user has commit hooks and the settings let them judge.
 pub(crate) fn any(site: &Site) -> bool {
-    // What cannot be looked for is asked for, and says why when it is.
+    // If the hooks cannot be listed, the check runs anyway and reports why. Leaving it out would let a change pass
+    // unseen.
     site.settings.git.hooks != "skip" && site.repo.hooks().map_or(true, |hooks| !hooks.is_empty())
 }
 
-/// What the hooks of a loop are shown.
+/// What the hooks of a loop get to see.
 pub(crate) struct Staged {
     against: Against,
-    /// The commit the run began with.
+    /// The commit the run began with. Hooks that lie in the tree are taken from it.
     base: String,
     /// The user's branch.
     branch: String,
 }
 
-/// What a change is staged against.
+/// The commit that a change is staged against.
 enum Against {
     /// The commit before it: a task is one commit.
     Parent,
-    /// Where its lane left the run branch: all of the lane's work.
+    /// The commit where its lane left the run branch, so that all of the lane's work is staged.
     Fork,
-    /// The run branch: everything that was fixed since.
+    /// The run branch, so that everything that was fixed since is staged.
     Landed,
 }
 
 impl Staged {
-    /// What is shown for a subject.
+    /// What the hooks see for a subject.
     pub(crate) fn of(subject: &Subject, docket: &Docket) -> Staged {
         let against = match subject {
             Subject::Lane(_, Job::Task(_)) => Against::Parent,
@@ -95,19 +99,22 @@ impl Staged {
         Staged { against, base: docket.base().to_owned(), branch: docket.about.branch.clone() }
     }
 
-    /// What the hooks find in a revision.
+    /// The findings of the hooks about a revision.
     pub(crate) fn findings(&self, site: &Site, effect: &EffectId, commit: &Oid) -> Result<Found, GitError> {
         let parent = match self.against {
             Against::Parent => site.repo.parents_of(commit)?.into_iter().next(),
             Against::Fork => Some(fork(site, commit)?),
             Against::Landed => Some(site.run_head()?),
         };
-        // What was there before anybody worked on it is not judged by how it would be committed.
+        // A revision that is its own parent contains no work of this run. Code that was there before is not judged by
+        // how it would be committed.
         let Some(parent) = parent.filter(|parent| parent != commit) else { return Ok(Ok(Vec::new())) };
+        // The revision does not stand on the run branch, so nothing of it would be committed there.
         if matches!(self.against, Against::Landed) && !site.repo.is_ancestor(&parent, commit)? {
             return Ok(Ok(Vec::new()));
         }
         let message = String::from_utf8_lossy(&site.repo.message_of(commit)?).into_owned();
+        // The hooks are the base's, while `parent` is only what the change is staged against.
         let rules = HookRules { base: Oid::parse(&self.base)?, branch: self.branch.clone() };
         let change = Change { parent, tree: commit.clone(), rules };
         Ok(match change.ask(site, &slug(&effect.to_string()), &[message])? {
@@ -120,9 +127,9 @@ impl Staged {
 
 /// A change as the user would commit it.
 pub(crate) struct Change {
-    /// What it stands on.
+    /// The commit that the change stands on.
     pub(crate) parent: Oid,
-    /// What it comes to: a commit or a tree.
+    /// The result of the change: a commit or a tree.
     pub(crate) tree: Oid,
     /// Whose hooks count, and what they are told.
     pub(crate) rules: HookRules,
@@ -147,27 +154,28 @@ impl HookRules {
     }
 }
 
-/// What the user's hooks say to a change.
+/// The answer of the user's hooks to a change.
 pub(crate) enum Answer {
-    /// They let it pass, with these messages: what they add to the trailers is in them.
+    /// All hooks pass. Holds the messages with the trailers that the hooks added.
     Fine(Vec<String>),
-    /// They do not.
+    /// At least one hook refuses; the findings say why.
     Refused(Vec<Claim>),
-    /// One of them did not run, or to no end.
+    /// A hook did not run, or not to its end.
     Broken(String),
 }
 
 /// How one hook ended.
 pub(crate) enum Ran {
-    /// It let the change pass, and would have changed these files.
+    /// It passed. Holds the files that it would have changed.
     Passed(Vec<GitPath>),
-    /// It refused, and would have changed these files.
+    /// It refused. `changed` holds the files that it would have changed.
     Refused { how: ExitHow, out: PathBuf, changed: Vec<GitPath> },
 }
 
 impl Change {
-    /// Asks every hook, the one before a commit about the change and those about messages about each message. `name` is
-    /// the launches' own.
+    /// Asks every hook: `pre-commit` about the change, the message hooks about each message. `name` names the launches.
+    ///
+    /// After a pass the hooks are asked again with files of the base (`by_base`); only both passes together are a pass.
     pub(crate) fn ask(&self, site: &Site, name: &str, messages: &[String]) -> Result<Answer, GitError> {
         let hooks = site.repo.hooks()?;
         if hooks.is_empty() || site.settings.git.hooks == "skip" {
@@ -175,6 +183,7 @@ impl Change {
         }
         let desk = Desk::set_up(site, &format!("{name}.hooks"), self, &hooks)?;
         let answer = self.asked(&desk, &hooks, messages);
+        // Cleared before the answer is looked at, so that an error leaves no repository behind.
         desk.clear()?;
         let answer = answer?;
         if !matches!(answer, Answer::Fine(_)) {
@@ -183,9 +192,10 @@ impl Change {
         Ok(self.by_base(site, name, &hooks, messages)?.unwrap_or(answer))
     }
 
-    /// What the hooks say with files of the base; none where they let the change pass there too. A hook that calls a file of
-    /// the change was judged by the change. With the base's files alone it would not see the change: what it calls may be
-    /// what it looks at. So both have to pass.
+    /// Asks the hooks again with the base's versions of the files they call. None if they pass there too.
+    ///
+    /// A hook that calls a file of the change was judged by the change itself. With the base's files alone it might not
+    /// see the change, since the file it calls may be the one it looks at. So both runs have to pass.
     fn by_base(
         &self,
         site: &Site,
@@ -203,7 +213,7 @@ impl Change {
             site,
             trusted: base,
             commit: &self.tree,
-            // What a hook reads is not watched: it is shown the whole change in any case.
+            // The reads of a hook are not watched: it is shown the whole change in any case.
             observed: &BTreeSet::new(),
         };
         let looked = base_judge::put_back(&asked, &judge, &mut |tree| {
@@ -224,13 +234,17 @@ impl Change {
         Ok(looked.filter(|look| !look.judged.state.is_green()).map(|look| look.evidence))
     }
 
+    /// Asks the hooks in one staged repository.
     fn asked(&self, desk: &Desk<'_>, hooks: &[Hook], messages: &[String]) -> Result<Answer, GitError> {
         let known = (self.parent.clone(), desk.tree.clone());
         let mut claims = Vec::new();
         let before = hooks.iter().filter(|hook| hook.name == "pre-commit");
+        // `pre-commit` sees only files, so a pass holds for the same parent and tree, whatever the messages are.
         for hook in before.filter(|_| !lock(&desk.site.hooked).contains(&known)) {
             match desk.run(hook, 0, &[])? {
                 Err(why) => return Ok(Answer::Broken(why)),
+                // A hook that passes but changes files counts as a refusal: the commit would not be the tree that was
+                // reviewed.
                 Ok(Ran::Passed(changed)) if changed.is_empty() => {}
                 Ok(ran) => claims.extend(desk.claim(hook, &ran)?),
             }
@@ -256,11 +270,12 @@ pub(crate) struct Desk<'a> {
     name: String,
     dir: PathBuf,
     parent: Oid,
-    /// The files that are staged: the change, with hooks as the base commit has them.
+    /// The staged tree: the change, with hooks and their configuration as the base commit has them.
     tree: Oid,
 }
 
 impl<'a> Desk<'a> {
+    /// Makes the repository and stages the change. The caller has to `clear` it.
     pub(crate) fn set_up(
         site: &'a Site,
         name: &str,
@@ -295,7 +310,8 @@ impl<'a> Desk<'a> {
         self.dir.join("index")
     }
 
-    /// Files of the hooks' folder that no commit has, as some programs generate them, come from the user's own work tree.
+    /// Copies files of the hook folder that no commit has from the user's own work tree. Some hook managers generate
+    /// them.
     fn put_beside(&self, folder: &GitPath) -> Result<(), GitError> {
         let theirs = self.site.repo.work_tree().join(folder.to_path());
         let entries = fs::read_dir(&theirs).into_iter().flatten().filter_map(Result::ok);
@@ -303,6 +319,7 @@ impl<'a> Desk<'a> {
             let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
             let Ok(meta) = entry.path().symlink_metadata() else { continue };
             let taken = inside::is_taken(&self.at().join(&path));
+            // A file of the commit wins over the user's copy, and a link is not followed: it could lead anywhere.
             if taken || !meta.is_file() || meta.len() > BESIDE_BYTES_MAX {
                 continue;
             }
@@ -315,19 +332,21 @@ impl<'a> Desk<'a> {
         Ok(())
     }
 
-    /// Runs a hook. The inner error says why it did not run, or to no end.
+    /// Runs a hook. The inner error says why it did not run, or not to its end.
     pub(crate) fn run(&self, hook: &Hook, n: usize, args: &[&str]) -> Result<Result<Ran, String>, GitError> {
+        // A hook in the tree is run from the staged checkout, where it is the base's version.
         let path = match &hook.in_tree {
             Some(path) => self.at().join(path.to_path()),
             None => hook.path.clone(),
         };
+        // A hook without a `#!` line is run by `sh`, as git does it.
         let shell = hook.bare.then(|| "sh".to_owned());
         let argv = shell.into_iter().chain([path.to_string_lossy().into_owned()]);
         let command = Command {
             argv: argv.chain(args.iter().map(|arg| (*arg).to_owned())).collect(),
             shown: format!("your {} hook", hook.name),
             env: self.env(),
-            // One of the user's own lies where nothing else is shown.
+            // A hook of the user's own lies outside the tree, where the sandbox shows nothing unless it is named.
             reads: if hook.in_tree.is_none() { vec![path] } else { Vec::new() },
             limit: Some(Duration::from_secs(self.site.settings.git.hooks_s)),
             ..Command::default()
@@ -344,7 +363,8 @@ impl<'a> Desk<'a> {
         }))
     }
 
-    /// What git sets for its hooks. Nobody is asked: there is no editor and no terminal.
+    /// The environment that git sets for its hooks. There is no editor and no terminal, so that no hook can wait for a
+    /// person.
     fn env(&self) -> Vec<(OsString, OsString)> {
         let who = self.site.signature();
         let pairs = [
@@ -360,7 +380,7 @@ impl<'a> Desk<'a> {
         pairs.into_iter().map(|(name, value)| (name.into(), value.into())).collect()
     }
 
-    /// The staged files that are no longer as they were staged.
+    /// The staged files that a hook changed. A file that a hook only adds is not one of them.
     fn changed(&self) -> Result<Vec<GitPath>, GitError> {
         let mut changed = Vec::new();
         for path in self.site.repo.changed_paths(&self.tree, &self.captured()?)? {
@@ -377,10 +397,14 @@ impl<'a> Desk<'a> {
     }
 
     /// Asks the hooks that look at a message.
+    ///
+    /// Each hook gets the message as the one before it left it. Only trailers that a hook adds are taken over; any
+    /// other rewriting is a refusal.
     pub(crate) fn about_message(&self, hooks: &[Hook], n: usize, text: &str) -> Result<Answer, GitError> {
         let mut now = text.to_owned();
         for hook in hooks.iter().filter(|hook| hook.name != "pre-commit") {
             inside::write(&self.at(), MESSAGE, now.as_bytes())?;
+            // `prepare-commit-msg` also gets the source of the message, as it would from `git commit -m`.
             let args: &[&str] = if hook.name == "commit-msg" { &[MESSAGE] } else { &[MESSAGE, "message"] };
             match self.run(hook, n, args)? {
                 Err(why) => return Ok(Answer::Broken(why)),
@@ -391,6 +415,7 @@ impl<'a> Desk<'a> {
                 }
                 Ok(Ran::Passed(_)) => {}
             }
+            // A hook that removed the message leaves an empty one, which is refused as a rewriting.
             let left = inside::read(&self.at(), MESSAGE).unwrap_or_default();
             match message::taken(&now, &String::from_utf8_lossy(&left)) {
                 Rewritten::Taken(text) => now = text,
@@ -406,7 +431,7 @@ impl<'a> Desk<'a> {
         Ok(Answer::Fine(vec![now]))
     }
 
-    /// What a hook's answer is as findings.
+    /// The findings for a hook's answer.
     fn claim(&self, hook: &Hook, ran: &Ran) -> Result<Vec<Claim>, GitError> {
         let (mut claims, changed) = match ran {
             Ran::Passed(changed) => (Vec::new(), changed),
@@ -420,6 +445,7 @@ impl<'a> Desk<'a> {
             }
         };
         let after = if changed.is_empty() { self.tree.clone() } else { self.captured()? };
+        // A formatter may touch every file. Twenty findings are enough to tell the builder what the hook wants.
         for path in changed.iter().take(20) {
             let text = format!("your {} hook changes this file before it is committed", hook.name);
             let mut claim = refusal(hook, &text).at(path.to_string(), None);
@@ -433,7 +459,7 @@ impl<'a> Desk<'a> {
     }
 }
 
-/// What a command said at the end, both streams.
+/// The last lines of both output streams of a command.
 pub(crate) fn said(out: &Path) -> String {
     let parts = [tail(&out.join("stdout")), tail(&out.join("stderr"))];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
@@ -445,7 +471,7 @@ fn refusal(hook: &Hook, text: &str) -> Claim {
     claim
 }
 
-/// A finding about a message says which, and how to give another.
+/// Adds to a finding which message it is about and how to give another one.
 fn about(mut claim: Claim, message: &str) -> Claim {
     let subject = plain::clipped(message.lines().next().unwrap_or_default(), 100);
     claim.details = format!("the message begins `{subject}`. {}", claim.details).trim_end().to_owned();
@@ -454,7 +480,7 @@ fn about(mut claim: Claim, message: &str) -> Claim {
     claim
 }
 
-/// What a hook says, as it will be run; nothing where it is no text.
+/// The text of a hook as it will be run; empty if it cannot be read.
 fn text_of(site: &Site, hook: &Hook, base: &Oid) -> Result<String, GitError> {
     let bytes = match &hook.in_tree {
         Some(path) => site.repo.file_at(base, path)?.or_else(|| fs::read(&hook.path).ok()),
@@ -463,22 +489,24 @@ fn text_of(site: &Site, hook: &Hook, base: &Oid) -> Result<String, GitError> {
     Ok(String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned())
 }
 
-/// The folder of the hooks, where it lies in the tree.
+/// The folder of the hooks, if it lies in the tree.
 fn folder_in_tree(hooks: &[Hook]) -> Option<GitPath> {
     let path = hooks.iter().find_map(|hook| hook.in_tree.as_ref())?.to_path();
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty())?;
     Some(GitPath::new(folder.as_os_str().as_bytes()))
 }
 
-/// All that belongs to a hooks' folder: one called `_` holds what is generated for the folder above it.
+/// Everything that belongs to a hook folder. A folder called `_` holds what is generated for the folder above it.
 fn whole_of(folder: &GitPath) -> GitPath {
     let path = folder.to_path();
     let above = path.parent().filter(|above| path.ends_with("_") && !above.as_os_str().is_empty());
     above.map_or_else(|| folder.clone(), |above| GitPath::new(above.as_os_str().as_bytes()))
 }
 
-/// Planning documents as the user's hooks leave them: where one of them tidies nothing else, what it makes of the documents
-/// is taken. They are Tribunal's own, and no part of what was judged.
+/// The planning documents as the user's `pre-commit` hook leaves them.
+///
+/// The hook's changes are taken only if it changes nothing but planning documents. Those are Tribunal's own, and not
+/// part of what was reviewed.
 pub(crate) fn tidied(
     site: &Site,
     effect: &EffectId,
@@ -493,12 +521,13 @@ pub(crate) fn tidied(
     let change = Change { parent: parent.clone(), tree: tree.clone(), rules: rules.clone() };
     let desk = Desk::set_up(site, &format!("{}.tidied", slug(&effect.to_string())), &change, &hooks)?;
     let left = match desk.run(hook, 0, &[])? {
+        // Many formatters refuse the commit in which they changed something, so both ends count.
         Ok(Ran::Passed(changed) | Ran::Refused { changed, .. })
             if !changed.is_empty() && changed.iter().all(|path| path.is_under(planning)) =>
         {
             site.repo.tree_with(tree, &desk.captured()?, &changed)?
         }
-        // Whatever else it says it says again when it is asked about the commit.
+        // Any other answer is given again when the hooks are asked about the commit itself.
         _ => tree.clone(),
     };
     desk.clear()?;
@@ -506,8 +535,10 @@ pub(crate) fn tidied(
 }
 
 impl Site {
-    /// The line `base..head` as the user's rules have it: their hooks let every message and all of the change pass, what
-    /// they add to messages is there, and it is signed. Its commits have no ref yet.
+    /// The commits `base..head` brought in line with the user's rules: the hooks pass every message and the whole
+    /// change, the trailers they add are included, and the commits are signed. No ref leads to them yet.
+    ///
+    /// The caller creates the ref, so that nothing has moved if a hook refuses.
     pub(crate) fn by_the_rules(
         &self,
         effect: &EffectId,

@@ -1,25 +1,31 @@
-//! Commit messages: the form of those that Tribunal writes itself, the user's sign-off, and what a hook or a builder may
-//! make of one. A message is data that people and programs read later: nobody but Tribunal speaks in its name there.
+//! Commit messages: the form of Tribunal's own, the user's sign-off, and what a hook or a builder may make of a
+//! message.
+//!
+//! People and programs read a message later as a statement about the commit. So only Tribunal may write `Tribunal-`
+//! trailers, and no agent may write a trailer in a person's name.
 
 use tribunal_git::Signature;
 use tribunal_view::plain;
 
-/// How long a message of a builder may be.
+/// How many lines a builder's message may have, and how long each may be.
 const LINES_MAX: usize = 60;
 const LINE_MAX: usize = 200;
-/// Where a trailer is folded for hooks that hold lines to a length.
+/// The width at which a trailer is folded for hooks that limit the length of lines.
 const FOLD_AT: usize = 96;
 
-/// What became of a message that a hook had.
+/// What became of a message that a hook was given.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Rewritten {
-    /// It is as it was, or has more trailers.
+    /// It is unchanged or has more trailers, and is taken.
     Taken(String),
-    /// It says something else, and why that is not taken.
+    /// It says something else. Says why that is not taken.
     Refused(String),
 }
 
-/// A message as its hook left it: additions to the trailers are taken, and nothing else.
+/// Compares a message with what its hook made of it. Added trailers are taken over, and nothing else.
+///
+/// A hook such as a change-id generator adds trailers, which is harmless. Any other edit would change words that were
+/// approved.
 pub(crate) fn taken(before: &str, after: &str) -> Rewritten {
     let (old, new) = (tidy(before), tidy(after));
     if old == new {
@@ -29,6 +35,7 @@ pub(crate) fn taken(before: &str, after: &str) -> Rewritten {
     if head != new_head {
         return Rewritten::Refused("the text differs, not only its trailers".to_owned());
     }
+    // The old trailers must all still be there, in their order; what stands between them was added.
     let mut left = had.iter().peekable();
     for line in &has {
         if left.peek() == Some(&line) {
@@ -46,7 +53,7 @@ pub(crate) fn taken(before: &str, after: &str) -> Rewritten {
     }
 }
 
-/// A message as git would store it: without white space at the ends of lines, and without more than one blank line.
+/// A message as git would store it: without comments, trailing white space and repeated blank lines.
 fn tidy(text: &str) -> String {
     let mut lines: Vec<&str> = Vec::new();
     for line in text.lines().map(str::trim_end).filter(|line| !line.starts_with('#')) {
@@ -57,15 +64,16 @@ fn tidy(text: &str) -> String {
     lines.join("\n").trim_end().to_owned()
 }
 
-/// The text of a message and its trailers, line by line.
+/// Splits a message into its text and its trailer lines.
 fn apart(message: &str) -> (&str, Vec<&str>) {
+    // As for git, only the last paragraph can be trailers.
     match message.rsplit_once("\n\n") {
         Some((head, last)) if is_trailers(last) => (head, last.lines().collect()),
         _ => (message, Vec::new()),
     }
 }
 
-/// Whether a paragraph is nothing but trailers, with the lines that continue them.
+/// Whether a paragraph consists only of trailers and their continuation lines.
 fn is_trailers(paragraph: &str) -> bool {
     let is_trailer = |line: &str| {
         let key = line.split_once(':').map_or("", |(key, _)| key);
@@ -76,7 +84,7 @@ fn is_trailers(paragraph: &str) -> bool {
         && lines.all(|(n, line)| is_trailer(line) || (n > 0 && line.starts_with(' ')))
 }
 
-/// A message with one more trailer at its end, unless it has it.
+/// A message with one more trailer at its end, unless it has that trailer.
 pub(crate) fn with_trailer(message: &str, line: &str) -> String {
     if message.lines().any(|there| there == line) {
         return message.to_owned();
@@ -91,7 +99,7 @@ pub(crate) fn signed_off(message: &str, who: &Signature) -> String {
     with_trailer(message, &format!("Signed-off-by: {} <{}>", who.name, who.email))
 }
 
-/// A trailer in lines that are not too long for hooks that count.
+/// A trailer folded into lines that are short enough for hooks that limit their length.
 pub(crate) fn folded(trailer: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
     for word in trailer.split(' ') {
@@ -100,6 +108,7 @@ pub(crate) fn folded(trailer: &str) -> String {
                 line.push(' ');
                 line.push_str(word);
             }
+            // Indented, so that git reads the line as part of the trailer above.
             Some(_) => lines.push(format!("  {word}")),
             None => lines.push(word.to_owned()),
         }
@@ -107,11 +116,12 @@ pub(crate) fn folded(trailer: &str) -> String {
     lines.join("\n")
 }
 
-/// The message that a builder gives its commit, if it may: one text, without anything in it that would speak for
-/// Tribunal or for a person.
+/// The message that a builder gives its commit, if there is anything left of it. Lines that would speak for Tribunal or
+/// for a person are removed.
 pub(crate) fn proposed(lines: &[String]) -> Option<String> {
     let speaks_for = |line: &str| {
         let key = line.split_once(':').map_or("", |(key, _)| key).trim().to_ascii_lowercase();
+        // `Signed-off-by`, `Reviewed-by` and their like.
         key.starts_with("tribunal-") || key.ends_with("-by")
     };
     let plain = lines.iter().take(LINES_MAX).map(|line| plain::clipped(line.trim_end(), LINE_MAX));
@@ -121,7 +131,7 @@ pub(crate) fn proposed(lines: &[String]) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// The subject of a message of Tribunal's own, `type(scope): text`, in the form the user wants.
+/// The subject of one of Tribunal's own messages, `type(scope): text`, in the form that the user wants.
 pub(crate) fn formed(form: &str, message: &str) -> String {
     let subject = message.lines().next().unwrap_or_default();
     let rest = message.get(subject.len()..).unwrap_or_default();

@@ -1,6 +1,8 @@
-//! Protected changes: files that steer agents, CI, hooks, editors and the like. A person decides about them, in a run by the
-//! gates around a task, in a review by a check of its own that is always there. The paths are a table; it asks nobody and
-//! starts nothing.
+//! Protected changes: files that steer agents, CI, hooks, editors and the like. A person decides about them: in a run
+//! through the gates around a task, in a review through a check of its own that is always there.
+//!
+//! The paths are a table, plus the files that adapter rows name in `config_files`. A link in a protected place protects
+//! what it leads to as well, or a change could edit the target instead.
 
 use super::failing;
 use crate::site::Site;
@@ -16,16 +18,18 @@ use tribunal_git::{GitError, GitPath, Mode, Oid, Repo};
 /// The check of a review that names protected changes.
 pub(crate) const PROTECTED: &str = "protected-change";
 
-/// Which paths steer agents, gathered once for all paths of a change.
+/// The paths that steer agents, gathered once for all paths of a change.
 pub(crate) struct Steering {
-    /// Names of files and folders that the rows of adapters say they read.
+    /// Names of files and folders that adapter rows say they read, in lower case.
     names: BTreeSet<Vec<u8>>,
-    /// What links of the base lead to.
+    /// What the links of the base lead to.
     links: ProtectedLinks,
 }
 
 impl Steering {
-    /// By the adapters of a run, and by the links of the commit that a change begins from.
+    /// Gathers them from the adapters of a run, and from the links of the commit that a change begins from.
+    ///
+    /// The links are those of the base: a link that the change makes in a protected place is a protected change itself.
     pub(crate) fn of(site: &Site, base: &Oid) -> Result<Steering, GitError> {
         let rows = site.adapters.names().filter_map(|name| site.adapters.get(name).ok());
         let names = rows.flat_map(|row| row.config_files.iter());
@@ -37,7 +41,7 @@ impl Steering {
         Ok(steering)
     }
 
-    /// What a changed path configures, where a person has to decide about it; `claimed` are the paths that a plan names.
+    /// What a changed path configures, if a person has to decide about it. `claimed` holds the paths that a plan names.
     pub(crate) fn configures(&self, path: &GitPath, claimed: &[String]) -> Option<&'static str> {
         if !stands(Defence::ProtectedChange) {
             return None;
@@ -49,7 +53,7 @@ impl Steering {
 
     fn configures_itself(&self, path: &GitPath, claimed: &[String]) -> Option<&'static str> {
         let (name, own) = (path.to_string(), "Tribunal or its agents");
-        // Most paths are in no category, and are held against the table once.
+        // Most paths are in no category, so they are matched against the table only once.
         if table().category(&name).is_none() {
             return self.is_of_a_row(path).then_some(own);
         }
@@ -59,10 +63,12 @@ impl Steering {
     }
 
     fn is_of_a_row(&self, path: &GitPath) -> bool {
+        // Any component may match, in any case: agents look for their files at every depth, and some file systems
+        // ignore case.
         path.as_bytes().split(|byte| *byte == b'/').any(|part| self.names.contains(&lower(part)))
     }
 
-    /// Whether a path, at any depth, is one that an agent takes its instructions or settings from.
+    /// Whether an agent takes instructions or settings from a path, at any depth.
     pub(crate) fn steers_agents(&self, path: &GitPath) -> bool {
         let behind = || self.links.name_of(&path.to_string());
         self.steers_by_name(path)
@@ -75,7 +81,7 @@ impl Steering {
     }
 }
 
-/// What the links of a commit lead to that stand in a protected place.
+/// The targets of those links of a commit that stand in a protected place.
 fn protected_links(
     repo: &Repo,
     at: &Oid,
@@ -94,7 +100,7 @@ fn lower(name: &[u8]) -> Vec<u8> {
     name.to_ascii_lowercase()
 }
 
-/// The finding about one such path.
+/// The finding about one protected path.
 pub(crate) fn claim(path: &str, what: &str) -> Claim {
     let text = format!("{path} configures {what}: a change needs a person");
     let mut claim = failing(Severity::Blocker, text).at(path, None);
@@ -102,9 +108,7 @@ pub(crate) fn claim(path: &str, what: &str) -> Claim {
     claim
 }
 
-/// The finding about commands that a package manager would run by itself.
-///
-/// A plan that names the manifest does not decide about them: plans name it for its dependencies.
+/// The protected changes of a reviewed change. Each blocks until a person waives or accepts it.
 pub(crate) fn runs_on_install(path: &GitPath, both: &TwoSides) -> Option<Claim> {
     if !stands(Defence::ProtectedChange) {
         return None;
@@ -114,14 +118,13 @@ pub(crate) fn runs_on_install(path: &GitPath, both: &TwoSides) -> Option<Claim> 
     (!changed.is_empty())
         .then(|| claim(&name, &format!("what every install of the project runs ({})", changed.join(", "))))
 }
-
-/// What a reviewed change brings of them: blockers until a person waives or accepts them.
 pub(crate) fn found(repo: &Repo, base: &Oid, commit: &Oid) -> Result<Vec<Claim>, GitError> {
     if !stands(Defence::ProtectedChange) {
         return Ok(Vec::new());
     }
     let mut claims = Vec::new();
     let links = protected_links(repo, base, |name| table().category(name).is_some())?;
+    // A review has no plan that could claim a path, so every protected one counts.
     for path in repo.changed_paths(base, commit)? {
         let name = path.to_string();
         let by_link = || table().category(&links.name_of(&name)?);

@@ -1,6 +1,7 @@
-//! The user's rules for commits, apart from their hooks: signatures and sign-off. Tribunal makes its commits by plumbing and
-//! before anybody approved them, so what reaches the user's branch gets its signature when it lands, not before: a
-//! signature of the user's stands on nothing that nobody approved.
+//! The user's rules for commits other than hooks: identity, signatures and sign-off.
+//!
+//! Tribunal makes its commits by git plumbing, before anybody approved them. A commit is therefore signed when it
+//! lands, and not earlier: the user's signature must not stand on anything that nobody approved.
 
 use super::message;
 use super::unattended;
@@ -11,7 +12,7 @@ use crate::site::{Site, now};
 use tribunal_engine::settings::{GitSettings, Settings};
 use tribunal_git::{GitError, Oid, RefChange, RefsMoved, Repo, Signature, Signing};
 
-/// Who stands on Tribunal's commits: the settings' own, else the user's, else Tribunal.
+/// The author of Tribunal's commits: the one from the settings, else the user, else Tribunal.
 pub(crate) fn identity(git: &GitSettings, repo: &Repo) -> Signature {
     let given = (!git.author_name.is_empty()).then(|| (git.author_name.clone(), git.author_email.clone()));
     let own = || repo.identity().ok().flatten();
@@ -20,24 +21,28 @@ pub(crate) fn identity(git: &GitSettings, repo: &Repo) -> Signature {
     Signature::new(name, email, i64::try_from(now().0 / 1000).unwrap_or(0))
 }
 
-/// Whether the settings let commits be signed as the user's git is configured.
+/// Whether the settings allow commits to be signed as the user's git is configured.
 fn may_sign(git: &GitSettings) -> Result<bool, SetupError> {
     one_of("git.sign", &git.sign, "auto, never", &[("auto", true), ("never", false)])
 }
 
-/// Whether the user's rules for commits can be kept while nobody is there; refused, with the key that says otherwise, where
-/// they cannot. `branch` is the one that the work is for, where it is not the one that is checked out.
+/// Rejects a run if the user's rules for commits cannot be kept while nobody is there. The error names the key that
+/// says otherwise.
+///
+/// A key that asks for a passphrase would otherwise stop the run at its first landing. `branch` is the one that the work
+/// is for, if it is not the one checked out.
 pub fn check(project: &Project, settings: &Settings, branch: Option<&str>) -> Result<(), SetupError> {
     check_signing(project, settings)?;
     let head = project.repo().head()?.commit;
     let planning = project.planning_path();
     let tracked = project.repo().list_tree(&head)?.iter().any(|entry| entry.path.is_under(&planning));
-    // Where git tracks the planning documents, the run commits them under a message of its own.
+    // If git tracks the planning documents, the run commits them under a message of its own, which the hooks must
+    // accept.
     let own = tracked.then(|| "docs(01): plans and summaries of the run\n\nTribunal-Run: 01\n".to_owned());
     unattended::check_hooks(project, settings, branch, &own.into_iter().collect::<Vec<_>>())
 }
 
-/// The same for a review whose findings are fixed.
+/// The same for a review that fixes its findings.
 pub(crate) fn check_of_fixes(project: &Project, settings: &Settings) -> Result<(), SetupError> {
     check_signing(project, settings)?;
     let own = "fix(review): review round 1, 1 of 1 findings\n\nF-1 a finding\n\nTribunal-Run: 01\n";
@@ -60,17 +65,17 @@ fn check_signing(project: &Project, settings: &Settings) -> Result<(), SetupErro
 }
 
 impl Site {
-    /// How commits are signed here, as the user's git is configured; nothing where they are not.
+    /// How commits are signed, as the user's git is configured; none if they are not signed.
     pub(crate) fn signing(&self) -> Result<Option<Signing>, GitError> {
         if self.settings.git.sign == "never" { Ok(None) } else { self.repo.signing() }
     }
 
-    /// The line `base..head` as it may reach the user's branch: signed, where the user's git signs. Its commits have no
-    /// ref yet.
+    /// The commits `base..head` as they may reach the user's branch: signed, if the user's git signs. No ref leads to
+    /// them yet.
     pub(crate) fn signed(&self, base: &Oid, head: &Oid) -> Result<Oid, GitError> {
         match self.signing()? {
             Some(how) => self.repo.sign_line(base, head).map_err(|error| match error {
-                // Whoever reads it long after the run began is told which key is meant, and where it is set.
+                // The error is read long after the run began, so it names the key and where it is set.
                 GitError::Signing { detail } => {
                     GitError::Signing { detail: format!("{how} (git's user.signingkey): {detail}") }
                 }
@@ -80,8 +85,8 @@ impl Site {
         }
     }
 
-    /// The run branch, with every commit since `base` signed where the user's git signs: whatever was made or moved
-    /// without is signed now, and the branch follows.
+    /// The run branch with every commit since `base` signed, if the user's git signs. Commits that were made or rebased
+    /// unsigned are signed now, and the branch follows.
     pub(crate) fn signed_result(&self, base: &Oid) -> Result<Oid, GitError> {
         let head = self.run_head()?;
         let signed = self.signed(base, &head)?;
@@ -95,7 +100,7 @@ impl Site {
         }
     }
 
-    /// A message that Tribunal writes itself, in the form the user wants.
+    /// A message that Tribunal writes itself, in the form that the user wants.
     pub(crate) fn own_message(&self, text: String) -> String {
         message::formed(&self.settings.git.message, &text)
     }
@@ -105,8 +110,9 @@ impl Site {
         if self.settings.git.signoff { message::signed_off(&text, &self.signature()) } else { text }
     }
 
-    /// What a landed commit says of rules that were switched off.
+    /// The trailers that say which of the user's rules were switched off.
     pub(crate) fn rules_left_out(&self) -> Vec<String> {
+        // A configuration that cannot be read counts as one that signs: a trailer too many is better than one too few.
         let unsigned = self.settings.git.sign == "never" && !matches!(self.repo.signing(), Ok(None));
         let unhooked = match self.settings.git.hooks.as_str() {
             "skip" => self.repo.hooks().unwrap_or_default(),

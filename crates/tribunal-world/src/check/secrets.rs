@@ -1,6 +1,9 @@
-//! What a review judges and nobody should see, or can: secrets in every change, in the names of its files, in its commits
-//! and their messages, and whatever its text is written in; and characters that a reader does not see. It asks nobody and
-//! starts nothing, so it is there in every review. Documents that Tribunal writes itself go to a branch without them.
+//! Secrets and invisible text in what a review judges: in changed files and their names, in commits and their messages,
+//! and in the names of branches and tags. It needs no agent and no tool, so it is part of every review. Tribunal's own
+//! documents are cleaned of secrets before they go to a branch.
+//!
+//! A secret is named by its kind and never shown. Where even naming the place would show it, as in a file's or a tag's
+//! name, the finding has no place.
 
 use super::failing;
 use super::guard::{Noticed, all_secrets, leaks, together, unseen};
@@ -13,13 +16,14 @@ use tribunal_docs::secret::{Secret, without};
 use tribunal_git::{GitError, GitPath, Oid, Repo};
 
 pub(crate) use tribunal_core::checks::SECRETS;
-/// Commits of a range that are looked through one by one, the newest first.
+/// How many commits of a range are searched one by one, the newest first.
 const COMMITS_MAX: usize = 500;
 
-/// The variables a run was given.
+/// The variables that the run was given.
 type Environment = BTreeMap<String, OsString>;
 
-/// What a change brings that is a secret: blockers, each at its place. And warnings for what it hides from its readers.
+/// Finds the secrets that a change brings, as blockers at their places, and text that it hides from readers, as
+/// warnings.
 pub(crate) fn found(
     repo: &Repo,
     environment: &Environment,
@@ -45,8 +49,10 @@ pub(crate) fn found(
     Ok(secrets.into_iter().map(ruled("secret")).chain(hidden).collect())
 }
 
-/// Secrets in the messages of the commits that lead to a change, and in what they brought and a later one took out: who
-/// has the branch has them. `known` is what is there at the end.
+/// Secrets in the messages of the commits that lead to a change, and in what one commit added and a later one removed.
+/// `known` holds what is there at the end.
+///
+/// Whoever has the branch has those commits, so a fix on top does not help: these findings are for a person.
 fn on_the_way(
     repo: &Repo,
     environment: &Environment,
@@ -59,6 +65,7 @@ fn on_the_way(
     }
     let commits = repo.subjects(base, head, COMMITS_MAX + 1)?;
     let mut claims = Vec::new();
+    // The limit is stated, so that nobody takes the older commits for clean.
     if commits.len() > COMMITS_MAX {
         let text = format!("more than {COMMITS_MAX} commits: the older ones were not searched for secrets");
         claims.push(failing(Severity::Warning, text));
@@ -73,7 +80,7 @@ fn on_the_way(
         claims.extend(gone.map(|claim| Claim {
             claim: format!("in commit {}, though not in the end: {}", short(commit), claim.claim),
             fixable_by: FixableBy::Manual,
-            // The file may not be there any more.
+            // The file may no longer exist.
             file: None,
             line: None,
             suggestion: "make the branch anew without it, and have it replaced: it has been seen".to_owned(),
@@ -85,12 +92,12 @@ fn on_the_way(
     Ok(claims)
 }
 
-/// Secrets in the names of branches and tags: reports print them, and whoever fetches has them. So nobody says which.
+/// Secrets in the names of branches and tags. Reports print such names, so the finding does not say which one it is.
 fn in_names(environment: &Environment, names: &[String]) -> Vec<Claim> {
     let mut said = BTreeSet::new();
     for name in names {
         let what = if name.starts_with("refs/tags/") { "tag" } else { "branch" };
-        // In a name a hyphen is what a space is in a text.
+        // A hyphen in a name is what a space is in a text: a secret may begin after any of them.
         let ends = name.match_indices('-').filter_map(|(at, _)| name.get(at + 1..));
         let text = ends.fold(name.clone(), |text, end| text + "\n" + end);
         let secrets = all_secrets(environment, text.as_bytes()).into_iter();
@@ -105,6 +112,8 @@ fn in_names(environment: &Environment, names: &[String]) -> Vec<Claim> {
 }
 
 /// Secrets that a commit has and none of its parents.
+///
+/// A merge only brings what is new against every parent; the rest came with one of them and is found there.
 fn brought(repo: &Repo, environment: &Environment, commit: &Oid) -> Result<Vec<Claim>, GitError> {
     let mut brought: Option<Vec<Claim>> = None;
     for parent in repo.parents_of(commit)? {
@@ -115,6 +124,7 @@ fn brought(repo: &Repo, environment: &Environment, commit: &Oid) -> Result<Vec<C
         }
         brought = Some(match brought {
             Some(before) => {
+                // Compared by the text of the finding, which names the kind and the file but never the secret.
                 let also: HashSet<&str> = claims.iter().map(|claim| claim.claim.as_str()).collect();
                 before.into_iter().filter(|claim| also.contains(claim.claim.as_str())).collect()
             }
@@ -124,7 +134,7 @@ fn brought(repo: &Repo, environment: &Environment, commit: &Oid) -> Result<Vec<C
     Ok(brought.unwrap_or_default())
 }
 
-/// Secrets in what is written in a commit besides its files.
+/// Secrets in the parts of a commit other than its files.
 fn in_commit(environment: &Environment, commit: &Oid, what: &str, bytes: &[u8]) -> Vec<Claim> {
     let claim = |secret: Secret| {
         let text = format!("{what} of commit {} holds {}", short(commit), secret.kind);
@@ -159,16 +169,19 @@ pub(crate) fn in_document(
 }
 
 /// A document as it goes to a branch: without the secrets that it did not hold before.
+///
+/// Secrets that were there before stay. They are the user's, and on the branch already.
 pub(crate) fn cleaned(environment: &Environment, before: Option<&[u8]>, bytes: Vec<u8>) -> Vec<u8> {
     let found = added(environment, before, &bytes);
     match (found.first(), std::str::from_utf8(&bytes)) {
         (None, _) => bytes,
         (Some(_), Ok(text)) => without(text, &found).into_bytes(),
-        // Nobody knows where in it the secret begins and ends.
+        // In text that is not UTF-8 nobody knows where the secret begins and ends, so all of it goes.
         (Some(secret), Err(_)) => format!("[{} was here]\n", secret.kind).into_bytes(),
     }
 }
 
+/// The secrets in a text that were not in the earlier one.
 fn added(environment: &Environment, before: Option<&[u8]>, now: &[u8]) -> Vec<Secret> {
     if !stands(Defence::SecretDocument) {
         return Vec::new();
@@ -178,7 +191,7 @@ fn added(environment: &Environment, before: Option<&[u8]>, now: &[u8]) -> Vec<Se
     found.filter(|secret| old.iter().all(|old| old.text != secret.text)).collect()
 }
 
-/// The files of an artifact that a chain made.
+/// Secrets in the files of an artifact that a chain made.
 pub(crate) fn in_files(
     repo: &Repo,
     environment: &Environment,

@@ -1,6 +1,8 @@
-//! Whether the user's commit hooks can be asked while nobody is there. They are run once on the commit the work would begin
-//! with, contained as in a run: one that hangs, asks at the terminal, or refuses what is there already would refuse
-//! every builder for what no builder did, so the run is refused instead, before anything is paid for.
+//! Checks whether the user's commit hooks can run while nobody is there. They are run once on the commit that the work
+//! would begin with, contained as in a run.
+//!
+//! A hook that hangs, asks at the terminal, or refuses what is there already would refuse every builder for something
+//! that no builder did. The run is then refused instead, before any agent is paid for.
 
 use super::hooks::{Answer, Change, Desk, HookRules, Ran, said};
 use crate::project::Project;
@@ -11,12 +13,12 @@ use tribunal_engine::settings::Settings;
 use tribunal_git::{GitError, Hook};
 use tribunal_view::plain;
 
-/// How much of what a hook says is repeated.
+/// How much of a hook's output is repeated in the error.
 const SAID_MAX: usize = 600;
 const SKIP: &str =
     "or set git.hooks = \"skip\" in your own settings and have every report and commit say that no hook ran";
 
-/// Why a hook cannot be asked, and the way out.
+/// Why a hook cannot be used, and the way out.
 struct Unfit {
     hook: String,
     why: String,
@@ -29,8 +31,8 @@ impl Unfit {
     }
 }
 
-/// Refuses hooks that cannot be asked. `own` are messages that Tribunal will write itself: what refuses them would refuse
-/// every result. `branch` is the one that the work is for, where it is not the one that is checked out.
+/// Refuses hooks that cannot run unattended. `own` holds messages that Tribunal will write itself: a hook that refuses
+/// those would refuse every result. `branch` is the one that the work is for, if it is not the one checked out.
 pub(crate) fn check_hooks(
     project: &Project,
     settings: &Settings,
@@ -43,10 +45,11 @@ pub(crate) fn check_hooks(
         return Ok(());
     }
     project.prepare()?;
-    // A run that nobody sees: it has no journal, and is gone at once.
+    // A run folder without a journal, so that nobody sees it as a run. It is removed right away.
     let run = format!("00000000-000000-hooks-{}", std::process::id());
     let world = world(project, settings, &run, crate::setup::SHELF)?;
     let found = rehearse(&world.site, &hooks, branch, own);
+    // The world's threads and files must be gone before the folder is.
     drop(world);
     let dir = project.run_dir(&run);
     std::fs::remove_dir_all(&dir).map_err(|error| SetupError::io("remove", &dir, &error))?;
@@ -56,6 +59,7 @@ pub(crate) fn check_hooks(
     }
 }
 
+/// Runs every hook once. Returns the first one that cannot be used.
 fn rehearse(
     site: &Site,
     hooks: &[Hook],
@@ -73,6 +77,8 @@ fn rehearse(
         None => None,
     };
     let theirs = [String::from_utf8_lossy(&site.repo.message_of(&base)?).into_owned()];
+    // Without messages of Tribunal's own the question is only whether the hooks end; the user's last message serves for
+    // that.
     let messages = if own.is_empty() { &theirs } else { own };
     for message in messages {
         if unfit.is_none() {
@@ -84,7 +90,7 @@ fn rehearse(
     Ok(unfit)
 }
 
-/// The hook that looks at the change: it has to let pass that nothing changes, or what the user committed last.
+/// Tries the hook that looks at the change. It has to pass an empty change, or else the user's last commit.
 fn before_commit(
     site: &Site,
     hooks: &[Hook],
@@ -107,7 +113,7 @@ fn before_commit(
     if asks(&text) {
         return Ok(Some(Unfit::new(hook.name, asking(&text), "let the hook go on without a terminal")));
     }
-    // One that wants something to look at is shown what the user committed last.
+    // A hook may refuse an empty change, so it is shown what the user committed last.
     if let [parent] = site.repo.parents_of(&rules.base)?.as_slice() {
         let change = Change { parent: parent.clone(), tree: rules.base.clone(), rules: rules.clone() };
         let desk = Desk::set_up(site, "unattended-last", &change, hooks)?;
@@ -123,6 +129,7 @@ fn before_commit(
     Ok(Some(Unfit::new(hook.name, why, way_out)))
 }
 
+/// Tries the hooks that look at messages.
 fn about_message(
     desk: &Desk<'_>,
     hooks: &[Hook],
@@ -143,7 +150,7 @@ fn about_message(
         let way_out = "let the hook go on without a terminal";
         return Ok(Some(Unfit::new(hook, asking(&claim.evidence), way_out)));
     }
-    // A builder may give its own commits another message; nobody but the user can give Tribunal's another form.
+    // A builder can give its own commit another message. Only the user can give Tribunal's messages another form.
     Ok(own.then(|| {
         let subject = message.lines().next().unwrap_or_default();
         let text = plain::clipped(&claim.evidence, SAID_MAX);
@@ -156,7 +163,7 @@ fn about_message(
     }))
 }
 
-/// Whether a hook speaks of a terminal that it does not have.
+/// Whether a hook's output mentions a terminal that it does not have.
 fn asks(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     ["/dev/tty", "not a tty", "not a terminal", "no tty", "inappropriate ioctl"]

@@ -1,5 +1,8 @@
-//! Landing and ending: SUMMARY, the run branch, the user's branch. Each moves a ref by compare-and-swap at
-//! most once, and can be asked later whether it did.
+//! Landing a plan, writing its SUMMARY, and the steps that end a run: planning documents, the user's branch, the push.
+//!
+//! Each step moves refs by compare-and-swap at most once and leaves a ref as proof, so that a later process can find
+//! out whether it happened. The order within a step matters: everything that can be repeated comes before the ref
+//! moves, because after a crash a step whose ref exists is taken as done.
 
 pub(crate) mod rebase;
 
@@ -51,17 +54,19 @@ use tribunal_view::facts::CommandView;
 use tribunal_view::plain;
 use tribunal_view::prompt::{self, Document, MakerBrief, MakerJob};
 
-/// The ref with the planning documents as they were committed before the last rebase: they may be on the user's branch.
+/// The ref with the planning documents as they were committed before the last rebase. They may be on the user's branch.
 pub(crate) const BOUNDARY_BEFORE: &str = "boundary-before";
 
-/// The ref with what the review approved and the run branch has, maybe signed.
+/// The ref with the revision that the review approved. The run branch has the same work, perhaps as signed commits.
 pub(crate) const ADVANCED: &str = "advanced";
 
-/// The folder of a run in which its fast-forward is written down.
+/// The folder of a run in which its fast-forward is recorded while it is under way.
 const FORWARD: &str = "forward";
 
-/// Finishes or puts back a fast-forward in which a dead orchestrator stopped. What it has to say of it is a warning: where
-/// it could not be settled now, the next try to land begins with it.
+/// Finishes or undoes a fast-forward that a dead orchestrator left unfinished. Returns a warning if there is something
+/// to say.
+///
+/// A fast-forward that cannot be settled now stops nothing: the next attempt to land begins with settling it.
 pub(crate) fn settle_forward(site: &Site) -> Option<Note> {
     let named = |theirs: &[GitPath], what: &str| {
         let names: Vec<String> = theirs.iter().map(ToString::to_string).collect();
@@ -82,28 +87,30 @@ pub(crate) fn settle_forward(site: &Site) -> Option<Note> {
     text.map(Note::Warning)
 }
 
-/// A landing, gathered from the docket.
+/// The landing of one plan, gathered from the docket.
+///
+/// A landing rebases the lane onto the run branch, checks the merged tree, and moves the run branch. It decides nothing
+/// about the quality of the work: that was approved before, and is asked again only if the rebase changed it.
 pub(crate) struct Landing {
     effect: EffectId,
     plan: PlanId,
     revision: Revision,
     declared: Vec<GitPath>,
-    /// What the plan verifies itself by.
+    /// The commands by which the plan verifies itself.
     verification: Vec<Command>,
-    /// Commands of the settings, each with the check that it is.
+    /// Commands of the settings, each with the check it belongs to.
     named: Vec<(Check, Command)>,
-    /// The commands of the project that are known and not switched off.
+    /// Commands of the project that are known and not switched off.
     project: Vec<(ProjectCommand, KnownCommand)>,
-    /// The run had a test command, and where it lands none is known: it says that no tests ran.
+    /// The run had a test command, and none is known where the plan lands. The commit then says that no tests ran.
     lost_tests: bool,
-    /// A named person took the lane's work as it is.
+    /// A named person accepted the lane's work as it is.
     taken: bool,
-    /// Where the files that judge come from.
+    /// The source of trusted judge files.
     judge: TrustedJudge,
-    /// What did not run stops nothing.
+    /// A command that did not run stops nothing.
     lenient: bool,
     trailers: Vec<String>,
-    /// The commit the run began with.
     base: String,
     /// The user's branch.
     branch: String,
@@ -111,14 +118,14 @@ pub(crate) struct Landing {
 
 /// Why a merged tree may not land.
 enum Shut {
-    /// Commands are red: what each check found.
+    /// Commands are red. Holds the findings with the checks they belong to.
     Red(Vec<(Check, Claim)>),
-    /// One did not run, and why.
+    /// A command did not run. Says why.
     NotRun(String),
 }
 
 impl Landing {
-    /// Gathers what the docket knows.
+    /// Gathers what the landing needs from the docket.
     pub(crate) fn gather(
         site: &Site,
         effect: &EffectId,
@@ -126,6 +133,7 @@ impl Landing {
         revision: &Revision,
         docket: &Docket,
     ) -> Landing {
+        // The commands are those by which a repair of this lane would be judged, so that a refusal can be repaired.
         let subject = Subject::Lane(plan.clone(), Job::Repair);
         let checks = site.check_settings(docket);
         let named = checks.commands.keys().map(Check::new).flat_map(|check| {
@@ -141,6 +149,7 @@ impl Landing {
         let path = docket.about.paths.get(plan);
         let text =
             path.zip(subject::plan_revision(docket, plan)).and_then(|(p, r)| site.plan_text(p, &r).ok());
+        // The plan's claimed files count as its own even where it did not change them.
         let declared = text.map(|text| text.plan.claimed_files()).unwrap_or_default();
         Landing {
             effect: effect.clone(),
@@ -160,12 +169,14 @@ impl Landing {
         }
     }
 
-    /// Runs on a worker.
+    /// Lands the plan and reports the result. Blocks, so it runs on a worker.
     pub(crate) fn run(self, site: &Arc<Site>) {
         match self.land(site) {
             Ok((report, notes)) => site.report(&self.effect, Report::Run(report), notes),
             Err(error) => {
                 let kind = match error {
+                    // A key that does not sign is the user's to repair: a person is asked, who can have the same
+                    // landing tried again.
                     GitError::Signing { .. } => FailureKind::DidNotRun,
                     _ => FailureKind::Crashed,
                 };
@@ -174,6 +185,10 @@ impl Landing {
         }
     }
 
+    /// Rebases the lane, checks the merged tree, and moves the run branch.
+    ///
+    /// The steps go from cheap to costly: a conflict or a needed review is found before any command runs. No ref moves
+    /// before everything has passed.
     fn land(&self, site: &Arc<Site>) -> Result<(RunReport, Vec<Note>), GitError> {
         let onto = site.run_head()?;
         let (base, commit) = brought(site, &self.revision, &onto)?;
@@ -181,16 +196,20 @@ impl Landing {
             Replayed::Clean { head, .. } => head,
             Replayed::Conflict { files, text, .. } => return Ok((conflicts(&files, &text), Vec::new())),
         };
+        // Asked before `carries_over`: with nothing left to land there is nothing to judge again either.
         if base != onto && self.is_there_already(site, &base, &commit, &onto, &new_head)? {
             let (report, mut notes) = self.move_branch(site, &onto, &onto, &[])?;
             notes.push(Note::AlreadyThere { plan: self.plan.clone() });
             return Ok((report, notes));
         }
+        // The lane was approved on another base. Unless its patch carries over unchanged, what would land was not
+        // reviewed.
         if base != onto && !site.repo.carries_over(&base, &commit, &onto, &new_head, &self.declared)? {
             return Ok((self.judge_again(site, &onto, &new_head)?, Vec::new()));
         }
         let mut notes = Vec::new();
         let mut shut = self.commands_of_project(site, &onto, &commit, &new_head, &mut notes)?;
+        // The project's commands come first. If one is red, the builder works on the lane again in any case.
         if shut.is_none() {
             shut = self.commands_of_settings(site, base != onto, &commit, &new_head)?;
         }
@@ -206,8 +225,9 @@ impl Landing {
         Ok((report, notes))
     }
 
-    /// Whether everything that the lane did is on the branch already, because somebody brought it there by hand. Then no
-    /// commit of it lands, and there is nothing to judge.
+    /// Whether everything that the lane did is on the branch already, because somebody brought it there by hand.
+    ///
+    /// Then nothing lands and nothing is judged. A lane that changed nothing at all is not such a case.
     fn is_there_already(
         &self,
         site: &Site,
@@ -220,7 +240,8 @@ impl Landing {
         Ok(tree(base)? != tree(commit)? && tree(onto)? == tree(new_head)?)
     }
 
-    /// The project's own commands on the merged tree. A tree on which this run saw one green is not tested again.
+    /// Runs the project's own commands on the merged tree. A tree on which this run saw a command green is not tested
+    /// again.
     fn commands_of_project(
         &self,
         site: &Arc<Site>,
@@ -238,6 +259,7 @@ impl Landing {
             let judge = Some(&self.judge);
             let runner = Runner { site, command: *command, known, effect: Some(&self.effect), judge };
             let looked = runner.compare(onto, new_head)?;
+            // A person accepted the lane's tree, not the merged one, so only what was red there already is excused.
             let lane = if self.taken { Some(runner.on(commit, green::Ask::Remembered)?.state) } else { None };
             notes.push(runner.note(&self.effect, &tree, &looked));
             let worse = looked.worse();
@@ -247,6 +269,7 @@ impl Landing {
             let text = format!("`{}`: {}", known.shown(), looked.answer.text());
             let worse = worse.map(|worse| looked.now.claim(*command, &known.shown(), &worse));
             match worse.or_else(|| looked.claim(*command, &known.shown())) {
+                // The other commands still run, so that the builder gets all findings at once.
                 Some(claim) => red.push((command.check(), claim)),
                 None if self.lenient => {
                     notes.push(Note::Warning(format!("{command} did not run and stopped nothing: {text}")));
@@ -257,8 +280,10 @@ impl Landing {
         Ok((!red.is_empty()).then_some(Shut::Red(red)))
     }
 
-    /// The commands of the settings, and where the tree is a merged one also the plan's own. What passed on exactly
-    /// this tree is not run again; what was red in a lane that a person took as it is refuses nothing.
+    /// Runs the commands of the settings, and on a merged tree the plan's own as well. A command that passed on exactly
+    /// this tree is not run again.
+    ///
+    /// Where a person accepted the lane as it is, a command that was red on the lane does not stop the landing.
     fn commands_of_settings(
         &self,
         site: &Arc<Site>,
@@ -292,6 +317,7 @@ impl Landing {
         Ok((!red.is_empty()).then_some(Shut::Red(red)))
     }
 
+    /// Records the rebased commit as a new revision and asks for another review of it.
     fn judge_again(&self, site: &Site, onto: &Oid, new_head: &Oid) -> Result<RunReport, GitError> {
         let tree = site.repo.tree_of(new_head)?;
         let revision = digest(&[b"rebased", tree.as_str().as_bytes(), onto.as_str().as_bytes()]);
@@ -299,6 +325,9 @@ impl Landing {
         Ok(refused(Refusal::JudgeAgain(revision), Vec::new()))
     }
 
+    /// Moves the run branch to the landed commits, together with the refs that prove the landing.
+    ///
+    /// All refs move in one transaction. If the branch moved without its proof, a crash would let the plan land twice.
     fn move_branch(
         &self,
         site: &Arc<Site>,
@@ -307,7 +336,8 @@ impl Landing {
         notes: &[Note],
     ) -> Result<(RunReport, Vec<Note>), GitError> {
         let new_head = self.with_trailer(site, onto, new_head, notes)?;
-        // What is signed is on no ref yet: whoever dies here signs again, and nothing knows of the first signature.
+        // The signed commits have no ref yet. After a crash here they are signed again, and nothing knows of the first
+        // ones.
         let rules = HookRules { base: Oid::parse(&self.base)?, branch: self.branch.clone() };
         let new_head = match site.by_the_rules(&self.effect, &rules, onto, &new_head)? {
             Ok(new_head) => new_head,
@@ -323,24 +353,28 @@ impl Landing {
         crash::point("landing:after");
         match moved {
             RefsMoved::Done | RefsMoved::Already => {}
+            // Somebody else moved the ref. Nothing is overwritten, and the effect fails.
             RefsMoved::Elsewhere { name, .. } => {
                 let failure = Failure::new(FailureKind::Crashed, format!("{name} has moved"));
                 return Ok((RunReport::Failed(failure), Vec::new()));
             }
         }
+        // Only after the ref moved: without the landing, the lane's worktree is still needed.
         let tip = keep_tip(site, &new_head)?;
         let notes = retire_lane(site, &self.plan);
         Ok((RunReport::Landed { tip }, notes))
     }
 
-    /// What was not reviewed says so in the landed commit.
+    /// Adds trailers to the landed commit that say what was not reviewed or not tested.
     fn with_trailer(&self, site: &Site, onto: &Oid, new_head: &Oid, notes: &[Note]) -> Result<Oid, GitError> {
         let of_commands = of_commands(notes);
         let trailers: Vec<String> =
             self.trailers.iter().cloned().chain(of_commands).chain(site.rules_left_out()).collect();
         let message = String::from_utf8_lossy(&site.repo.message_of(new_head)?).into_owned();
-        // What lands a second time, after a rebase, has those of the first; and nobody else speaks for us.
+        // A plan that lands again after a rebase has the trailers of its first landing, and an agent may have written
+        // some of its own. Only Tribunal may say how a commit was judged, so all of them are removed.
         let theirs = without_judgements(&message);
+        // With `new_head == onto` nothing lands, so there is no commit of ours to mark.
         if (trailers.is_empty() && theirs == message.trim_end()) || new_head == onto {
             return Ok(new_head.clone());
         }
@@ -348,7 +382,7 @@ impl Landing {
         let parents = site.repo.parents_of(new_head)?;
         let message = theirs;
         let trailers: Vec<String> = match hooks::any(site) {
-            // Hooks that hold lines to a length hold Tribunal's to it too.
+            // Hooks that limit the length of lines apply to Tribunal's lines, too.
             true => trailers.iter().map(|trailer| folded(trailer)).collect(),
             false => trailers,
         };
@@ -358,8 +392,9 @@ impl Landing {
     }
 }
 
-/// A message without the trailers that say how its commit was judged, folded ones included.
+/// A message without the trailers that say how its commit was judged, folded lines included.
 fn without_judgements(message: &str) -> String {
+    // These two name the work and say nothing about how it was judged.
     let names_the_work = ["Tribunal-Plan: ", "Tribunal-Run: "];
     let mut inside = false;
     let mut kept = Vec::new();
@@ -374,7 +409,7 @@ fn without_judgements(message: &str) -> String {
     kept.join("\n")
 }
 
-/// What the landed commit says of itself: who took it as it is, what nobody but checks judged, and how much of it each
+/// The trailers of the landed commit: who accepted it as it is, what only checks judged, and how much of it each
 /// reviewer was shown.
 fn trailers(docket: &Docket, plan: &PlanId) -> Vec<String> {
     let accepted = docket.accepters(plan).into_iter();
@@ -389,8 +424,8 @@ fn trailers(docket: &Docket, plan: &PlanId) -> Vec<String> {
         .collect()
 }
 
-/// What the landed commit says of the project's own commands, from their notes on the landed tree: that no tests ran, or
-/// what was red or flaky.
+/// The trailers about the project's own commands, from their notes on the landed tree: that no tests ran, or what was
+/// red or flaky.
 fn of_commands(notes: &[Note]) -> Vec<String> {
     let of_commands = notes.iter().filter_map(|note| match note {
         Note::Command(note) => Some(note.as_ref()),
@@ -398,6 +433,7 @@ fn of_commands(notes: &[Note]) -> Vec<String> {
     });
     let ran: Vec<&CommandNote> = of_commands.collect();
     let tests = ran.iter().find(|note| note.command == ProjectCommand::Test);
+    // Without any note about tests none ran either.
     let tested = tests.is_some_and(|note| !matches!(note.answer, Answer::NoTests(_) | Answer::NotRun(_)));
     let not_tested = (!tested).then(|| "Tribunal-Not-Tested: no tests ran".to_owned());
     let line = |note: &&CommandNote| {
@@ -417,12 +453,12 @@ fn of_commands(notes: &[Note]) -> Vec<String> {
     not_tested.into_iter().chain(ran.iter().filter_map(line)).collect()
 }
 
-/// What every report says of the project's own commands, as lines.
+/// The lines about the project's own commands that every report has.
 fn tests_of(docket: &Docket) -> Vec<String> {
     review::commands(docket).iter().map(CommandView::line).collect()
 }
 
-/// What each reviewer was shown of a plan's work, over all its loops and rounds.
+/// How much of a plan's work each reviewer was shown, over all its loops and rounds.
 fn shown(docket: &Docket, plan: &PlanId) -> Option<String> {
     let mut seats: BTreeMap<&Seat, Shown> = BTreeMap::new();
     for lp in subject::loops_of(docket, plan).filter(|lp| lp.policy().of != Use::Plan) {
@@ -436,11 +472,13 @@ fn shown(docket: &Docket, plan: &PlanId) -> Option<String> {
     (!each.is_empty()).then(|| format!("Tribunal-Shown: {}", each.join("; ")))
 }
 
+/// The trailer that names what nobody reviewed.
 fn not_reviewed(docket: &Docket, plan: &PlanId) -> Option<String> {
     let run = docket.run.as_ref()?;
-    // There is nothing to judge in a sentence.
+    // `tribunal do` works from a sentence. There is no plan that could have been reviewed before the code.
     let gate = run.spec().gate.is_none() && docket.about.asked.is_none();
     let gate = gate.then_some("the plan, before any code");
+    // A loop without reviewers was judged by checks alone.
     let alone = |lp: &Loop| lp.policy().seats.is_empty() && lp.policy().of != Use::Plan;
     let work = subject::loops_of(docket, plan).any(alone).then_some("the work, but for checks");
     let chain = docket.about.chain.as_ref().filter(|note| note.skipped.is_some());
@@ -449,15 +487,19 @@ fn not_reviewed(docket: &Docket, plan: &PlanId) -> Option<String> {
     (!what.is_empty()).then(|| format!("Tribunal-Not-Reviewed: {}", what.join("; ")))
 }
 
+/// Keeps the new head of the run branch as a revision.
 fn keep_tip(site: &Site, head: &Oid) -> Result<Revision, GitError> {
     let tip = digest(&[b"tip", head.as_str().as_bytes()]);
     site.keep(&tip, head, Vec::new())?;
     Ok(tip)
 }
 
-/// A landed lane's tree is saved and taken away.
+/// Saves the worktree of a landed lane and removes it.
+///
+/// The plan has landed at this point, so a failure is only a warning.
 fn retire_lane(site: &Arc<Site>, plan: &PlanId) -> Vec<Note> {
     let dir = site.lane_dir(plan);
+    // After a crash the worktree may be gone already.
     let Some(at) = place_of(site, plan).filter(|_| dir.join("tree").exists()) else { return Vec::new() };
     let tree = site.repo.tree(&dir.join("tree"), &dir.join("index"), &at);
     let saved = take_lane_away(site, plan, &tree);
@@ -487,7 +529,7 @@ fn refused(refusal: Refusal, claims: Vec<Claim>) -> RunReport {
     refused_by(LANDING, refusal, claims)
 }
 
-/// Each finding is its check's: whoever repairs the lane is judged by the same one.
+/// The report of a landing with red checks. Each finding keeps its check, so that the repair is judged by the same one.
 fn red_checks(red: Vec<(Check, Claim)>) -> RunReport {
     let findings = red.into_iter().map(|(check, claim)| handed(check, claim)).collect();
     RunReport::LandingRefused { refusal: Refusal::RedCheck, findings }
@@ -495,6 +537,7 @@ fn red_checks(red: Vec<(Check, Claim)>) -> RunReport {
 
 fn handed(check: Check, claim: Claim) -> Handed {
     let by = BTreeSet::from([Source::Check(check)]);
+    // The engine replaces the id when the report arrives.
     Handed { id: FindingId(0), entry: Entry::new(claim, by, 0) }
 }
 
@@ -503,16 +546,17 @@ fn refused_by(check: &str, refusal: Refusal, claims: Vec<Claim>) -> RunReport {
     RunReport::LandingRefused { refusal, findings }
 }
 
-/// A landing that the user's commit hooks stand against.
+/// The report of a landing that the user's commit hooks refuse.
 fn not_by_the_rules(answer: HookAnswer) -> RunReport {
     match answer {
         HookAnswer::Refused(claims) => refused_by(HOOKS, Refusal::RedCheck, claims),
         HookAnswer::Broken(why) => RunReport::Failed(Failure::new(FailureKind::DidNotRun, why)),
+        // Callers only come here with an answer that is not `Fine`.
         HookAnswer::Fine(_) => RunReport::Failed(Failure::new(FailureKind::Crashed, "bug: nothing is wrong")),
     }
 }
 
-/// The same, in words, where no builder could do anything about it.
+/// The same in words, for a step in which no builder can do anything about it.
 fn rule_words(answer: HookAnswer) -> String {
     let claims = match answer {
         HookAnswer::Refused(claims) => claims,
@@ -531,8 +575,10 @@ fn rule_words(answer: HookAnswer) -> String {
 
 /// Whether a landing that was intended before a crash has happened.
 pub(crate) fn probe_landing(site: &Arc<Site>, plan: &PlanId) -> Probe {
+    // The ref was created in the transaction that moved the run branch, so it proves both.
     match site.repo.ref_at(&site.name(&format!("landed/{plan}"))) {
         Ok(Some(head)) => match keep_tip(site, &head) {
+            // The crash may have come before the lane's worktree was removed.
             Ok(tip) => Probe::Done(Report::Run(RunReport::Landed { tip }), retire_lane(site, plan)),
             Err(_) => Probe::Unknown,
         },
@@ -542,18 +588,21 @@ pub(crate) fn probe_landing(site: &Arc<Site>, plan: &PlanId) -> Probe {
 }
 
 /// A SUMMARY to be written, gathered from the docket.
+///
+/// The builder usually says what it built while building. It is asked here only if it said nothing, or if its words
+/// break the rules and no delivery gate follows.
 pub(crate) struct Summarising {
     effect: EffectId,
     plan: PlanId,
     revision: Revision,
     account: Account,
     brief: MakerBrief,
-    /// No delivery gate judges the SUMMARY, so that it is judged here.
+    /// The plan, if no delivery gate judges the SUMMARY. Then it is judged here.
     alone: Option<Arc<PlanText>>,
 }
 
 impl Summarising {
-    /// Gathers what the docket knows.
+    /// Gathers what the SUMMARY needs from the docket.
     pub(crate) fn gather(
         site: &Site,
         effect: &EffectId,
@@ -581,10 +630,11 @@ impl Summarising {
         })
     }
 
-    /// Runs on a worker. A dev that said nothing of what it built is asked.
+    /// Writes the SUMMARY, on a worker. A builder that said nothing about its work is asked first.
     pub(crate) fn run(mut self, site: &Arc<Site>) {
         let effect = self.effect.clone();
         let done = match self.account.is_silent(site).and_then(|silent| Ok((silent, self.wrong(site)?))) {
+            // What the builder said while building is enough, so no agent is launched.
             Ok((false, wrong)) if wrong.is_empty() => self.write(site, Vec::new()),
             Ok((_, wrong)) => {
                 self.brief.before = wrong.join("\n");
@@ -597,13 +647,14 @@ impl Summarising {
         }
     }
 
-    /// What the rules of a SUMMARY say against it, where nobody else judges it.
+    /// The violations of the SUMMARY's rules, if nobody else judges it.
     fn wrong(&self, site: &Site) -> Result<Vec<String>, GitError> {
         let Some(plan) = &self.alone else { return Ok(Vec::new()) };
         let failed = self.account.failures(site, &site.commit_of(&self.revision)?, &plan.plan)?;
         Ok(failed.into_iter().map(|check| format!("{}: {}", check.name, check.detail)).collect())
     }
 
+    /// Launches the builder once more, in a checkout of its own, to say what it built.
     fn ask(mut self, site: &Arc<Site>) -> Result<(), GitError> {
         let commit = site.commit_of(&self.revision)?;
         let dir = site.dir.join("summaries").join(slug(self.plan.as_str()));
@@ -627,7 +678,7 @@ impl Summarising {
         Ok(())
     }
 
-    /// Takes the checkout away. Whatever else was done there counts for nothing, but is saved.
+    /// Removes the checkout. Whatever else the agent did there does not count, but is saved.
     fn clear(&self, site: &Site, dir: &Path, commit: &Oid) -> Result<(), GitError> {
         let (path, index) = (dir.join("tree"), dir.join("index"));
         if path.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
@@ -637,9 +688,10 @@ impl Summarising {
         site.shelf.discard(dir).map(drop)
     }
 
-    /// What the dev says when it is asked.
+    /// Takes the builder's answer and writes the SUMMARY, or fails the effect.
     fn told(mut self, site: &Arc<Site>, dir: &Path, commit: &Oid, ended: Ended) -> Result<(), GitError> {
         let written = take_words(site, &self.plan, &dir.join("tree"), commit, &self.account.path)?;
+        // The document is taken before the checkout goes, and the checkout goes whatever the answer is worth.
         self.clear(site, dir, commit)?;
         let word = ended.word.as_deref();
         let said = tribunal_findings::read_maker(&words(&ended.outcome, word), word);
@@ -674,35 +726,38 @@ impl Summarising {
     }
 }
 
-/// Writes what one phase came to into a document that may be there already; the error says why it cannot.
+/// Writes the result of one phase into a document that may exist already; the error says why it cannot.
 type Render = fn(Option<&str>, &PhaseOfChain) -> Result<String, String>;
 
-/// What a chain keeps beside its artifacts.
+/// The records that a chain keeps beside its artifacts.
 const RECORDS: [(&str, Render); 2] = [
     (".meta.json", tribunal_view::chain::meta),
     (".review-history.md", |before, phase| Ok(tribunal_view::chain::history(before, phase))),
 ];
 
-/// One finishing step, gathered from the docket.
+/// One finishing step of a run, gathered from the docket.
+///
+/// The steps run in the order boundary, forward, push, each as an effect of its own with its own probe. A crash between
+/// them therefore repeats none of them.
 pub(crate) struct Finishing {
     effect: EffectId,
     step: FinishStep,
     ending: Ending,
     asked: bool,
     branch: String,
-    /// The branch was not there when the run began: it is made when the result lands.
+    /// The branch did not exist when the run began. It is created when the result lands.
     new_branch: bool,
     base: String,
-    /// The commit the run began with: documents that differ from it are the user's of meanwhile.
+    /// The commit the run began with. A document that differs from it was changed by the user meanwhile.
     began: String,
     tracked: bool,
     documents: Vec<(String, Revision, Revision)>,
     landed: Vec<(PlanId, String)>,
     phase: String,
     review: String,
-    /// What the review of it all approved.
+    /// The revision that the review of the whole run approved.
     approved: Option<Revision>,
-    /// What exists and was reviewed.
+    /// The existing code that was reviewed, if the run is a review.
     target: Option<Reviewed>,
     /// The artifact of a chain, and the version of it that is taken.
     chain: Option<Box<ChainNote>>,
@@ -712,12 +767,12 @@ pub(crate) struct Finishing {
 /// Where the fixes of a review belong.
 struct Reviewed {
     head: String,
-    /// It is what the user's branch is at.
+    /// The user's branch is at this commit.
     on_branch: bool,
 }
 
 impl Finishing {
-    /// Gathers what the docket knows.
+    /// Gathers what the step needs from the docket.
     pub(crate) fn gather(
         effect: &EffectId,
         step: FinishStep,
@@ -729,6 +784,7 @@ impl Finishing {
         let revised = about.paths.iter().filter_map(|(plan, path)| {
             let found = subject::found_revision(docket, plan)?;
             let now = subject::plan_revision(docket, plan)?;
+            // Only a plan that was revised in the run has to be written.
             (found != now).then(|| (path.clone(), found, now))
         });
         let landed = docket.run.iter().flat_map(|run| run.standings());
@@ -761,9 +817,11 @@ impl Finishing {
         }
     }
 
-    /// Runs on a worker.
+    /// Runs the step and reports it. Blocks, so it runs on a worker.
     pub(crate) fn run(self, site: &Arc<Site>) {
         let mut notes = Vec::new();
+        // Every step begins with it: repeating it changes nothing, and so no step depends on an earlier one having done
+        // it.
         let advanced = if self.ending == Ending::Passed { self.advance(site) } else { Ok(()) };
         let done = advanced.map_err(|error| error.to_string()).and_then(|()| match self.step {
             FinishStep::Boundary => self.boundary(site, &mut notes).map(finished),
@@ -779,11 +837,10 @@ impl Finishing {
         }
     }
 
+    /// Brings fixes that the review approved to the run branch. Repeating it changes nothing.
     fn hook_rules(&self) -> Result<HookRules, GitError> {
         Ok(HookRules { base: Oid::parse(&self.base)?, branch: self.branch.clone() })
     }
-
-    /// What fixers made and the review approved comes to the run branch. Done again it changes nothing.
     fn advance(&self, site: &Site) -> Result<(), GitError> {
         let Some(approved) = &self.approved else { return Ok(()) };
         let (head, tip) = (site.run_head()?, site.commit_of(approved)?);
@@ -794,7 +851,8 @@ impl Finishing {
             Ok(signed) => signed,
             Err(answer) => return Err(GitError::Odd { what: rule_words(answer) }),
         };
-        // What is signed is another commit than the approved one, which is kept to be known by.
+        // Signing makes other commits than the approved one. The approved one gets a ref, so that it can be recognised
+        // later.
         let changes = [
             RefChange::forward(site.name("head"), &head, &signed),
             RefChange::set(site.name(ADVANCED), &tip),
@@ -802,12 +860,12 @@ impl Finishing {
         site.repo.refs_update(&changes, "tribunal: what the review approved").map(drop)
     }
 
-    /// Planning documents: committed on the run branch where git tracks them, else written to the folder.
+    /// Writes the planning documents: committed on the run branch if git tracks them, otherwise into the folder.
     fn boundary(&self, site: &Arc<Site>, notes: &mut Vec<Note>) -> Result<String, String> {
         let mut files = self.files(site).map_err(|error| error.to_string())?;
         match self.reviewed(site) {
             Ok(text) => files.extend(self.review_file(text)),
-            // What cannot be rendered now can be later, with `tribunal report`: it stops nothing.
+            // A REVIEW that cannot be rendered stops nothing: `tribunal report` can render it later.
             Err(error) => notes.push(Note::Warning(format!("{} was not written: {error}", self.review))),
         }
         match self.standing_files(site) {
@@ -819,6 +877,7 @@ impl Finishing {
         if let Some(note) = &self.chain {
             files.extend(self.chain_files(site, note, notes)?);
         }
+        // Agents wrote these documents, or the words in them, and may have put a secret there.
         let clean = |file: Written| Written {
             bytes: secrets::cleaned(&site.environment, file.before.as_deref(), file.bytes),
             ..file
@@ -826,12 +885,12 @@ impl Finishing {
         let (mut tracked, untracked): (Vec<_>, Vec<_>) =
             files.into_iter().map(clean).partition(|file| file.tracked);
         notes.extend(self.leave_theirs(site, &mut tracked).map_err(|error| error.to_string())?);
-        // The commit comes last: where it is found after a crash, everything before it was done.
+        // The commit comes last. If a later process finds its ref, everything before it was done.
         let written = match untracked.is_empty() {
             true => None,
             false => Some(write_untracked(site.project.root(), &untracked)?),
         };
-        // What goes on unapproved says so in a commit, also where that commit brings nothing else.
+        // An implementation that goes on without approval says so in a commit, even if that commit brings nothing else.
         let committed = match tracked.is_empty() && !(self.ending == Ending::Concerns && self.is_code()) {
             true => None,
             false => Some(self.commit(site, &tracked).map_err(|error| error.to_string())?),
@@ -840,10 +899,13 @@ impl Finishing {
         Ok(if done.is_empty() { "no planning document changed".to_owned() } else { done.join("; ") })
     }
 
-    /// Takes out what the user wrote on their branch since the run began: bytes that people wrote are kept. Gives a note
-    /// for each, with where the run's own version is.
+    /// Takes out documents that the user changed on their branch since the run began. Returns a note for each, with the
+    /// place of the run's own version.
+    ///
+    /// Text that people wrote is never replaced. A document counts as ours if it is what the run found, what the run
+    /// writes, or what it committed before the last rebase.
     fn leave_theirs(&self, site: &Site, files: &mut Vec<Written>) -> Result<Vec<Note>, GitError> {
-        // What is committed already is not committed again.
+        // The documents are committed already, and `commit` will not commit them again.
         if site.repo.ref_at(&site.name("boundary"))?.is_some() {
             return Ok(Vec::new());
         }
@@ -865,6 +927,7 @@ impl Finishing {
         Ok(theirs.iter().map(|path| Note::Warning(self.left_as_theirs(site, path))).collect())
     }
 
+    /// The warning about a document that was left as the user has it.
     fn left_as_theirs(&self, site: &Site, path: &str) -> String {
         let summary = self.landed.iter().find(|(_, summary)| summary == path);
         let ours = match summary {
@@ -881,7 +944,7 @@ impl Finishing {
         self.chain.as_ref().is_some_and(|note| note.artifact == Artifact::Implementation)
     }
 
-    /// The artifact, unless its gate stayed shut, and the record of how it was made.
+    /// The files of an artifact, unless its gate stayed closed, and the record of how it was made.
     fn chain_files(
         &self,
         site: &Site,
@@ -923,9 +986,10 @@ impl Finishing {
         Ok(files)
     }
 
-    /// STATE.md and ROADMAP.md, where the project has them: what this run makes of the phase, and nothing else in them.
+    /// STATE.md and ROADMAP.md, if the project has them, with this run's entry about the phase and nothing else
+    /// changed.
     fn standing_files(&self, site: &Site) -> Result<Vec<Written>, String> {
-        // A review that did not pass moves no phase on, and an artifact none at all.
+        // A review that did not pass does not advance the phase, and an artifact never does.
         let artifact = self.chain.is_some() && !self.is_code();
         if artifact || (self.target.is_some() && self.ending != Ending::Passed) {
             return Ok(Vec::new());
@@ -938,9 +1002,10 @@ impl Finishing {
             let path = format!("{}/{name}", site.project.planning());
             let at_head =
                 site.repo.file_at(&head, &GitPath::from(path.as_str())).map_err(|e| e.to_string())?;
+            // Decided for each document, since git may track one and not the other.
             let tracked = at_head.is_some();
             let Some(before) = at_head.or_else(|| standing::read(&site.project, name)) else { continue };
-            // A document that is no text is nobody's to edit.
+            // A document that is not UTF-8 is left alone: editing it as text would damage it.
             let Ok(text) = std::str::from_utf8(&before) else { continue };
             let bytes = update(text, &progress).into_bytes();
             if bytes != before {
@@ -950,6 +1015,7 @@ impl Finishing {
         Ok(files)
     }
 
+    /// The plans that were revised and the SUMMARY of every plan that landed.
     fn files(&self, site: &Site) -> Result<Vec<Written>, GitError> {
         let mut files = Vec::new();
         for (path, found, now) in &self.documents {
@@ -966,7 +1032,7 @@ impl Finishing {
         Ok(files)
     }
 
-    /// The review of the run, from its journal.
+    /// The REVIEW document of the run, rendered from its journal.
     fn reviewed(&self, site: &Site) -> Result<String, DocketError> {
         let (docket, record) = Record::read_with_docket(&Reader::open(&site.dir)?)?;
         let settings = &site.settings;
@@ -992,9 +1058,11 @@ impl Finishing {
         Written { path: path.to_owned(), before: None, rendered: false, tracked: self.tracked, bytes }
     }
 
+    /// Commits planning documents on the run branch, and nothing else.
     fn commit(&self, site: &Site, files: &[Written]) -> Result<String, GitError> {
         let done = site.name("boundary");
         if site.repo.ref_at(&done)?.is_some() {
+            // Committed before a crash; a second commit would bring nothing.
             return Ok("planning documents are on the run branch".to_owned());
         }
         let head = site.run_head()?;
@@ -1007,11 +1075,13 @@ impl Finishing {
         }
         let captured = tree.capture()?;
         let planning = [site.project.planning_path()];
+        // Only the planning folder is taken from the checkout: the code must stay exactly what was approved.
         let only_planning = site.repo.tree_with(&head, &captured.tree, &planning)?;
         let who = site.signature();
         let message = site.message(site.own_message(self.message(site)));
         let made = |tree: &Oid| site.repo.commit(tree, std::slice::from_ref(&head), &message, &who, &who);
         let rules = self.hook_rules()?;
+        // A formatter among the hooks would refuse our documents, so it may tidy them first.
         let tidied = hooks::tidied(site, &self.effect, &rules, &head, &only_planning, &planning[0])?;
         let commit = match site.by_the_rules(&self.effect, &rules, &head, &made(&tidied)?)? {
             Ok(commit) => commit,
@@ -1026,7 +1096,7 @@ impl Finishing {
         Ok(format!("{} committed on the run branch", documents(files.len())))
     }
 
-    /// What the commit of planning documents says. What nobody approved says so.
+    /// The message of the commit of planning documents. Work that nobody approved is marked as such.
     fn message(&self, site: &Site) -> String {
         let run = format!("Tribunal-Run: {}", site.run);
         let Some(note) = &self.chain else {
@@ -1047,21 +1117,28 @@ impl Finishing {
     }
 
     /// Brings the result to the user's branch, or says what holds it.
+    ///
+    /// A refusal is not an error: the branch and the files are the user's, so the run waits with its result (see
+    /// `docs/design/landing.md`).
     fn forward(&self, site: &Site, notes: &mut Vec<Note>) -> Result<RunReport, String> {
+        // The record of an artifact's review goes to the branch even if the artifact was not approved.
         let record = self.chain.is_some() && !self.is_code();
         if !self.ending.is_good() && !record {
             return Ok(finished("the run did not pass; the branch stays".to_owned()));
         }
         let text = |error: GitError| error.to_string();
+        // A review of something that no branch has: there is no branch to move, so the fixes are offered as a command.
         if let Some(target) = self.target.as_ref().filter(|target| !target.on_branch) {
             return self.offer(site, target, notes).map(finished).map_err(text);
         }
         let old = Oid::parse(&self.base).map_err(text)?;
         let new = site.signed_result(&old).map_err(text)?;
+        // Folders of ours that git does not track are not changes of the user.
         let mut ignoring = vec![GitPath::from(crate::project::FOLDER)];
         if !self.tracked {
             ignoring.push(site.project.planning_path());
         }
+        // A branch that the run was asked to create needs no second order. Once it exists it is treated like any other.
         let makes = self.new_branch
             && site.repo.ref_at(&format!("refs/heads/{}", self.branch)).map_err(text)?.is_none();
         let bring = Bring {
@@ -1083,23 +1160,24 @@ impl Finishing {
                 Arrival::Undone(paths) => Held::Undone(paths),
             },
             Ok(Forward::Refused(why)) => held(why),
-            // What git could not do may pass. When it does not, the person can ask for it as soon as it has.
+            // A failure of git may be temporary, so it is retried. At the last attempt the result is held instead, and
+            // a person can order it again once the cause is gone.
             Err(error) if self.is_last(site) => Held::Failed(error.to_string()),
             Err(error) => return Err(error.to_string()),
         };
         notes.extend(whole_list(site, &why));
-        // The user's own git runs their filters, and ours never does.
+        // Tribunal never runs the user's filters, so the user's own git has to do this one.
         if let Held::Filtered(_) = why {
             notes.push(Note::Left { command: tribunal_git::forward_command(&new) });
         }
-        // The record of an artifact that was not approved holds nobody up.
+        // The record of an artifact that was not approved is not worth holding the run for.
         Ok(match self.ending.is_good() {
             true => RunReport::Held(why),
             false => finished(left_alone(&self.branch, &why)),
         })
     }
 
-    /// Where a branch is that has the result. A person brought it there, and went on from it.
+    /// Where a branch is that already has the result, because a person brought it there and went on from it.
     fn went_on(&self, new: &Oid, at: &Oid, changed: &[String]) -> String {
         let there = format!("{} contains {}, and is at {}", self.branch, new.short(), at.short());
         let there = match changed.is_empty() {
@@ -1112,9 +1190,10 @@ impl Finishing {
         }
     }
 
-    /// Fixes of what is on no branch are the user's to take.
+    /// Leaves the command that applies the fixes. Fixes of code that is on no branch are the user's to take.
     fn offer(&self, site: &Site, target: &Reviewed, notes: &mut Vec<Note>) -> Result<String, GitError> {
         let tip = self.approved.as_ref().map(|approved| site.commit_of(approved)).transpose()?;
+        // The review approved exactly what it was given, so there are no fixes to offer.
         let Some(tip) = tip.filter(|tip| tip.as_str() != target.head) else {
             return Ok("nothing was changed".to_owned());
         };
@@ -1123,6 +1202,7 @@ impl Finishing {
         Ok("the fixes are on no branch".to_owned())
     }
 
+    /// Whether the next failure would use up the attempts.
     fn is_last(&self, site: &Site) -> bool {
         self.effect.n.fails + 1 >= site.settings.run.attempts_max
     }
@@ -1132,7 +1212,7 @@ fn finished(note: String) -> RunReport {
     RunReport::Finished { note }
 }
 
-/// What holds the result, as the run machine knows it.
+/// Translates git's refusal into the reason that the run machine knows.
 fn held(why: tribunal_git::Refusal) -> Held {
     use tribunal_git::Refusal as R;
     let texts = |paths: Vec<GitPath>| {
@@ -1150,7 +1230,7 @@ fn held(why: tribunal_git::Refusal) -> Held {
     }
 }
 
-/// Where all the paths are listed that hold a result, when there are more than are said.
+/// Writes all the paths that hold a result to a file, if there are more than the message shows.
 fn whole_list(site: &Site, why: &Held) -> Option<Note> {
     let (Held::Dirty(paths) | Held::InTheWay(paths) | Held::Filtered(paths)) = why else { return None };
     if paths.len() <= tribunal_view::branch::SHOWN {
@@ -1170,20 +1250,22 @@ fn documents(n: usize) -> String {
     tribunal_view::words::count(n, "planning document")
 }
 
+/// A planning document to be written, and what was there before.
 pub(crate) struct Written {
     pub(crate) path: String,
     pub(crate) before: Option<Vec<u8>>,
-    /// It is rendered anew by every run: what an earlier one left there is replaced.
+    /// Every run renders it anew, so that the version of an earlier run is replaced.
     pub(crate) rendered: bool,
-    /// Git has it on the run branch, or is to have it.
+    /// Git tracks it on the run branch, or will.
     pub(crate) tracked: bool,
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Pushes the user's branch where it has the result. What came of it is a note: the result is there either way.
+/// Pushes the user's branch if it is at the result. A failure is only a note: the branch has the result either way.
 fn push(site: &Site, branch: &str, notes: &mut Vec<Note>) -> String {
     let pushed = || -> Result<Option<Pushed>, GitError> {
         let head = site.run_head()?;
+        // Only the exact result is pushed. A branch that is elsewhere has commits that this run knows nothing about.
         if site.repo.ref_at(&format!("refs/heads/{branch}"))? != Some(head) {
             return Ok(None);
         }
@@ -1206,29 +1288,32 @@ fn push(site: &Site, branch: &str, notes: &mut Vec<Note>) -> String {
     format!("{branch} was not pushed ({why}); to push it: git push {remote} {branch}")
 }
 
-/// `NN-REVIEW.md` in the phase's folder; empty where the folder is unknown.
+/// `NN-REVIEW.md` in the phase's folder; empty if the folder is unknown.
 pub fn review_path(phase_path: &str) -> String {
     let folder = Path::new(phase_path).file_name().map(|name| name.to_string_lossy().into_owned());
     let number = folder.as_deref().map(|name| name.split_once('-').map_or(name, |(number, _)| number));
     number.map(|number| format!("{phase_path}/{number}-REVIEW.md")).unwrap_or_default()
 }
 
-/// A SUMMARY whose commits are those that landed: landing may have replayed them, or marked the last one. The text
-/// is no part of what was approved, and nothing else in it changes.
+/// A SUMMARY that names the commits as they landed: a landing may rebase them or add trailers to the last one.
+///
+/// The hashes are not part of what was approved. Nothing else in the text changes, and if old and new commits cannot be
+/// matched one to one, the text stays as it is.
 fn as_landed(site: &Site, plan: &PlanId, path: &str, bytes: Vec<u8>) -> Result<Vec<u8>, GitError> {
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let old = tribunal_docs::read_summary(path, &text).value.map(|summary| summary.commit_hashes);
     let (Some(mut old), Some(head)) = (old, site.repo.ref_at(&site.name(&format!("landed/{plan}")))?) else {
         return Ok(bytes);
     };
-    // What was on the branch before the run did not land again.
+    // Commits that were on the branch before the run did not land again.
     let taken = crate::build::takeover::of_plan(site, plan.as_str())?;
     old.retain(|hash| !taken.iter().any(|oid| oid.as_str().starts_with(hash.as_str())));
-    // What the branch had already did not land: its commits have other names there, which we do not know.
+    // A plan that the branch had already did not land. Its commits have other names there, which are not known here.
     if site.repo.ref_at(&landed_ref(site, plan, "from"))?.as_ref() == Some(&head) {
         return Ok(bytes);
     }
     let mut base = head.clone();
+    // As many commits back as the SUMMARY names. A plan that landed as another number of commits is left alone below.
     for _ in 0..old.len() {
         match site.repo.parents_of(&base)?.into_iter().next() {
             Some(parent) => base = parent,
@@ -1243,15 +1328,17 @@ fn as_landed(site: &Site, plan: &PlanId, path: &str, bytes: Vec<u8>) -> Result<V
     Ok(renamed.into_bytes())
 }
 
-/// Writes documents that git does not track, each only if the original is still what was copied.
+/// Writes documents that git does not track, each only if the original is still what the run copied.
 fn write_untracked(root: &Path, files: &[Written]) -> Result<String, String> {
     let mut kept = Vec::new();
     for file in files {
         let path = root.join(&file.path);
         let now = fs::read(&path).ok();
+        // Written already, perhaps before a crash.
         if now.as_deref() == Some(&file.bytes) {
             continue;
         }
+        // The user changed the document since the run read it; their text wins.
         if now != file.before && now.is_some() && !file.rendered {
             kept.push(file.path.clone());
             continue;
@@ -1270,10 +1357,11 @@ fn write_untracked(root: &Path, files: &[Written]) -> Result<String, String> {
     })
 }
 
-/// Same directory, synced, renamed: there is never half a file, and no link is followed.
+/// Replaces a file atomically: written beside it, synced, renamed. There is never half a file, and no link is followed.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     use std::io::Write as _;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    // The process id keeps two processes apart; `create_new` refuses a link in the partial file's place.
     let partial = path.with_file_name(format!(".{name}.{}", std::process::id()));
     let _ = fs::remove_file(&partial);
     let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&partial)?;
@@ -1287,18 +1375,20 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 }
 
 impl Site {
-    /// Whether a branch that contains a result has it still. Documents that accompany code do not decide.
+    /// Whether a branch that contains a result still has it. Documents that accompany code do not decide.
     fn arrival(&self, old: &Oid, new: &Oid, at: &Oid) -> Result<Arrival, GitError> {
         self.repo.arrival(&Arrived { old, new, at, beside: &self.project.planning_path() })
     }
 }
 
-/// Whether the run branch has what the review approved: before that, being at the run branch is not being at the result.
+/// Whether the run branch has what the review approved. Until then, a branch at the run branch does not have the
+/// result.
 fn is_advanced(site: &Site, docket: &Docket) -> Result<bool, GitError> {
     let run = docket.run.as_ref().filter(|run| run.spec().review);
     match run.and_then(|run| run.tip()) {
         Some(tip) => {
             let tip = site.commit_of(tip)?;
+            // A signed result does not descend from the approved commit, so the ref is asked first.
             let known = site.repo.ref_at(&site.name(ADVANCED))?.as_ref() == Some(&tip);
             Ok(known || site.repo.is_ancestor(&tip, &site.run_head()?)?)
         }
@@ -1307,6 +1397,8 @@ fn is_advanced(site: &Site, docket: &Docket) -> Result<bool, GitError> {
 }
 
 /// Whether a finishing step that was intended before a crash has happened.
+///
+/// A probe that cannot tell answers `Unknown`, never `NotDone`: only a proven absence may lead to a second attempt.
 pub(crate) fn probe_finish(site: &Site, step: FinishStep, docket: &Docket) -> Probe {
     let done =
         |note: &str| Probe::Done(Report::Run(RunReport::Finished { note: note.to_owned() }), Vec::new());
@@ -1341,7 +1433,7 @@ pub(crate) fn probe_finish(site: &Site, step: FinishStep, docket: &Docket) -> Pr
             let seen = || Ok::<_, GitError>(site.repo.upstream_seen(branch)? == Some(site.run_head()?));
             match seen() {
                 Ok(true) => done(&format!("{branch} was pushed")),
-                // What the remote already has is not pushed twice by asking again.
+                // Pushing what the remote already has does nothing, so a push that was not seen may be tried again.
                 Ok(false) => Probe::NotDone,
                 Err(_) => Probe::Unknown,
             }

@@ -1,6 +1,9 @@
-//! The user's branch has moved: the run branch begins at it again, what had landed is queued once more, and what the
-//! review approved is carried over where that is proven. It moves only refs of ours, in one transaction, and can be
-//! asked later whether it did; the user's branch is the fast-forward's alone.
+//! The rebase of a run's result after the user's branch has moved: the run branch begins at the user's branch again,
+//! the plans that had landed are queued once more, and the review's approval is carried over where it provably still
+//! holds.
+//!
+//! Only refs of Tribunal move, in one transaction that includes a proof for the probe after a crash. The user's branch
+//! is moved by the fast-forward alone.
 
 use super::ADVANCED;
 use super::BOUNDARY_BEFORE;
@@ -23,13 +26,14 @@ use tribunal_engine::docket::{ChainNote, Docket, Note};
 use tribunal_engine::world::{Probe, Report};
 use tribunal_git::{GitError, GitPath, Oid, RefChange, RefsMoved, Replayed};
 
-/// The refs of a plan that landed before a rebase, by the revision that was approved: what its commits stood on, and the
-/// last of them.
+/// The refs of a plan that landed before a rebase, by its approved revision: what its commits stood on, and the last of
+/// them.
 fn before(site: &Site, revision: &Revision) -> [String; 2] {
     ["from", "head"].map(|end| site.name(&format!("again/{revision}/{end}")))
 }
 
-/// What a reviewed result stands on. It is noted once: a rebase that did not carry it over leaves it where it was.
+/// The ref with the commit that a reviewed result stands on. It is set once: a rebase that could not carry the result
+/// over leaves it where it was.
 fn stands_on(site: &Site, tip: &Revision) -> String {
     site.name(&format!("stands-on/{tip}"))
 }
@@ -39,11 +43,11 @@ fn proof(site: &Site, effect: &EffectId) -> String {
     site.name(&format!("rebased/{}", effect.entry))
 }
 
-/// The commits a lane brings: what they stand on, and the last of them.
+/// The commits that a lane brings: the commit they stand on, and the last of them.
 ///
-/// A plan that landed before the result was rebased is brought as it landed then. Its lane stood on plans that landed
-/// before it, under commits that the rebased run branch does not have: from the common ancestor on, those would be
-/// brought a second time.
+/// A plan that landed before the rebase is brought as it landed then. Its lane stood on plans that landed before it,
+/// under commits that the rebased run branch does not have. Taken from the common ancestor, those would be brought a
+/// second time.
 pub(crate) fn brought(site: &Site, revision: &Revision, onto: &Oid) -> Result<(Oid, Oid), GitError> {
     let [from, head] = before(site, revision);
     if let (Some(from), Some(head)) = (site.repo.ref_at(&from)?, site.repo.ref_at(&head)?) {
@@ -58,18 +62,18 @@ pub(crate) fn brought(site: &Site, revision: &Revision, onto: &Oid) -> Result<(O
 pub(crate) struct Rebasing {
     effect: EffectId,
     branch: String,
-    /// The branch was not there when the run began, and is made when the result lands.
+    /// The branch did not exist when the run began. It is created when the result lands.
     new_branch: bool,
     base: String,
-    /// The commit the run began with, whose settings it keeps.
+    /// The commit the run began with. The run keeps the settings of that commit.
     began: String,
-    /// What the review of the whole approved.
+    /// The revision that the review of the whole run approved.
     reviewed: Option<Revision>,
     landed: Vec<(PlanId, Revision)>,
 }
 
 impl Rebasing {
-    /// Gathers what the docket knows.
+    /// Gathers what the rebase needs from the docket.
     pub(crate) fn gather(effect: &EffectId, docket: &Docket) -> Rebasing {
         let landed = docket.run.iter().flat_map(|run| run.standings());
         let landed = landed.filter_map(|(plan, standing)| match standing {
@@ -87,7 +91,7 @@ impl Rebasing {
         }
     }
 
-    /// Runs on a worker.
+    /// Rebases, on a worker, and reports the result.
     pub(crate) fn run(self, site: &Arc<Site>) {
         match self.rebase(site) {
             Ok((report, notes)) => site.report(&self.effect, Report::Run(report), notes),
@@ -98,14 +102,20 @@ impl Rebasing {
         }
     }
 
+    /// Moves the run branch onto the user's branch and queues what had landed.
+    ///
+    /// All refs change in one transaction. A crash therefore finds the run either before the rebase or after it.
     fn rebase(&self, site: &Site) -> Result<(RunReport, Vec<Note>), GitError> {
         let onto = match site.repo.ref_at(&format!("refs/heads/{}", self.branch))? {
             Some(onto) => onto,
+            // A branch that the run is to create may not exist yet; the result still belongs on the base.
             None if self.new_branch => Oid::parse(&self.base)?,
             None => return Ok((RunReport::Held(Held::Gone), Vec::new())),
         };
         let notes = match site.settings_change(&self.began, &onto) {
             Ok(note) => note.into_iter().collect(),
+            // Settings of the branch that cannot be read hold the result: it must not be judged by others in their
+            // place.
             Err(why) => return Ok((RunReport::Held(Held::Failed(why)), Vec::new())),
         };
         let mut changes = vec![
@@ -118,13 +128,13 @@ impl Rebasing {
                 changes.push(RefChange::create(name, &Oid::parse(&self.base)?));
             }
         }
-        // Planning documents are rendered again on what the user's branch has now.
+        // The planning documents are rendered again, on top of what the user's branch has now.
         let boundary = site.name("boundary");
         if let Some(commit) = site.repo.ref_at(&boundary)? {
             changes.push(RefChange::set(site.name(BOUNDARY_BEFORE), &commit));
             changes.push(RefChange::delete(boundary, &commit));
         }
-        // What the review approved is not on what the user's branch has now.
+        // The approved fixes are not part of what the user's branch has now.
         let advanced = site.name(ADVANCED);
         if let Some(commit) = site.repo.ref_at(&advanced)? {
             changes.push(RefChange::delete(advanced, &commit));
@@ -146,7 +156,7 @@ impl Rebasing {
         }
     }
 
-    /// What a plan landed as is kept under its revision, and the proof that it landed goes.
+    /// Keeps a plan's landed commits under its revision, and deletes the proof that it landed.
     fn requeued(&self, site: &Site, plan: &PlanId, revision: &Revision) -> Result<Vec<RefChange>, GitError> {
         let mut changes = Vec::new();
         let landed = ["from", "head"].map(|end| landed_ref(site, plan, end));
@@ -160,7 +170,8 @@ impl Rebasing {
     }
 }
 
-/// Where a landed plan's commits begin and end on the run branch; the end is the proof that it landed.
+/// The ref with the beginning or the end of a landed plan's commits on the run branch. The end is the proof that it
+/// landed.
 pub(crate) fn landed_ref(site: &Site, plan: &PlanId, end: &str) -> String {
     match end {
         "from" => site.name(&format!("landed-from/{plan}")),
@@ -168,7 +179,7 @@ pub(crate) fn landed_ref(site: &Site, plan: &PlanId, end: &str) -> String {
     }
 }
 
-/// The commit of the user's branch as a revision: its name is the commit's.
+/// Keeps the commit of the user's branch as a revision, named by the commit's id.
 fn keep_ground(site: &Site, onto: &Oid) -> Result<Revision, GitError> {
     let ground = Revision::new(onto.as_str());
     site.keep(&ground, onto, Vec::new())?;
@@ -178,6 +189,7 @@ fn keep_ground(site: &Site, onto: &Oid) -> Result<Revision, GitError> {
 /// Whether a rebase that was intended before a crash has happened.
 pub(crate) fn probe(site: &Site, effect: &EffectId, docket: &Docket) -> Probe {
     let kept = |onto: Option<Oid>| {
+        // Determined again, because the first note may not have reached the journal.
         let note = |onto: &Oid| site.settings_change(&docket.about.base, onto).ok().flatten();
         onto.map(|onto| Ok((note(&onto), keep_ground(site, &onto)?))).transpose()
     };
@@ -190,26 +202,28 @@ pub(crate) fn probe(site: &Site, effect: &EffectId, docket: &Docket) -> Probe {
     }
 }
 
-/// What the review approved, to be carried over to the rebased run branch; gathered from the docket.
+/// The approval of a review, to be carried over to the rebased run branch. Gathered from the docket.
+///
+/// It is carried over only if the patch is the same, none of its files changed on the branch, and all commands pass on
+/// the rebased tree. In every other case the result is reviewed again.
 pub(crate) struct Carrying {
     effect: EffectId,
     from: Option<Revision>,
     tip: Revision,
     declared: Vec<GitPath>,
     commands: Vec<Command>,
-    /// The project's own commands.
     project: Vec<(ProjectCommand, KnownCommand)>,
-    /// Where the files that judge come from.
+    /// The source of trusted judge files.
     judge: TrustedJudge,
-    /// Nothing was built: there is no queue that could solve a conflict.
+    /// Nothing was built, so there is no landing queue that could solve a conflict.
     alone: bool,
-    /// Tools judge it: they have to look at the rebased result themselves.
+    /// Tools judge it, and they have to look at the rebased result themselves.
     tools: bool,
     artifact: Option<Box<ChainNote>>,
 }
 
 impl Carrying {
-    /// Gathers what the docket knows.
+    /// Gathers what is needed from the docket.
     pub(crate) fn gather(
         site: &Site,
         effect: &EffectId,
@@ -243,7 +257,7 @@ impl Carrying {
         }
     }
 
-    /// Runs on a worker.
+    /// Carries the approval over, on a worker, and reports the result.
     pub(crate) fn run(self, site: &Arc<Site>) {
         match self.carry(site) {
             Ok(report) => site.report(&self.effect, Report::Run(report), Vec::new()),
@@ -254,6 +268,7 @@ impl Carrying {
         }
     }
 
+    /// Rebases the reviewed fixes and proves that the approval still holds for the result.
     fn carry(&self, site: &Arc<Site>) -> Result<RunReport, GitError> {
         let name = stands_on(site, &self.tip);
         let base = site.repo.ref_at(&name)?.ok_or(GitError::NoSuch { what: name })?;
@@ -262,15 +277,17 @@ impl Carrying {
             return self.carry_artifact(site, note, &base, &onto);
         }
         let tip = site.commit_of(&self.tip)?;
+        // Only the review's own fixes are moved here: the plans that they stand on have landed again by themselves.
         let from = self.from.as_ref().map_or_else(|| Ok(base.clone()), |from| site.commit_of(from))?;
         let head = match site.repo.replay(&from, &tip, &onto, &site.signature())? {
             Replayed::Clean { head, .. } => head,
             Replayed::Conflict { files, .. } if self.alone => {
                 return Ok(RunReport::Held(Held::Conflict(files.iter().map(ToString::to_string).collect())));
             }
-            // The review finds again what its fixes cured, on what is there now.
+            // The review starts from the branch without the fixes, and finds again what they had cured.
             Replayed::Conflict { .. } => return self.judge_again(site, &onto),
         };
+        // The run branch has the landed plans by now, so the comparison begins where it stood before them.
         let ground = if self.alone { onto.clone() } else { self.ground(site, &onto)? };
         let holds = site.repo.carries_over(&base, &tip, &ground, &head, &self.declared)?;
         if !holds || self.tools {
@@ -281,7 +298,7 @@ impl Carrying {
             let runner = Runner { site, command: *command, known, effect: Some(&self.effect), judge };
             let looked = runner.compare(&ground, &head)?;
             if !may_land(&looked.answer, looked.worse().is_some(), None, &looked.now.state) {
-                // Whoever reviews it runs the command too, and finds it red or asks a person.
+                // The review runs the command as well, and then finds it red or asks a person.
                 return self.judge_again(site, &head);
             }
         }
@@ -298,7 +315,7 @@ impl Carrying {
         }
     }
 
-    /// What the rebased run branch began at, before its plans landed.
+    /// The commit that the rebased run branch began at, before its plans landed.
     fn ground(&self, site: &Site, onto: &Oid) -> Result<Oid, GitError> {
         let newest = site.repo.refs_under(&site.name("rebased/"))?;
         let entry = |name: &str| name.rsplit('/').next().and_then(|n| n.parse::<u32>().ok());
@@ -306,7 +323,8 @@ impl Carrying {
         Ok(newest.map_or_else(|| onto.clone(), |(_, ground)| ground))
     }
 
-    /// An artifact is made from the documents of its feature: where the user changed none of them, it holds.
+    /// Carries an artifact over. It is made from the documents of its feature, so it holds if the user changed none of
+    /// them.
     fn carry_artifact(
         &self,
         site: &Site,
@@ -331,6 +349,7 @@ impl Carrying {
         })
     }
 
+    /// Asks for another review of the rebased result.
     fn judge_again(&self, site: &Site, head: &Oid) -> Result<RunReport, GitError> {
         Ok(RunReport::JudgeAgain { revision: self.keep(site, head)? })
     }

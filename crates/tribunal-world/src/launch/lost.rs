@@ -1,6 +1,8 @@
-//! Launches that began and whose end nobody wrote down, because the orchestrator died before. What they cost counts all
-//! the same: what they say of it themselves, or else what was reserved for them, which is kept beside each launch from
-//! before it begins. Otherwise a budget could be spent again after every crash.
+//! Launches that began and whose end was never recorded, because the orchestrator died first. Their cost counts all the
+//! same: what they report themselves, or else what was reserved for them.
+//!
+//! The reservation is written beside each launch before it begins. Otherwise a budget could be spent again after every
+//! crash.
 
 use super::Flight;
 use crate::site::Site;
@@ -12,7 +14,7 @@ use tribunal_core::review_loop::FailureKind;
 use tribunal_engine::docket::{Docket, LaunchNote, Note};
 use tribunal_process::{Left, end_left_behind};
 
-/// Where it is kept, in the folder of the launch.
+/// The file with the reservation, in the folder of the launch.
 const FILE: &str = "reserved.json";
 
 /// What is known of a launch before it begins.
@@ -25,7 +27,7 @@ struct Reserved {
     micros: u64,
 }
 
-/// Keeps what is reserved for a launch that is about to begin.
+/// Records what is reserved for a launch that is about to begin.
 pub(crate) fn keep(flight: &Flight) -> std::io::Result<()> {
     let reserved = Reserved {
         effect: flight.effect.to_string(),
@@ -37,17 +39,17 @@ pub(crate) fn keep(flight: &Flight) -> std::io::Result<()> {
     std::fs::write(flight.out_dir.join(FILE), serde_json::to_vec(&reserved)?)
 }
 
-/// The note of a launch of a dead orchestrator that gave no answer. `read` is what it left, as far as that is known.
+/// The note of a dead orchestrator's launch that gave no answer. `read` is what it left, as far as that is known.
 pub(crate) fn note(dir: &Path, read: LaunchNote) -> Note {
     let read = match kept(dir) {
-        // Settings may have changed since: what counts is what it began with.
+        // The settings may have changed since, so the reservation from the launch's beginning counts.
         Some(kept) => LaunchNote { round: kept.round, reserved_micros: kept.micros, ..read },
         None => read,
     };
     Note::Lost(Box::new(read))
 }
 
-/// Launches that began, that nobody wants any more, and whose end is in no journal.
+/// Notes for launches that began, that nobody wants any more, and whose end is in no journal.
 pub(crate) fn unwanted(site: &Site, docket: &Docket) -> Vec<Note> {
     let wanted = wanted(docket);
     let folders = std::fs::read_dir(site.dir.join("launches")).into_iter().flatten().filter_map(Result::ok);
@@ -57,11 +59,12 @@ pub(crate) fn unwanted(site: &Site, docket: &Docket) -> Vec<Note> {
         let known = docket.launches_for(&kept.effect).next().is_some()
             || docket.killed.iter().any(|note| note.effect == kept.effect)
             || wanted.contains(&kept.effect);
-        // What cannot be told has perhaps begun.
+        // If it cannot be told whether a launch began, it counts as begun: an unknown cost must not look like none.
         if !known && !matches!(end_left_behind(&folder), Ok(Left::NeverLaunched)) {
             lost.push(kept);
         }
     }
+    // `read_dir` lists folders in no particular order.
     lost.sort_by(|one, other| one.effect.cmp(&other.effect));
     let note = |kept: Reserved| LaunchNote {
         effect: kept.effect,
@@ -76,7 +79,7 @@ pub(crate) fn unwanted(site: &Site, docket: &Docket) -> Vec<Note> {
     lost.into_iter().map(|kept| Note::Lost(Box::new(note(kept)))).collect()
 }
 
-/// What is still wanted is looked at one by one.
+/// The effects that are still wanted. The engine probes those one by one.
 fn wanted(docket: &Docket) -> BTreeSet<String> {
     let of_loops = docket.loops.values().flat_map(|lp| {
         let wants = lp.wants();

@@ -1,5 +1,9 @@
-//! Launching agents and reading what they left: from a brief to a process, from its output to an answer or a named
-//! failure. An exit code alone never counts as success; what an answer means is not decided here.
+//! Launches agents and reads what they left: from a brief to a process, and from its output to an answer or a named
+//! failure.
+//!
+//! An exit code alone never counts as success. What an answer means is not decided here but by the file that launched
+//! the agent; this file only says whether there is one, and if not, why. Each kind of failure is handled differently by
+//! the loop machine, so a new cause needs the right kind, not just a text.
 
 pub(crate) mod ask_again;
 pub(crate) mod base_program;
@@ -43,23 +47,23 @@ use tribunal_process::{Callers, Cause, Exit, ExitHow, Launch, Network, ProcessEr
 use tribunal_view::spoken::Identity;
 use tribunal_view::{context, plain, prompt};
 
-/// Bytes an agent may write to its output.
+/// How many bytes an agent may write to its output.
 const OUTPUT_MAX: u64 = 256 << 20;
-/// Refused calls and surprises kept of one launch.
+/// How many refused calls and surprises of one launch are kept, and how long each may be.
 const REMARKS_MAX: usize = 20;
 const REMARK_MAX: usize = 200;
 
-/// An agent's launch that has ended.
+/// A launch that has ended.
 pub(crate) struct Ended {
     pub(crate) outcome: Outcome,
     pub(crate) note: LaunchNote,
-    /// Why there is no answer.
+    /// Why there is no answer; none if there is one.
     pub(crate) failure: Option<Failure>,
-    /// Its launch word, which what it says is read with.
+    /// The launch word. Only lines that carry it are read as the agent's own.
     pub(crate) word: Option<String>,
 }
 
-/// A maker's session that may go on.
+/// A builder's session that a later launch may continue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Session {
     pub(crate) id: String,
@@ -68,49 +72,52 @@ pub(crate) struct Session {
 
 /// What a launch begins with.
 pub(crate) enum Begin {
-    /// A maker: the session it goes on in, if there is one.
+    /// A builder, with the session that it continues, if there is one.
     Session(Option<Session>),
-    /// A judge of a commit: programs of the tree are those of the base.
+    /// A reviewer of a commit. Programs that lie in the tree are taken from the base.
     Judge {
-        /// Where its programs come from.
+        /// The commit that its programs are taken from.
         base: String,
-        /// What it judges.
         commit: Oid,
     },
 }
 
 /// What is known of a launch before it ends.
+///
+/// Together with the exit and the files of the launch's folder it is all that `read_back` needs, so that a launch of a
+/// dead orchestrator can be read in the same way.
 pub(crate) struct Flight {
     pub(crate) effect: EffectId,
     pub(crate) role: String,
     pub(crate) agent: String,
     pub(crate) out_dir: PathBuf,
-    /// The round it works for.
+    /// The review round it works for.
     pub(crate) round: u32,
-    /// Tokens of what it was told beyond the first two tiers.
+    /// Tokens of its prompt beyond the first two tiers.
     pub(crate) told: u64,
-    /// What was reserved for it, in millionths of a dollar.
+    /// The cost reserved for it, in millionths of a dollar.
     pub(crate) reserved: u64,
-    /// The session it goes on in.
+    /// The session that it continues.
     pub(crate) session: Option<Session>,
-    /// What was asked for and the program cannot be told.
+    /// Features that were asked for and that its program does not have.
     pub(crate) left_out: Vec<Feature>,
     /// Its launch word; none in a trial.
     pub(crate) word: Option<String>,
-    /// Who is launched.
+    /// The identity of the agent.
     pub(crate) identity: Identity,
 }
 
-/// What a launch may say at its desk, and have done there.
+/// What a launch may report through its socket, and have done there.
 pub(crate) struct Speech {
-    /// What it speaks about.
     pub(crate) mandate: Mandate,
-    /// The checks it may have run: of which commit, and which.
+    /// The checks that it may ask for, and the commit they run on.
     pub(crate) checks: Option<(Oid, Vec<Command>)>,
 }
 
 impl Site {
-    /// Launches an agent; `then` is called on a worker thread when nothing of it is left.
+    /// Launches an agent. `then` is called on a worker thread once no process of it is left.
+    ///
+    /// A launch that cannot begin is reported as a failed effect, and `then` is not called.
     pub(crate) fn launch(
         self: &Arc<Self>,
         effect: &EffectId,
@@ -138,6 +145,7 @@ impl Site {
         let agent =
             self.adapter_for(names).ok_or_else(|| format!("no agent is configured for {}", brief.role))?;
         let row = self.adapters.get(&agent).map_err(|error| error.to_string())?.clone();
+        // Without a launch word, text that the agent only quotes could pass for its own verdict. So there is no launch.
         if brief.word.is_none() {
             return Err("there is no launch word: /dev/urandom cannot be read".to_owned());
         }
@@ -147,7 +155,7 @@ impl Site {
         };
         let session = session.filter(|_| row.can(Feature::Resume, brief.access));
         let told = tribunal_core::tables::tokens_of(&brief.prompt);
-        // A session that goes on has read them.
+        // A session that continues has read the context already.
         if session.is_none() {
             brief.prompt = self.with_context(&brief.role, &brief.prompt);
         }
@@ -180,6 +188,7 @@ impl Site {
                 (&self.words_of(names), self.login_of(&row)),
             ),
         };
+        // Before the process starts: a crash after that must not forget what the launch may cost.
         lost::keep(&flight).map_err(|error| format!("{}: {error}", flight.out_dir.display()))?;
         self.ask_version(&row);
         let watched = self.watched(effect, &row, &flight, asks.turns);
@@ -187,12 +196,15 @@ impl Site {
         let site = Arc::clone(self);
         let began = Instant::now();
         let ended = move |exit: Exit| {
+            // Read on a worker: the supervisor's thread has to go on with the other processes.
             let jobs = site.jobs.clone();
             jobs.run(move || {
                 crash::point("launch:ended");
                 let effect = flight.effect.clone();
                 let id = slug(&effect.to_string());
+                // The socket is closed before the answer is read, so that nothing can be added to it afterwards.
                 let (stopped, refused) = (site.watch.end(&id), site.desk.shut(&id));
+                // A panic while reading costs an attempt, but the effect still gets its report.
                 site.guard(&effect, || {
                     let mut ended = read_back(&row, &flight, &exit, stopped, began.elapsed());
                     ended.note.denied.extend(refused);
@@ -213,7 +225,10 @@ impl Site {
         Ok(())
     }
 
-    /// Has a judge's programs taken from a commit; returns the folder that it has to be shown.
+    /// Replaces programs in a reviewer's command line by the base's versions. Returns the folder that the sandbox must
+    /// show.
+    ///
+    /// A builder could otherwise rewrite the program that reviews it.
     fn programs_from(
         &self,
         base: &str,
@@ -223,10 +238,11 @@ impl Site {
         let base = Oid::parse(base).map_err(|error| error.to_string())?;
         let at = prepared.argv.iter().position(|word| *word == prepared.program);
         let judged = Judged { base: &base, commit, tree: &prepared.dir };
-        // A driver of ours may stand before the program.
+        // Our own driver may stand before the program in the command line.
         self.takes_orders_elsewhere(judged, prepared.argv.get(at.unwrap_or(0)..).unwrap_or_default())?;
         let folder = self.lead_to_base(judged, &mut prepared.argv)?;
         if let Some(path) = prepared.env.get_mut(OsStr::new("PATH")) {
+            // A relative folder on the search path would lead into the reviewed tree.
             *path = self.plain_path(path, &prepared.dir);
         }
         if let Some(program) = at.and_then(|at| prepared.argv.get(at)) {
@@ -235,7 +251,7 @@ impl Site {
         Ok(folder)
     }
 
-    /// Opens the launch's desk and tells the agent of it.
+    /// Opens the report socket of a launch and tells the agent about it.
     fn receive(
         self: &Arc<Self>,
         effect: &EffectId,
@@ -255,9 +271,9 @@ impl Site {
         Ok(Some(mcp))
     }
 
-    /// Runs the checks of a launch's work when it asks for them, in a throwaway copy, one after the other.
+    /// Runs the checks of a launch's work when the agent asks for them, in a throwaway copy, one after the other.
     fn checks(self: &Arc<Self>, effect: &EffectId, out_dir: &Path, work: (Oid, Vec<Command>)) -> Checks {
-        // A desk does not keep the site alive: it belongs to it.
+        // A weak reference: the report server belongs to the site and must not keep it alive.
         let (site, effect) = (Arc::downgrade(self), effect.clone());
         let record = Arc::new(OnRecord::new(out_dir, &work.1));
         let (work, busy) = (Arc::new(work), Arc::new(std::sync::Mutex::new(())));
@@ -269,12 +285,14 @@ impl Site {
             let (site, effect, kept) = (site.clone(), effect.clone(), Arc::clone(&kept));
             let (work, busy) = (Arc::clone(&work), Arc::clone(&busy));
             jobs.run(move || {
+                // One at a time: all runs of a launch use the same folder.
                 let _one = lock(&busy);
                 let site = site.upgrade().filter(|site| !site.is_unwanted(&effect));
                 let ran = site.map(|site| run_asked(&site, &effect, &work));
                 let closed = || Err("this round is closed".to_owned());
                 let ran: Result<Vec<Claim>, String> = ran.unwrap_or_else(closed);
-                // How it went is kept before anybody is told.
+                // The result is recorded before the agent learns it. It could otherwise vote on a result that a crash
+                // then loses.
                 later.answer(match kept.ended(ran.as_deref().ok()).and(ran) {
                     Ok(claims) => checked(&work.1, &claims),
                     Err(text) => Answer { accepted: false, text },
@@ -287,6 +305,7 @@ impl Site {
     fn watched(&self, effect: &EffectId, row: &Adapter, flight: &Flight, turns: Option<u32>) -> Watched {
         let agents = &self.settings.agents;
         let limits = Limits {
+            // The watcher only counts turns for programs that cannot be given a cap themselves.
             turns_max: turns.filter(|_| flight.left_out.contains(&Feature::TurnCap)),
             silent: Duration::from_secs(agents.silent_s),
             stall: Duration::from_secs(agents.stall_s),
@@ -297,7 +316,7 @@ impl Site {
         Watched::new(id, self.marker.clone(), Reading::of(row), row.parser, &flight.out_dir, limits)
     }
 
-    /// What a launch may cost, in millionths of a dollar.
+    /// The cost that is reserved for a launch, in millionths of a dollar.
     pub(crate) fn reserve(&self, effect: &EffectId) -> u64 {
         let budget = &self.settings.budget;
         let makes = matches!(effect.step, Step::Make(_));
@@ -305,8 +324,10 @@ impl Site {
         cents.saturating_mul(tribunal_engine::budget::MICROS_PER_CENT)
     }
 
-    /// An account that takes no more requests is left alone until it does. One that stays shut for too long is as good
-    /// as used up.
+    /// Leaves an account that is rate limited alone until it accepts requests again. If that takes too long, the
+    /// failure becomes an exhausted quota.
+    ///
+    /// Retrying earlier would only fail again.
     fn park(&self, mut ended: Ended) -> Ended {
         let Some(failure) = &mut ended.failure else { return ended };
         if failure.kind != FailureKind::RateLimited {
@@ -319,7 +340,7 @@ impl Site {
             failure.kind = FailureKind::Quota;
             return ended;
         }
-        // Not everybody comes back in the same moment.
+        // Spread out, so that not every waiting launch returns at the same moment.
         let spread = agents.park_s * 1000 / 4;
         let until = Time(until.0.saturating_add(tribunal_engine::engine::jitter(&ended.note.effect, spread)));
         ended.note.parked_until = Some(until);
@@ -327,19 +348,19 @@ impl Site {
         ended
     }
 
-    /// Leaves an account alone until a time.
+    /// Leaves an account alone until a time. A later time that is already set stays.
     pub(crate) fn park_until(&self, agent: &str, until: Time) {
         let mut parked = lock(&self.parked);
         let at = parked.entry(agent.to_owned()).or_insert(until);
         *at = until.max(*at);
     }
 
-    /// Until when the account of an agent is left alone.
+    /// The time until which an agent's account is left alone.
     pub(crate) fn parked(&self, agent: &str) -> Option<Time> {
         lock(&self.parked).get(agent).copied()
     }
 
-    /// Who a launch is, by what it is configured to be and was told.
+    /// The identity of an agent, from its configuration and its prompt.
     pub(crate) fn identity_of(&self, names: &[&str], row: &Adapter, prompt: &str) -> Identity {
         let role = names.iter().find_map(|name| self.settings.agents.roles.get(*name));
         let model = role.and_then(|role| role.model.as_deref());
@@ -348,7 +369,7 @@ impl Site {
         identity::of_launch(row, model, personality.as_deref(), prompt, (&own.0, own.1))
     }
 
-    /// The words that the configuration adds to a program's own.
+    /// The arguments that the configuration adds to a program's own.
     fn words_of(&self, names: &[&str]) -> Vec<String> {
         let role = names.iter().find_map(|name| self.settings.agents.roles.get(*name));
         role.map(|role| role.args.clone()).unwrap_or_default()
@@ -357,7 +378,8 @@ impl Site {
     /// What is asked of the program beyond its brief.
     fn asks(&self, names: &[&str], session: Option<&Session>) -> Asks {
         let roles = &self.settings.agents.roles;
-        // A seat of one part of a large change is its owner's.
+        // A reviewer of one part of a large change is called after its owner, with an `@`, and uses the owner's
+        // settings.
         let owner = |name: &&str| roles.get(*name).or_else(|| roles.get(name.split_once('@')?.0));
         let personality = names.iter().find_map(|name| owner(name)?.personality.clone());
         Asks {
@@ -369,7 +391,7 @@ impl Site {
         }
     }
 
-    /// The turns a role or seat may take; none without a cap.
+    /// The number of turns that a role may take; none without a cap.
     fn turns(&self, names: &[&str]) -> Option<u32> {
         let roles = &self.settings.agents.roles;
         let of = |name: &&str| {
@@ -380,6 +402,9 @@ impl Site {
         names.iter().find_map(of).filter(|turns| *turns > 0)
     }
 
+    /// Starts the process.
+    ///
+    /// The callback is registered before the spawn, because the process may end before `spawn` returns.
     fn spawn(
         &self,
         effect: &EffectId,
@@ -403,6 +428,7 @@ impl Site {
             network: Network::Host,
         };
         lock(&self.thens).insert(id.clone(), then);
+        // Asked as late as possible: gathering the brief took time, and an unwanted launch costs money.
         let started = match self.is_unwanted(effect) {
             true => Err("no longer wanted".to_owned()),
             false => {
@@ -423,14 +449,14 @@ impl Site {
     }
 }
 
-/// What an agent sees: its tree, to write if it is a maker, and its own folder.
+/// What an agent sees: its tree, writable for a builder, and its own folder.
 pub(crate) fn agent_walls(
     row: &Adapter,
     brief: &Brief,
     prepared: &Prepared,
     raise: impl FnOnce(&SandboxSpec<'_>) -> Result<Option<Walls>, String>,
 ) -> Result<Option<Walls>, String> {
-    // Its report is a file in its folder, which it may not write to otherwise.
+    // The report file must exist before the sandbox is set up: only this file of the folder is mounted writable.
     let report = std::fs::File::options().append(true).create(true).open(&prepared.report_file);
     report.map_err(|error| format!("{}: {error}", prepared.report_file.display()))?;
     let scene = brief.scenario.as_deref().and_then(Path::parent).map(|folder| (folder.to_path_buf(), true));
@@ -447,22 +473,24 @@ pub(crate) fn agent_walls(
     })
 }
 
-/// The session a maker goes on in: that of its last launch in this loop, unless going on in it is what failed.
+/// The session that a builder continues: that of its last launch in this loop, unless that session is the cause of a
+/// failure.
 pub(crate) fn session_of(docket: &Docket, of: &LoopId, maker: &str, agent: &str) -> Option<Session> {
     let (prefix, step) = (format!("{of}/e"), format!("/make:{maker}#"));
     let of_maker = |note: &&LaunchNote| note.effect.starts_with(&prefix) && note.effect.contains(&step);
     let last = docket.launches.iter().rev().find(of_maker).filter(|note| note.agent == agent)?;
     let spoilt = match last.failed {
         None => false,
-        // What filled the session up, or led it in a circle, is still in it.
+        // Whatever filled the session or led the agent in a circle is still in it.
         Some(FailureKind::TooLong | FailureKind::Stalled | FailureKind::Refused) => true,
+        // A resumed session that did not get to its first turn probably cannot be resumed at all.
         Some(_) => last.resumed && last.turns == 0,
     };
     let id = last.session.clone().filter(|_| !spoilt)?;
     Some(Session { id, totals: last.totals.unwrap_or_default() })
 }
 
-/// What a launch left: its answer, or why there is none.
+/// Reads what a launch left: its answer, or why there is none.
 pub(crate) fn read_back(
     row: &Adapter,
     flight: &Flight,
@@ -473,6 +501,7 @@ pub(crate) fn read_back(
     let at = |name: &str| flight.out_dir.join(name);
     let (stdout, stderr, heard) = (at("stdout"), at("stderr"), at(HEARD_FILE));
     let by_desk = heard.symlink_metadata().is_ok_and(|file| file.len() > 0);
+    // What came through the report socket is preferred: Tribunal wrote that file itself.
     let report = if by_desk { heard } else { at(tribunal_agent::REPORT_FILE) };
     let left = Left {
         stdout: &stdout,
@@ -482,12 +511,13 @@ pub(crate) fn read_back(
             ExitHow::Code(code) => Some(code),
             ExitHow::Signal(_) | ExitHow::NotStarted(_) => None,
         },
+        // A continued session keeps counting, so what it had used before is subtracted.
         before: flight.session.as_ref().map(|session| session.totals).unwrap_or_default(),
         structured: false,
     };
     let outcome = tribunal_agent::read_launch(row, &left)
         .unwrap_or_else(|error| Outcome { error: Some(error.to_string()), ..Outcome::default() });
-    // Who had answered when it was stopped has answered.
+    // An agent that had given its answer when it was stopped has answered.
     let failure = why_no_answer(&outcome, exit)
         .map(|failure| stopped.map_or(failure, |stopped| cause(stopped, &outcome)));
     let mut note = note_of(flight, &outcome, exit, took, failure.as_ref());
@@ -497,7 +527,7 @@ pub(crate) fn read_back(
     }
     note.escalated = escalated(&outcome);
     let failure = failure.map(|failure| match failure.kind {
-        // It may be the old session that cannot be used: a new one is worth a try.
+        // The old session may be unusable. `Crashed` lets the same agent try again; `Setup` and `TooLong` do not.
         FailureKind::Setup | FailureKind::TooLong if flight.session.is_some() => {
             Failure::new(FailureKind::Crashed, format!("in its earlier session: {}", failure.text))
         }
@@ -507,6 +537,7 @@ pub(crate) fn read_back(
     Ended { outcome, note, failure, word }
 }
 
+/// The journal's note of a launch.
 fn note_of(
     flight: &Flight,
     outcome: &Outcome,
@@ -536,7 +567,7 @@ fn note_of(
         tokens_out: usage.output,
         tokens_cached: usage.cached,
         cost_micros: usage.cost_micros.unwrap_or(0),
-        // What was never started has cost nothing.
+        // A process that never started cost nothing.
         cost_unknown: usage.cost_micros.is_none() && !matches!(exit.how, ExitHow::NotStarted(_)),
         estimated: usage.estimated,
         left_behind: u32::try_from(exit.killed).unwrap_or(u32::MAX),
@@ -555,7 +586,7 @@ fn note_of(
     }
 }
 
-/// Until when the account takes no more requests, by what the program was told.
+/// The time until which the account accepts no requests, as the program was told.
 fn parked_until(outcome: &Outcome, now: Time) -> Option<Time> {
     let problem = outcome.why_not().filter(|problem| problem.kind == ProblemKind::RateLimit)?;
     match problem.reset? {
@@ -564,8 +595,9 @@ fn parked_until(outcome: &Outcome, now: Time) -> Option<Time> {
     }
 }
 
-/// The named failure of a launch without an answer; each is handled by the loop machine in its own way.
+/// The named failure of a launch without an answer. The loop machine handles each kind in its own way.
 fn why_no_answer(outcome: &Outcome, exit: &Exit) -> Option<Failure> {
+    // Asked first: the output was cut off, so nothing in it can be taken for complete.
     if exit.cause == Cause::OutputLimit {
         return Some(Failure::new(FailureKind::Garbled, "it wrote more than it may"));
     }
@@ -576,14 +608,14 @@ fn why_no_answer(outcome: &Outcome, exit: &Exit) -> Option<Failure> {
     };
     let problem = outcome.why_not().filter(|_| stands(Defence::FinalEvent) || !clean)?;
     let kind = match kind_of(&problem) {
-        // Nothing but the missing end speaks for it: then it is how it ended that counts.
+        // Only the missing end speaks for a truncated output, so the way the process ended is the better reason.
         FailureKind::Truncated if outcome.error.is_none() && !clean => FailureKind::Crashed,
         kind => kind,
     };
     Some(Failure::new(kind, format!("{} ({how})", problem.message)))
 }
 
-/// Who stood still because a server would not answer failed for that.
+/// The cause of a stop. An agent that stood still because a server did not answer failed for that reason.
 fn cause(stopped: Failure, outcome: &Outcome) -> Failure {
     let idle = matches!(stopped.kind, FailureKind::Stalled | FailureKind::TimedOut);
     match outcome.last_retry.as_ref().filter(|_| idle) {
@@ -592,6 +624,7 @@ fn cause(stopped: Failure, outcome: &Outcome) -> Failure {
     }
 }
 
+/// The failure that a problem in an agent's output stands for.
 fn kind_of(problem: &Problem) -> FailureKind {
     match problem.kind {
         ProblemKind::RateLimit => FailureKind::RateLimited,
@@ -609,10 +642,11 @@ fn kind_of(problem: &Problem) -> FailureKind {
     }
 }
 
-/// What an agent said: its tool calls, and its final message unless a call of it ended the report. A message that does not
-/// approve is heard in any case: whatever a judge runs could have written the report, and two verdicts that contradict
-/// each other are none. A call needs no launch word, because the socket is the capability: it is given the word here, so
-/// that all that was said is read in one way.
+/// What an agent said: its tool calls, and its final message unless one of the calls ended the report.
+///
+/// A final message that does not approve is always included. Any program that a reviewer runs could have written the
+/// report, and contradictory verdicts count as no verdict. A tool call needs no launch word, because the socket itself
+/// is the capability; the word is added here so that calls and messages are read in the same way.
 pub(crate) fn words(outcome: &Outcome, word: Option<&str>) -> String {
     let told = outcome.reports.iter().filter(|call| call.tool != "escalate");
     let ends = |tool: &str| VOTES.contains(&tool) || tool == "report_task_done";
@@ -623,7 +657,7 @@ pub(crate) fn words(outcome: &Outcome, word: Option<&str>) -> String {
     lines.chain(last).collect::<Vec<_>>().join("\n")
 }
 
-/// Whether an agent gave its verdict by a tool.
+/// Whether an agent gave its verdict through a tool.
 pub(crate) fn voted(outcome: &Outcome) -> bool {
     outcome.reports.iter().any(|call| VOTES.contains(&call.tool.as_str()))
 }
@@ -633,20 +667,20 @@ pub(crate) fn objection(text: &str) -> Option<Verdict> {
     tribunal_findings::read(text).verdict.filter(|said| *said != Verdict::Approve)
 }
 
-/// A call as a line with the launch word.
+/// A tool call as a line with the launch word.
 fn called(call: &ToolCall, word: Option<&str>) -> Option<String> {
     let mut line = serde_json::to_value(call).ok()?;
     if let Some(word) = word {
         line["word"] = word.into();
     }
-    // Who calls it says that it is done, unless it says otherwise.
+    // Calling the tool says that the task is done, unless the call says otherwise.
     if call.tool == "report_task_done" && line["args"].get("done").is_none() {
         line["args"]["done"] = true.into();
     }
     Some(line.to_string())
 }
 
-/// What a builder that did not report its task done is told to have left out, and how it ended instead.
+/// What is reported of a builder that did not say its task is done, with its last line.
 pub(crate) fn not_done(ended: &Ended) -> String {
     let said = ended.outcome.final_text.as_deref().unwrap_or_default();
     let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
@@ -660,14 +694,14 @@ pub(crate) fn not_done(ended: &Ended) -> String {
     }
 }
 
-/// What it wants a person to know.
+/// What the agent wants a person to know.
 fn escalated(outcome: &Outcome) -> Vec<String> {
     let asks = outcome.reports.iter().filter(|call| call.tool == "escalate");
     let about = asks.filter_map(reporting::escalation).map(|text| plain::clipped(text, REMARK_MAX));
     about.take(REMARKS_MAX).collect()
 }
 
-/// The server an agent starts to report by; none where its folder cannot be named to it.
+/// The MCP server that an agent starts to report by; none if the folder's path cannot be passed as an argument.
 pub(crate) fn server(own_binary: &Path, out_dir: &Path) -> Option<Mcp> {
     let dir = out_dir.to_str()?.to_owned();
     let args = vec!["mcp".to_owned(), dir];
@@ -683,13 +717,13 @@ pub(crate) fn context_of(prompt: &str) -> String {
     .to_string()
 }
 
-/// Runs what a launch asks for.
+/// Runs the checks that a launch asks for.
 fn run_asked(site: &Site, effect: &EffectId, work: &(Oid, Vec<Command>)) -> Result<Vec<Claim>, String> {
     let asked = Commands { effect, end: ".asked", commands: &work.1, judge: None, revision: None };
     asked.run(site, &work.0).map_err(|error| error.to_string())?
 }
 
-/// What the checks said, for the agent that asked.
+/// The results of the checks, for the agent that asked.
 fn checked(commands: &[Command], claims: &[Claim]) -> Answer {
     let failing = |command: &Command| claims.iter().find(|claim| claim.rule.as_ref() == Some(&command.shown));
     let one = |command: &Command| match failing(command) {

@@ -1,5 +1,8 @@
-//! What an agent had run on what it judges: on record from the moment it asks, beside its folder, where no agent within walls
-//! comes. A run that has not ended never counts as passed, and a record that cannot be read is never written over.
+//! The record of what an agent had run on the revision it reviews. It is written from the moment the agent asks, beside
+//! the launch's folder, where an agent in a sandbox cannot write.
+//!
+//! A run that has not ended never counts as passed, and a record that cannot be read is never overwritten: an approval
+//! may rest on the record, so every doubt speaks against it.
 
 use crate::check::Command;
 use crate::site::lock;
@@ -10,7 +13,7 @@ use std::sync::Mutex;
 use tribunal_core::finding::Claim;
 use tribunal_engine::docket::Ran;
 
-/// What one launch had run.
+/// The record of one launch.
 pub(crate) struct OnRecord {
     file: PathBuf,
     commands: Vec<String>,
@@ -19,12 +22,12 @@ pub(crate) struct OnRecord {
 
 #[derive(Default)]
 struct Runs {
-    /// Asked for and not ended.
+    /// How many runs were asked for and have not ended.
     open: u32,
-    /// The last one to end had run whole.
+    /// The last run that ended was complete.
     ended: bool,
     failed: BTreeSet<String>,
-    /// The agent voted while one was open.
+    /// The agent voted while a run was open.
     early: bool,
 }
 
@@ -35,12 +38,12 @@ impl OnRecord {
         OnRecord { file: file(out_dir), commands, runs: Mutex::default() }
     }
 
-    /// It asks: from now on it has to wait.
+    /// Records that the agent asks for a run. From now on it has to wait for the result.
     pub(crate) fn asked(&self) -> Result<(), String> {
         self.change(|runs| runs.open += 1)
     }
 
-    /// It votes.
+    /// Records that the agent votes.
     pub(crate) fn voted(&self) -> Result<(), String> {
         if lock(&self.runs).open == 0 {
             return Ok(());
@@ -48,12 +51,12 @@ impl OnRecord {
         self.change(|runs| runs.early |= runs.open > 0)
     }
 
-    /// What it asked for has ended with these claims; with none where it did not run.
+    /// Records the end of a run with its findings; none if it did not run.
     pub(crate) fn ended(&self, claims: Option<&[Claim]>) -> Result<(), String> {
         self.change(|runs| {
             runs.open = runs.open.saturating_sub(1);
             runs.ended = claims.is_some();
-            // One that is asked for until it passes did not pass.
+            // Failures are only added: a command that is repeated until it passes has not passed.
             runs.failed.extend(claims.into_iter().flatten().filter_map(|claim| claim.rule.clone()));
         })
     }
@@ -61,24 +64,26 @@ impl OnRecord {
     fn change(&self, how: impl FnOnce(&mut Runs)) -> Result<(), String> {
         let mut runs = lock(&self.runs);
         how(&mut runs);
-        // What is there and cannot be read stays, and speaks against who relies on it.
+        // A record that exists but cannot be read stays, and counts against whoever relies on it.
         if read(&self.file).is_none() {
             return Ok(());
         }
         let one = |command: &String| Ran {
             command: command.clone(),
             passed: runs.ended && !runs.failed.contains(command),
+            // An open run counts as early until it has ended, so that a crash in between cannot make it look finished.
             early: runs.early || runs.open > 0,
         };
         let all: Vec<Ran> = self.commands.iter().map(one).collect();
         let text = serde_json::to_vec(&all).map_err(|error| error.to_string())?;
+        // Written beside it and renamed, so that a crash leaves the old record or the new one.
         let whole = self.file.with_extension("new");
         let kept = std::fs::write(&whole, text).and_then(|()| std::fs::rename(&whole, &self.file));
         kept.map_err(|error| format!("{}: {error}", self.file.display()))
     }
 }
 
-/// What was run for a launch. A record that cannot be read speaks against whoever relies on it.
+/// What was run for a launch. A record that cannot be read counts against whoever relies on it.
 pub(crate) fn of_launch(out_dir: &Path) -> Vec<Ran> {
     let unread =
         || vec![Ran { command: "tests and checks run for it".to_owned(), passed: false, early: false }];
@@ -90,7 +95,7 @@ fn file(out_dir: &Path) -> PathBuf {
     out_dir.with_file_name(format!("{name}.ran"))
 }
 
-/// The record; nothing in it where there is none, and none where it cannot be read.
+/// Reads the record: empty if there is no file, `None` if it cannot be read.
 fn read(file: &Path) -> Option<Vec<Ran>> {
     match std::fs::read(file) {
         Ok(text) => serde_json::from_slice(&text).ok(),

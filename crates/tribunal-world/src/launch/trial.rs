@@ -1,5 +1,7 @@
-//! One launch of one agent outside any run: for `doctor --contract` and the conformance chore. It uses the very calls a
-//! run uses, and journals nothing.
+//! One launch of one agent outside of any run, for `doctor --contract` and the conformance tests. It journals nothing.
+//!
+//! It uses the same calls as a run: the sandbox, the supervisor, the watcher and the parser. Otherwise a passing trial
+//! would prove nothing about a run.
 
 use super::Flight;
 use super::Session;
@@ -29,82 +31,82 @@ use tribunal_process::{
     Callers, Containment, Exit, Keeper, Launch, Network, ProcessError, Stdin, Walls, survivors,
 };
 
-/// Bytes an agent may write to its output.
+/// How many bytes an agent may write to its output.
 const OUTPUT_MAX: u64 = 64 << 20;
 const GRACE: Duration = Duration::from_secs(3);
 
-/// What is tried.
+/// The launch to be tried, and its limits.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// The prompt.
+    /// The prompt that the agent gets.
     pub prompt: String,
-    /// The working directory.
+    /// The working directory of the agent.
     pub dir: PathBuf,
-    /// The launch's own folder.
+    /// The launch's own folder, for prompt and output.
     pub out_dir: PathBuf,
-    /// What it may do.
+    /// Whether the agent may write in its working directory.
     pub access: Access,
-    /// The model.
+    /// The model to ask for; none for the row's own.
     pub model: Option<String>,
-    /// Words for the program.
+    /// Further arguments for the program.
     pub args: Vec<OsString>,
-    /// What is asked beyond the brief.
+    /// What is asked of the program beyond the brief.
     pub asks: Asks,
-    /// The session's counters so far.
+    /// The counters of the session so far, if it continues one.
     pub before: SessionTotals,
-    /// The user's environment.
+    /// The environment that the row takes its variables from.
     pub environment: BTreeMap<String, OsString>,
-    /// When it is stopped.
+    /// How long the launch may take before it is stopped.
     pub deadline: Duration,
-    /// How long it may do nothing.
+    /// How long it may be silent and idle before it is stopped.
     pub silent: Duration,
-    /// What it may read besides: `agents.readable`.
+    /// Further paths that it may read, as in `agents.readable`.
     pub readable: Vec<String>,
-    /// Whether it is kept to its own files.
+    /// Whether the launch is confined to its own files.
     pub sandbox: Sandbox,
-    /// The Tribunal program: rows may start it, and agents report by it.
+    /// The Tribunal program, which rows may start and agents report through.
     pub own_binary: PathBuf,
-    /// As what it reports by tools; it has none otherwise.
+    /// The part in which it reports through tools; without one it has no tools.
     pub reports: Option<Part>,
 }
 
-/// What came of it.
+/// The result of a trial.
 #[derive(Debug)]
 pub struct Tried {
     /// What its output says.
     pub outcome: Outcome,
-    /// Why there is no answer.
+    /// Why there is no answer; none if there is one.
     pub failure: Option<Failure>,
     /// How the process ended.
     pub exit: Exit,
-    /// What the program could not be told.
+    /// Features that were asked for and that the program does not have.
     pub left_out: Vec<Feature>,
-    /// How long it took.
+    /// The time from the start to the end of the process.
     pub took: Duration,
-    /// Processes that are left.
+    /// Processes of the launch that are still alive. There should be none.
     pub survivors: Vec<i32>,
     /// How its answer came: `mcp`, `report` or `final message`.
     pub told: String,
-    /// What it said and did not count.
+    /// Reports that were refused.
     pub refused: Vec<String>,
 }
 
-/// Why nothing could be tried.
+/// Why a trial could not be run at all. A failure of the agent is not one of these.
 #[derive(Debug, thiserror::Error)]
 pub enum TrialError {
-    /// The launch cannot be built.
+    /// The command line or the environment cannot be built from the row.
     #[error(transparent)]
     Agent(#[from] AgentError),
     /// The process cannot be started.
     #[error(transparent)]
     Process(#[from] ProcessError),
-    /// A folder or thread.
+    /// A folder cannot be made or a thread not started.
     #[error("cannot prepare a trial: {0}")]
     Io(#[from] std::io::Error),
-    /// No walls can be raised around it.
+    /// The sandbox cannot be set up.
     #[error("cannot wall in a trial: {0}")]
     Walls(String),
-    /// The keeper of processes is gone.
+    /// The supervisor ended without reporting how the process ended.
     #[error("bug: the process was lost")]
     Lost,
 }
@@ -112,6 +114,7 @@ pub enum TrialError {
 /// Launches the agent, waits for its end, and reads what it left.
 pub fn run(adapters: &Adapters, row: &Adapter, trial: &Trial) -> Result<Tried, TrialError> {
     std::fs::create_dir_all(&trial.out_dir)?;
+    // The marker must be unique on the machine: survivors are found by it.
     static TRIALS: AtomicU64 = AtomicU64::new(0);
     let marker = format!("trial-{}-{}", std::process::id(), TRIALS.fetch_add(1, Ordering::Relaxed));
     let id = "trial".to_owned();
@@ -127,6 +130,7 @@ pub fn run(adapters: &Adapters, row: &Adapter, trial: &Trial) -> Result<Tried, T
     let (tell, told) = mpsc::channel();
     let keeper = Arc::new(Keeper::new(Containment::detect(), move |exit| _ = tell.send(exit))?);
     let stops = Arc::downgrade(&keeper);
+    // A reserve of zero switches the disk limit off.
     let watch = Watch::new(Disk { at: PathBuf::new(), free: 0 }, move |id, grace| {
         stops.upgrade().into_iter().for_each(|keeper| keeper.stop(id, grace));
     })?;
@@ -143,6 +147,7 @@ pub fn run(adapters: &Adapters, row: &Adapter, trial: &Trial) -> Result<Tried, T
     watch.begin(Watched::new(id.clone(), marker.clone(), reading, row.parser, out_dir, limits));
     let (exit, late) = match told.recv_timeout(trial.deadline) {
         Ok(exit) => (exit, false),
+        // After the stop the exit still has to arrive, since only then is nothing left of the launch.
         Err(_) => {
             keeper.stop(&id, GRACE);
             (told.recv().map_err(|_| TrialError::Lost)?, true)
@@ -153,6 +158,7 @@ pub fn run(adapters: &Adapters, row: &Adapter, trial: &Trial) -> Result<Tried, T
     let took = began.elapsed();
     let flight = flight(row, trial, left_out);
     let ended = read_back(row, &flight, &exit, stopped, took);
+    // Looked for after the launch has ended: whatever is alive now escaped the supervisor.
     let survivors = survivors(&marker);
     Ok(Tried {
         outcome: ended.outcome,
@@ -182,7 +188,7 @@ fn launch(id: &str, marker: &str, trial: &Trial, prepared: Prepared, walls: Opti
     }
 }
 
-/// The walls a run would raise, without a project behind them.
+/// The sandbox that a run would set up, without a project behind it.
 fn walls(
     adapters: &Adapters,
     row: &Adapter,
@@ -190,6 +196,7 @@ fn walls(
     brief: &Brief,
     prepared: &Prepared,
 ) -> Result<Option<Walls>, TrialError> {
+    // There is no repository here whose configuration could name signing keys.
     let keys: Vec<PathBuf> = trial.environment.get("GNUPGHOME").map(PathBuf::from).into_iter().collect();
     let settings = git_settings(home_of(&trial.environment).as_deref());
     let host = SandboxHost {
@@ -208,7 +215,7 @@ fn walls(
     agent_walls(row, brief, prepared, |spec| host.mounts(spec)).map_err(TrialError::Walls)
 }
 
-/// A trial speaks about nothing but itself.
+/// What a trial may report: only about itself.
 fn mandate(part: Part) -> Mandate {
     Mandate {
         part,
@@ -232,6 +239,7 @@ fn effect() -> EffectId {
     }
 }
 
+/// The launch in the form that `read_back` takes.
 fn flight(row: &Adapter, trial: &Trial, left_out: Vec<Feature>) -> Flight {
     let session = trial.asks.session.clone().map(|id| Session { id, totals: trial.before });
     Flight {
@@ -244,6 +252,7 @@ fn flight(row: &Adapter, trial: &Trial, left_out: Vec<Feature>) -> Flight {
         reserved: 0,
         session,
         left_out,
+        // A trial is asked for no verdict, so it needs no launch word.
         word: None,
         identity: tribunal_view::spoken::Identity::default(),
     }
@@ -273,8 +282,9 @@ fn brief(trial: &Trial) -> Brief {
     }
 }
 
-/// One turn with an agent that only reads: it must give the agreed line and leave the folder alone. It costs what one
-/// short answer costs.
+/// One turn with an agent that may only read. It must answer with the agreed line and leave the folder alone.
+///
+/// It costs a request to the model, so it is only run when the user asks for it.
 pub fn contract(
     adapters: &Adapters,
     row: &Adapter,
@@ -318,5 +328,5 @@ pub fn contract(
     Ok(Ok(()))
 }
 
-/// The line an agent answers with.
+/// The line that an agent has to answer with.
 const CONTRACT: &str = "CONTRACT: kept";

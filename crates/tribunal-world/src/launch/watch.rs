@@ -1,5 +1,7 @@
-//! Watches running agents by what they print and do: turns, calls, silence. It never judges an answer and never ends
-//! an agent whose tree is at work; the deadline is not here, the loop machine keeps it.
+//! Watches running agents by what they print and do: turns, calls, silence. It never judges an answer.
+//!
+//! An agent whose processes are using the processor is never ended for being silent: it may be compiling. The deadline
+//! is not kept here but by the loop machine.
 
 use crate::site::{STOP_GRACE, lock};
 use std::collections::BTreeMap;
@@ -15,39 +17,39 @@ use tribunal_core::review_loop::{Failure, FailureKind};
 
 /// How often running agents are looked at.
 const TICK: Duration = Duration::from_millis(250);
-/// Bytes read of one file at one look: a flood must not keep the others waiting.
+/// How many bytes of one file are read in one look. A flood of output must not keep the other agents waiting.
 const PIECE_MAX: u64 = 4 << 20;
-/// How much of a line without its end is kept.
+/// How much of an unfinished line is kept.
 const TAIL_MAX: usize = 200;
 /// How long a question must stand unanswered before it counts as a prompt.
 const PROMPT: Duration = Duration::from_secs(10);
-/// A tree that uses less of one processor than this share is idle: ticks of a hundredth of a second, per second.
+/// Processes that use less of one processor than this are idle, in hundredths of a second per second.
 const BUSY_TICKS_PER_S: u64 = 2;
 
-/// On a small disk this part of it stays free.
+/// The fraction of a small disk that stays free, as a divisor.
 const SMALL_PART: u64 = 20;
 
-/// How far an agent may go.
+/// How far an agent may go before it is stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Limits {
-    /// Turns at most, where the program does not keep the cap itself.
+    /// The maximum number of turns, if the program does not enforce the cap itself.
     pub(crate) turns_max: Option<u32>,
-    /// How long it may print nothing while its processes do nothing; zero is no limit.
+    /// How long it may print nothing while its processes are idle; zero means no limit.
     pub(crate) silent: Duration,
-    /// How long it may print without a new turn or call; zero is no limit.
+    /// How long it may print without a new turn or call; zero means no limit.
     pub(crate) stall: Duration,
-    /// How often it may make one call in a row; zero is no limit.
+    /// How often it may make the same call in a row; zero means no limit.
     pub(crate) same_call_max: usize,
-    /// It may write, and so is stopped when the disk gets full.
+    /// It may write, and is stopped when the disk gets full.
     pub(crate) writes: bool,
 }
 
-/// The disk that agents write to, and how much of it stays free: what is recorded of a run needs room too.
+/// The disk that agents write to, and how much of it stays free. The journal of the run needs room, too.
 #[derive(Clone)]
 pub(crate) struct Disk {
-    /// A place on it.
+    /// A path on the disk.
     pub(crate) at: PathBuf,
-    /// Bytes that stay free; on a small disk a part of it.
+    /// How many bytes stay free; on a small disk a fraction of it.
     pub(crate) free: u64,
 }
 
@@ -67,13 +69,13 @@ impl Disk {
 struct Signs {
     turns: u64,
     same_call: usize,
-    /// Nothing was printed for so long.
+    /// How long nothing was printed.
     silent: Duration,
-    /// No new turn or call for so long.
+    /// How long there was no new turn or call.
     stalled: Duration,
     /// Its processes use the processor.
     busy: bool,
-    /// The last line it printed has no end and asks something.
+    /// Its last line is unfinished and asks something.
     asks: bool,
 }
 
@@ -96,6 +98,7 @@ fn judge(signs: &Signs, limits: &Limits) -> Option<Failure> {
         let text = format!("it printed nothing and did nothing for {} s", signs.silent.as_secs());
         return Some(Failure::new(FailureKind::Stalled, text));
     }
+    // Only while it prints: silence has its own limit, which spares agents that are busy.
     if over(signs.stalled, limits.stall) && signs.silent < TICK * 4 {
         let text = format!("it prints, but took no step for {} s", signs.stalled.as_secs());
         return Some(Failure::new(FailureKind::Stalled, text));
@@ -103,20 +106,21 @@ fn judge(signs: &Signs, limits: &Limits) -> Option<Failure> {
     None
 }
 
-/// Whether a line without its end asks for an answer.
+/// Whether an unfinished line asks for an answer.
 fn asks(tail: &[u8]) -> bool {
     let text = String::from_utf8_lossy(tail);
     let line = text.trim_end().to_lowercase();
     let ends =
         ["?", "[y/n]", "(y/n)", "(yes/no)", "[yes/no]", "password:", "passphrase:", "to continue", "(y/n):"];
+    // A line that begins with a brace is half of a JSON event, whatever it ends with.
     !line.starts_with('{') && !line.is_empty() && ends.iter().any(|end| line.ends_with(end))
 }
 
-/// A file that grows, read from where the last look ended.
+/// A growing file, read from where the last look ended.
 struct Tail {
     path: PathBuf,
     file: Option<File>,
-    /// The last line, while it has no end.
+    /// The last line while it is unfinished.
     open: Vec<u8>,
 }
 
@@ -125,8 +129,9 @@ impl Tail {
         Tail { path, file: None, open: Vec::new() }
     }
 
-    /// The bytes that are new; what cannot be read is not there yet.
+    /// The new bytes. A file that cannot be read does not exist yet.
     fn more(&mut self) -> Vec<u8> {
+        // The file may not exist yet at the first look.
         if self.file.is_none() {
             self.file = tribunal_agent::open_plain(&self.path).ok().flatten();
         }
@@ -138,6 +143,7 @@ impl Tail {
             Some(end) => self.open = bytes[end + 1..].to_vec(),
             None => self.open.extend_from_slice(&bytes),
         }
+        // The end is kept, because that is where a question stands.
         let cut = self.open.len().saturating_sub(TAIL_MAX);
         self.open.drain(..cut);
         bytes
@@ -146,12 +152,11 @@ impl Tail {
 
 /// An agent under watch.
 pub(crate) struct Watched {
-    /// The launch.
     id: String,
-    /// What its processes are marked with.
+    /// The marker of its processes.
     run_marker: String,
     reading: Reading,
-    /// Its output has steps to be seen; without, every byte is one.
+    /// Its output shows steps. Without steps, every output counts as progress.
     has_steps: bool,
     stdout: Tail,
     stderr: Tail,
@@ -159,7 +164,7 @@ pub(crate) struct Watched {
     printed_at: Instant,
     stepped_at: Instant,
     steps: (u64, usize, u64),
-    /// Processor time of its tree when it fell silent.
+    /// When its processes were first looked at after it fell silent, and their processor time then.
     idle_since: Option<(Instant, u64)>,
 }
 
@@ -178,6 +183,7 @@ impl Watched {
             id,
             run_marker,
             reading,
+            // These forms show no single turns or calls while the agent works.
             has_steps: !matches!(
                 parser,
                 Parser::Text | Parser::Json | Parser::GeminiJson | Parser::AiderText
@@ -192,6 +198,7 @@ impl Watched {
         }
     }
 
+    /// Reads what is new and says why the agent has to be ended, if it has to.
     fn look(&mut self, now: Instant) -> Option<Failure> {
         let (out, err) = (self.stdout.more(), self.stderr.more());
         self.reading.stdout(&out);
@@ -215,13 +222,14 @@ impl Watched {
             asks: asks(&self.stdout.open) || asks(&self.stderr.open),
             busy: false,
         };
-        // Processes are only looked at when everything else speaks for an end.
+        // Listing processes is expensive, so it is only done when everything else speaks for an end.
         judge(&signs, &self.limits)?;
         let busy = self.is_busy(now, signs.silent);
         judge(&Signs { busy, ..signs }, &self.limits)
     }
 
-    /// Whether the tree used the processor since it fell silent. It takes two looks to tell: until the second, it did.
+    /// Whether its processes used the processor since it fell silent. Two looks are needed to tell; until the second it
+    /// counts as busy.
     fn is_busy(&mut self, now: Instant, silent: Duration) -> bool {
         if silent < PROMPT {
             return false;
@@ -234,7 +242,7 @@ impl Watched {
         }
         let busy = ticks.saturating_sub(before) > span.as_secs() * BUSY_TICKS_PER_S;
         if busy {
-            // It works in silence: it may go on for as long again.
+            // It works silently, and may go on for as long again.
             self.printed_at = now;
             self.idle_since = None;
         }
@@ -251,7 +259,7 @@ enum Order {
     Forget(String),
 }
 
-/// The thread that looks at running agents; it ends with this.
+/// The thread that looks at running agents. It ends when this is dropped.
 pub(crate) struct Watch {
     orders: Sender<Order>,
     ended: Arc<Mutex<BTreeMap<String, Failure>>>,
@@ -259,7 +267,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Starts the thread; `stop` ends a launch and gives it so long to end by itself.
+    /// Starts the thread. `stop` ends a launch after giving it this long to end by itself.
     pub(crate) fn new(disk: Disk, stop: impl Fn(&str, Duration) + Send + 'static) -> std::io::Result<Watch> {
         let (orders, inbox) = mpsc::channel();
         let ended: Arc<Mutex<BTreeMap<String, Failure>>> = Arc::default();
@@ -270,24 +278,25 @@ impl Watch {
         Ok(Watch { orders, ended, disk })
     }
 
-    /// Why nothing more may be written to the disk, if it is short.
+    /// Why nothing more may be written to the disk, if it is short of space.
     pub(crate) fn is_short_of_disk(&self) -> Option<Failure> {
         self.disk.is_short()
     }
 
-    /// Watches a launch until it is forgotten.
+    /// Watches a launch until `end` is called for it.
     pub(crate) fn begin(&self, watched: Watched) {
-        // It only fails when the thread is gone, and then nothing is watched but for its deadline.
+        // Sending only fails when the thread is gone, and then only the deadline is left to end the launch.
         let _ = self.orders.send(Order::Watch(Box::new(watched)));
     }
 
-    /// A launch has ended; why, if it was the watch that ended it.
+    /// Ends the watch of a launch. Returns why, if it was the watch that stopped it.
     pub(crate) fn end(&self, id: &str) -> Option<Failure> {
         let _ = self.orders.send(Order::Forget(id.to_owned()));
         lock(&self.ended).remove(id)
     }
 }
 
+/// The loop of the watching thread. It ends when the last sender of orders is gone.
 fn watch(
     inbox: &Receiver<Order>,
     ended: &Mutex<BTreeMap<String, Failure>>,
@@ -297,6 +306,7 @@ fn watch(
     let mut all: BTreeMap<String, Box<Watched>> = BTreeMap::new();
     let mut next = Instant::now();
     loop {
+        // Without anything to watch the thread sleeps until an order comes.
         let order = match all.is_empty() {
             true => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
             false => inbox.recv_timeout(next.saturating_duration_since(Instant::now())),
@@ -308,17 +318,19 @@ fn watch(
             Err(RecvTimeoutError::Timeout) => {}
         }
         let now = Instant::now();
+        // An order arrived before the tick was due.
         if now < next {
             continue;
         }
         next = now + TICK;
         let short = disk.is_short();
-        // Whoever fills the disk would do so in the time it is given to end by itself.
+        // No grace: an agent that fills the disk would fill it in that time.
         let full =
             |watched: &Watched| Some((short.clone().filter(|_| watched.limits.writes)?, Duration::ZERO));
         all.retain(|id, watched| match full(watched).or_else(|| Some((watched.look(now)?, STOP_GRACE))) {
             None => true,
             Some((failure, grace)) => {
+                // Recorded before the stop, because the launch may end, and `end` be called, at once.
                 lock(ended).insert(id.clone(), failure);
                 stop(id, grace);
                 false

@@ -1,18 +1,21 @@
-//! Makes launch words, and finds that of a launch whose orchestrator died. A word is known to the prompt of its launch
-//! and to nobody else: the prompt lies in the launch's own folder, which no other launch is shown and its own agent
-//! cannot change.
+//! Makes launch words, and finds the word of a launch whose orchestrator died.
+//!
+//! A reviewer's verdict only counts on a line with its launch word. The word is known only to the launch's own prompt,
+//! which lies in a folder that no other launch is shown and that its own agent cannot change; text in the reviewed
+//! files can therefore not forge a verdict.
 
 use std::io::{self, Read};
 use std::path::Path;
 
-/// No letter that is easily taken for a digit.
+/// Letters and digits of a word, without those that are easily confused.
 const LETTERS: &[u8; 32] = b"abcdefghjkmnpqrstuvwxyz023456789";
-/// Five random bits each.
+/// The length of a word; each character has five random bits.
 const LENGTH: usize = 10;
-/// A prompt is read no further than this from its end.
+/// How much of a prompt's end is searched for the word, in bytes.
 const TAIL_MAX: u64 = 4_096;
 
-/// A new word: 50 random bits, less what it takes to have a letter and a digit, so that no word of a language is one.
+/// A new word with about 50 random bits. It has at least one letter and one digit, so that it is not a word of any
+/// language.
 pub(crate) fn fresh() -> io::Result<String> {
     let mut random = std::fs::File::open("/dev/urandom")?;
     loop {
@@ -26,7 +29,7 @@ pub(crate) fn fresh() -> io::Result<String> {
     }
 }
 
-/// The word that a launch was given, by the prompt it left; none when there is no such prompt.
+/// The word that a launch was given, read from the prompt it left; none if there is no such prompt.
 pub(crate) fn of_launch(dir: &Path) -> Option<String> {
     let mut file = tribunal_agent::open_plain(&dir.join(tribunal_agent::PROMPT_FILE)).ok()??;
     let length = file.metadata().ok()?.len();

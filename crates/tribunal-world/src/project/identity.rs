@@ -1,5 +1,7 @@
-//! Who an agent is: adapter, version of its program, model, personality and prompt. The version is asked for once a run,
-//! beside the work and never before a launch.
+//! The identity of an agent: adapter, version of its program, model, personality and prompt.
+//!
+//! It is recorded with every launch. The version is asked for once per run, beside the work, so that a slow `--version`
+//! never delays a launch; a launch that ends before the answer has no version.
 
 use crate::gates::sha256;
 use crate::setup::doctor;
@@ -11,13 +13,13 @@ use tribunal_view::plain;
 use tribunal_view::prompt::{self, JudgeBrief};
 use tribunal_view::spoken::Identity;
 
-/// Letters of a digest: enough to tell prompts of one project apart.
+/// Letters kept of a digest: enough to tell the prompts of one project apart.
 const DIGEST: usize = 12;
 const NAME_MAX: usize = 100;
-/// A row that leaves the model to the program.
+/// The model name of an adapter row that leaves the choice to the program.
 const PROGRAMS_OWN: &str = "default";
 
-/// Who is launched, as far as it is known before. `args` are the words that the configuration adds.
+/// The identity of an agent as far as it is known before its launch. `args` are the words that the configuration adds.
 pub(crate) fn of_launch(
     row: &Adapter,
     model: Option<&str>,
@@ -29,7 +31,7 @@ pub(crate) fn of_launch(
     let model = asked.map(|model| plain::clipped(model, NAME_MAX)).unwrap_or_default();
     Identity {
         adapter: row.name.clone(),
-        // A row without a program of its own starts what its words name.
+        // A row without a program of its own starts the program that its arguments name.
         program: digest(&row.program.clone().unwrap_or_else(|| named(args))),
         login,
         version: String::new(),
@@ -41,24 +43,30 @@ pub(crate) fn of_launch(
     }
 }
 
-/// The program that some words start: what an interpreter is given belongs to it, what the program is told does not.
+/// The program that some arguments start: an interpreter and the script it is given, without the script's own
+/// arguments.
+///
+/// Two launches of one script with different arguments are the same program, while two scripts of one interpreter are
+/// not.
 fn named(args: &[String]) -> String {
     const INTERPRETERS: &[&str] =
         &["sh", "bash", "zsh", "env", "python", "python3", "node", "ruby", "perl", "deno", "npx"];
     let goes_on = |word: &String| {
         word.starts_with('-') || INTERPRETERS.contains(&word.rsplit('/').next().unwrap_or(word))
     };
+    // The first word that is neither an option nor an interpreter is the program; what follows are its own arguments.
     let end = args.iter().position(|word| !goes_on(word)).map_or(args.len(), |at| at + 1);
     args[..end].join("\0")
 }
 
-/// A prompt without the lines of its launch word, which differ in every launch: what was asked is what counts.
+/// A prompt without its launch word, which differs in every launch: two launches were asked the same if the rest is
+/// equal.
 fn wordless(prompt: &str) -> String {
     let kept: Vec<&str> = prompt.lines().filter(|line| !line.starts_with("Launch word: ")).collect();
     kept.join("\n").trim_end().to_owned()
 }
 
-/// The same with what is known when it has ended: the model that the program names is the one that answered.
+/// The identity once the launch has ended. The model that the program names in its output is the one that answered.
 pub(crate) fn ended(before: &Identity, outcome: &Outcome) -> Identity {
     match &outcome.model {
         Some(model) => {
@@ -68,7 +76,7 @@ pub(crate) fn ended(before: &Identity, outcome: &Outcome) -> Identity {
     }
 }
 
-/// The version of the rules that every reviewer is given: the digest of a review prompt that is about nothing.
+/// The version of the rules that every reviewer gets: the digest of a review prompt about nothing.
 fn rules() -> &'static str {
     static RULES: OnceLock<String> = OnceLock::new();
     RULES.get_or_init(|| digest(&prompt::judge(&JudgeBrief::default())))
@@ -81,7 +89,7 @@ fn digest(text: &str) -> String {
 }
 
 impl Site {
-    /// The name of the login that a row's program finds here.
+    /// The name of the login that a row's program finds here: a variable or a file, never its content.
     pub(crate) fn login_of(&self, row: &Adapter) -> String {
         match row.login(&|name| self.environment.get(name).cloned()) {
             Login::Variable(name) => name,
@@ -96,11 +104,12 @@ impl Site {
         }
     }
 
-    /// Asks a row's program for its version, once a run and beside the work.
+    /// Asks a row's program for its version, once per run and beside the work.
     pub(crate) fn ask_version(self: &Arc<Self>, row: &Adapter) {
         if !is_first(&mut lock(&self.versions), &row.name) {
             return;
         }
+        // Weak, so that a program that is slow to answer does not keep the site alive.
         let (site, row) = (Arc::downgrade(self), row.clone());
         self.slow.run(move || {
             let Some(site) = site.upgrade() else { return };
@@ -110,13 +119,13 @@ impl Site {
         });
     }
 
-    /// The version of a row's program, if it was told by now.
+    /// The version of a row's program, if it is known by now.
     pub(crate) fn version(&self, agent: &str) -> Option<String> {
         lock(&self.versions).get(agent)?.clone()
     }
 }
 
-/// Whether a program is asked for the first time; what it told stays.
+/// Whether a program is asked for the first time. A version that is known stays.
 fn is_first(versions: &mut BTreeMap<String, Option<String>>, agent: &str) -> bool {
     let known = versions.contains_key(agent);
     if !known {

@@ -1,6 +1,9 @@
-//! Files of a tree that an agent or a tool had: read and written by us, who stand outside its walls. No link that was left
-//! there is ever followed, nor one that somebody puts there meanwhile: every folder is opened in the one above it. What
-//! stands in a file's place is taken away, never written through.
+//! Reads and writes files in a tree that an agent or a tool could write to, from outside its sandbox. No symbolic link
+//! is followed, neither one that was left there nor one that appears meanwhile: each folder is opened relative to the
+//! one above it. A link in the place of a file is replaced, never written through.
+//!
+//! Use these functions instead of `std::fs` for every path below such a tree. We have the user's rights, so a link that
+//! we followed would let an agent read or overwrite any file of the user.
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, mkdirat, openat, statat, symlinkat, unlinkat};
 use rustix::io::Errno;
@@ -11,14 +14,14 @@ use std::path::{Component, Path};
 use tribunal_core::defence::{Defence, stands};
 use tribunal_git::GitError;
 
-/// What happens to a folder that is not there.
+/// What happens to a folder that does not exist.
 #[derive(Clone, Copy)]
 enum Missing {
     Refused,
     Made,
 }
 
-/// Reads a file of a tree whose agent is gone, if it is a plain one in plain folders.
+/// Reads a regular file of a tree, if no part of its path is a link.
 pub(crate) fn read(tree: &Path, path: &str) -> Option<Vec<u8>> {
     if !stands(Defence::NoFollow) {
         return fs::read(tree.join(path)).ok();
@@ -27,8 +30,10 @@ pub(crate) fn read(tree: &Path, path: &str) -> Option<Vec<u8>> {
     plain(&folder, name)
 }
 
-/// Writes a file of a tree whose agent is gone, anew: nothing else that the old one was a name of changes. A folder on the
-/// way that is none is refused; whether the file may be executed stays.
+/// Writes a file of a tree as a new file; the executable bits of the old one stay. A part of the path that is not a
+/// folder is an error.
+///
+/// The file is created anew rather than overwritten: the old one could be a hard link to a file outside the tree.
 pub(crate) fn write(tree: &Path, path: &str, bytes: &[u8]) -> Result<(), GitError> {
     let at = tree.join(path);
     let io = |source| GitError::Io { path: at.clone(), source };
@@ -41,44 +46,47 @@ pub(crate) fn write(tree: &Path, path: &str, bytes: &[u8]) -> Result<(), GitErro
     written.map_err(io)
 }
 
-/// Puts a link into a tree, unless something has that name.
+/// Creates a symbolic link in a tree, unless the name is taken.
 pub(crate) fn link(tree: &Path, path: &str, target: &Path) -> io::Result<()> {
     let (folder, name) = place(tree, path, Missing::Refused)?;
     match statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Err(Errno::NOENT) => Ok(symlinkat(target, &folder, name)?),
+        // Whatever has the name keeps it.
         other => Ok(other.map(drop)?),
     }
 }
 
-/// Whether there is anything at a path, a link that leads nowhere included.
+/// Whether anything exists at a path, dangling links included.
 pub(crate) fn is_taken(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 
-/// Reads a file as text if it is a plain one.
+/// Reads a regular file as text, replacing invalid UTF-8.
 pub(crate) fn text(path: &Path) -> Option<String> {
     let bytes = plain(CWD, path)?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Makes the folders a file lies in; one that is none is refused.
+/// Creates the folders that a file lies in. A part of the path that is not a folder is an error.
 pub(crate) fn folders(tree: &Path, path: &str) -> io::Result<()> {
     place(tree, path, Missing::Made).map(drop)
 }
 
-/// Refuses a place in a tree that is no folder any more, or is reached through a link.
+/// Fails if a path of a tree is not a folder any more, or is reached through a link.
 pub(crate) fn is_folder(tree: &Path, path: &str) -> io::Result<()> {
     walk(tree, Path::new(path), Missing::Refused).map(drop)
 }
 
-/// The folder that a path of a tree lies in, and its name there.
+/// The open folder that a path of a tree lies in, and the file's name there.
 fn place<'a>(tree: &Path, path: &'a str, missing: Missing) -> io::Result<(OwnedFd, &'a Path)> {
     let path = Path::new(path);
     let name = path.file_name().ok_or_else(|| Error::other(format!("{} names no file", path.display())))?;
     Ok((walk(tree, path.parent().unwrap_or(Path::new("")), missing)?, Path::new(name)))
 }
 
-/// Opens a folder of a tree, one part after the other. The tree itself is where we put it.
+/// Opens a folder of a tree, one path component at a time.
+///
+/// The tree itself may be opened by its path: it lies in a folder that no agent can write to.
 fn walk(tree: &Path, path: &Path, missing: Missing) -> io::Result<OwnedFd> {
     const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
     if let Missing::Made = missing {
@@ -93,7 +101,9 @@ fn walk(tree: &Path, path: &Path, missing: Missing) -> io::Result<OwnedFd> {
         };
         if let Missing::Made = missing {
             match mkdirat(&at, name, Mode::from_raw_mode(0o777)) {
+                // Whatever exists may be a link; the `openat` below refuses it.
                 Ok(()) | Err(Errno::EXIST) => {}
+                // A root or `..` would leave the folder that was just opened without following a link.
                 Err(errno) => return Err(errno.into()),
             }
         }
@@ -108,16 +118,17 @@ fn walk(tree: &Path, path: &Path, missing: Missing) -> io::Result<OwnedFd> {
     Ok(at)
 }
 
-/// Reads a plain file; without waiting for anybody, should it be a pipe.
+/// Reads a regular file. `NONBLOCK` keeps a pipe in its place from blocking us.
 fn plain(folder: impl std::os::fd::AsFd, name: &Path) -> Option<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let mut file = File::from(openat(folder, name, flags, Mode::empty()).ok()?);
     let mut bytes = Vec::new();
+    // Asked of the open file and not of the path, which may lead elsewhere by now.
     file.metadata().ok()?.is_file().then(|| file.read_to_end(&mut bytes).ok())??;
     Some(bytes)
 }
 
-/// A new file in the place of whatever is there.
+/// Creates a new file in the place of whatever is there.
 fn anew(folder: &OwnedFd, name: &Path) -> io::Result<File> {
     let mode = match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(old) => {
@@ -127,11 +138,12 @@ fn anew(folder: &OwnedFd, name: &Path) -> io::Result<File> {
         }
         Err(_) => NEW,
     };
+    // `EXCL`, because somebody could put a link there again after the `unlink`.
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok(File::from(openat(folder, name, flags, mode)?))
 }
 
-/// The mode of a file that was not there.
+/// The mode of a file that did not exist before.
 const NEW: Mode = Mode::from_raw_mode(0o644);
 
 #[cfg(test)]

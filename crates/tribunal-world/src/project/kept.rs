@@ -1,5 +1,8 @@
-//! Agents' trees that are taken away: saved first, and where git could not take all of it, put where people find it. It
-//! must never delete what is in no commit, nor be silent about it.
+//! Removes agents' worktrees: everything is saved first, and a worktree that git could not save completely is moved to
+//! where people find it.
+//!
+//! Two rules hold here: nothing is deleted that is in no commit, and nothing is left out without a warning. An error
+//! while saving therefore means that the tree is kept.
 
 use crate::site::{Site, slug};
 use std::fs;
@@ -9,16 +12,18 @@ use tribunal_engine::docket::Docket;
 use tribunal_git::{Captured, GitError, Oid, Tree};
 use tribunal_view::plain;
 
-/// How much is told of what git could not take.
+/// How many bytes of a warning describe what git could not save.
 const TOLD_MAX: usize = 400;
 
-/// Where a run keeps trees that git could not take.
+/// The folder where a run keeps trees that git could not save completely.
 pub(crate) fn place(run_dir: &Path) -> PathBuf {
     run_dir.join("kept")
 }
 
-/// Saves what is in a tree and takes it away; a tree with more in it than could be saved is kept. Returns the commits its
-/// agent made itself.
+/// Saves the content of a tree and removes the tree; one with more in it than could be saved is kept instead. Returns
+/// the commits that the agent made itself.
+///
+/// The snapshot has a ref before the tree goes, so that a crash in between loses nothing.
 pub(crate) fn take_away(site: &Site, name: &str, tree: &Tree) -> Result<Vec<(Oid, String)>, GitError> {
     let message = "what a lane held when its tree was taken away\n";
     let saved =
@@ -29,13 +34,14 @@ pub(crate) fn take_away(site: &Site, name: &str, tree: &Tree) -> Result<Vec<(Oid
         Err(error) => (vec![error.to_string()], Vec::new()),
     };
     match left.is_empty() {
+        // Reused for builders only: a reviewer must never get a tree that an agent could write.
         true => site.shelf.shelve_worked(tree)?,
         false => set_aside(site, name, tree.path(), &left)?,
     }
     Ok(own)
 }
 
-/// Puts a tree aside if it holds what no commit does.
+/// Moves a tree aside if it holds something that no commit has.
 pub(crate) fn spare(site: &Site, name: &str, tree: &Tree) -> Result<(), GitError> {
     let left = tree.capture().map_or_else(|error| vec![error.to_string()], |captured| captured.left());
     if left.is_empty() { Ok(()) } else { set_aside(site, name, tree.path(), &left) }
@@ -49,6 +55,7 @@ fn set_aside(site: &Site, name: &str, tree: &Path, left: &[String]) -> Result<()
     };
     fs::create_dir_all(&dir).map_err(failed(&dir))?;
     let mut n = 1;
+    // Each gets a new name, because nothing that was kept may be overwritten.
     let place = loop {
         let place = dir.join(format!("{}-{n}", slug(name)));
         if place.symlink_metadata().is_err() {
@@ -56,6 +63,7 @@ fn set_aside(site: &Site, name: &str, tree: &Path, left: &[String]) -> Result<()
         }
         n += 1;
     };
+    // Moved before the warning is given. If the process dies in between, `untold` finds the tree and warns later.
     fs::rename(tree, &place).map_err(failed(tree))?;
     crash::point("kept:moved");
     let what = plain::clipped(&left.join("; "), TOLD_MAX);
@@ -66,7 +74,7 @@ fn set_aside(site: &Site, name: &str, tree: &Path, left: &[String]) -> Result<()
     Ok(())
 }
 
-/// Says what of a tree is not in what is judged as its agent's work.
+/// Warns about files of a tree that are missing from the revision under review.
 pub(crate) fn tell(site: &Site, name: &str, captured: &Captured) {
     if !captured.problems.is_empty() {
         let all: Vec<String> = captured.problems.iter().map(ToString::to_string).collect();
@@ -75,10 +83,11 @@ pub(crate) fn tell(site: &Site, name: &str, captured: &Captured) {
     }
 }
 
-/// What was put aside and not told, because whoever did it died.
+/// Warnings about trees that were moved aside by a process that died before it could say so.
 pub(crate) fn untold(site: &Site, docket: &Docket) -> Vec<String> {
     let all = fs::read_dir(place(&site.dir)).into_iter().flatten().flatten();
     let all = all.map(|entry| entry.path().display().to_string());
+    // The colon ends the path: `…-1` must not pass for told because the warning about `…-12` was.
     let told = |place: &String| docket.warnings.iter().any(|text| text.contains(&format!("{place}: ")));
     all.filter(|place| !told(place))
         .map(|place| {
@@ -87,7 +96,7 @@ pub(crate) fn untold(site: &Site, docket: &Docket) -> Vec<String> {
         .collect()
 }
 
-/// A name no snapshot of this tree has yet.
+/// A ref name that no snapshot of this tree has yet.
 fn free_snapshot(site: &Site, name: &str) -> Result<String, GitError> {
     let mut n = 1;
     loop {

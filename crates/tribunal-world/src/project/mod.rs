@@ -1,5 +1,8 @@
-//! A project on disk: the git repository, its planning folder, and Tribunal's own folder beside them. Reads
-//! and names things; starts nothing.
+//! A project on disk: the git repository, its planning folder, and Tribunal's own folder beside them. It reads and
+//! names things, and starts nothing.
+//!
+//! The planning folder is the user's and may come with a branch, so every document is checked before it is believed: no
+//! links out of the folder, regular files only, valid UTF-8.
 
 pub(crate) mod codebase;
 pub(crate) mod context;
@@ -20,10 +23,12 @@ use std::path::{Path, PathBuf};
 use tribunal_core::defence::{Defence, stands};
 use tribunal_git::{GitPath, Repo};
 
-/// Tribunal's folder in a project.
+/// The name of Tribunal's folder in a project.
 pub const FOLDER: &str = ".tribunal";
 
 /// A git repository with its planning folder.
+///
+/// Every command begins by opening one. `open` refuses a `.tribunal` that is a link, so callers may rely on `folder`.
 #[derive(Clone)]
 pub struct Project {
     repo: Repo,
@@ -31,27 +36,27 @@ pub struct Project {
     planning: String,
 }
 
-/// One planning document as it lies on disk.
+/// One planning document as it is on disk.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// Path from the project's root.
+    /// The path from the project's root.
     pub path: String,
-    /// Its text.
+    /// The whole text of the document.
     pub text: String,
 }
 
 /// The documents of one phase.
 #[derive(Clone, Debug)]
 pub struct PhaseFiles {
-    /// `01`.
+    /// The number as in the folder's name, such as `01`.
     pub number: String,
-    /// `01-first-steps`.
+    /// The folder's name, such as `01-first-steps`.
     pub folder: String,
-    /// Path from the project's root.
+    /// The path from the project's root.
     pub path: String,
-    /// Its plans.
+    /// All documents whose names end with `PLAN.md`.
     pub plans: Vec<Document>,
-    /// Its summaries.
+    /// All documents whose names end with `SUMMARY.md`.
     pub summaries: Vec<Document>,
 }
 
@@ -60,13 +65,14 @@ impl Project {
     pub fn open(dir: &Path) -> Result<Project, SetupError> {
         let repo = Repo::open(dir)?;
         let root = repo.work_tree().to_path_buf();
+        // Before anything in the folder is read or believed.
         state::check_folder(&root)?;
         let exists = |name: &str| root.join(name).is_dir();
         let planning = tribunal_docs::planning_folder(&exists).to_owned();
         Ok(Project { repo, root, planning })
     }
 
-    /// The repository.
+    /// The git repository of the project.
     pub fn repo(&self) -> &Repo {
         &self.repo
     }
@@ -76,32 +82,32 @@ impl Project {
         &self.root
     }
 
-    /// The planning folder's name.
+    /// The name of the planning folder.
     pub fn planning(&self) -> &str {
         &self.planning
     }
 
-    /// The planning folder as git names it.
+    /// The planning folder as a path in git.
     pub fn planning_path(&self) -> GitPath {
         GitPath::from(self.planning.as_str())
     }
 
-    /// Tribunal's own folder.
+    /// The path of Tribunal's own folder.
     pub fn folder(&self) -> PathBuf {
         self.root.join(FOLDER)
     }
 
-    /// One run's folder.
+    /// The folder of one run.
     pub fn run_dir(&self, run: &str) -> PathBuf {
         self.folder().join("runs").join(run)
     }
 
-    /// All runs that the user made, newest first: their ids begin with the time they began.
+    /// All runs that the user made, newest first. Run ids begin with the time they began.
     pub fn runs(&self) -> Vec<String> {
         state::runs_in(&self.root).0
     }
 
-    /// The folders of all runs, also of those that never began.
+    /// The folders of all runs, including those that never began.
     pub fn folders(&self) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.folder().join("runs")) else { return Vec::new() };
         let mut folders: Vec<String> = entries
@@ -118,8 +124,10 @@ impl Project {
         self.runs().into_iter().next()
     }
 
-    /// Makes Tribunal's folder and keeps it out of the user's commits. One that a branch brought is refused: journals,
-    /// waivers and answers of tools in it would be believed.
+    /// Makes Tribunal's folder and excludes it from the user's commits.
+    ///
+    /// A folder that git tracks is refused: a branch could bring journals, waivers and answers of tools, and they would
+    /// be believed.
     pub fn prepare(&self) -> Result<(), SetupError> {
         if stands(Defence::OwnRuns) && self.repo.tracks(&GitPath::from(FOLDER))? {
             return Err(SetupError::Refused(format!(
@@ -128,11 +136,12 @@ impl Project {
         }
         let runs = self.folder().join("runs");
         fs::create_dir_all(&runs).map_err(|error| SetupError::io("make", &runs, &error))?;
+        // In `info/exclude`, so that no file that git tracks changes.
         self.repo.exclude("/.tribunal/")?;
         Ok(())
     }
 
-    /// The phases, in order of their numbers.
+    /// The phases as pairs of number and folder, in the order of their numbers.
     pub fn phases(&self) -> Result<Vec<(String, String)>, SetupError> {
         let dir = self.root.join(&self.planning).join("phases");
         let entries = match fs::read_dir(&dir) {
@@ -154,7 +163,7 @@ impl Project {
         Ok(phases)
     }
 
-    /// The files of a phase, named by its number in any spelling, or the only one there is.
+    /// The files of a phase, named by its number in any spelling. Without a name, the only phase there is.
     pub fn phase(&self, wanted: Option<&str>) -> Result<PhaseFiles, SetupError> {
         let phases = self.phases()?;
         let names: Vec<String> = phases.iter().map(|(_, name)| name.clone()).collect();
@@ -172,7 +181,7 @@ impl Project {
             wanted: wanted.unwrap_or_default().to_owned(),
             phases: names,
         })?;
-        // A plan is named by its phase's number: with two folders nobody could say which one is meant.
+        // A plan is named by its phase's number. With two folders of that number nobody could say which one is meant.
         let same = numbered.into_iter().filter(|(n, _)| *n == number).map(|(_, name)| name);
         let folders: Vec<String> = same.collect();
         if folders.len() > 1 {
@@ -187,8 +196,9 @@ impl Project {
         Ok(PhaseFiles { number, folder, path, plans, summaries })
     }
 
-    /// A link in a phase's path may lead to another place of the planning folder, but not out of it: plans are read
-    /// there, and reports written.
+    /// Fails if a phase's path leads out of the planning folder. Plans are read there and reports written.
+    ///
+    /// A link within the planning folder is fine.
     fn is_inside(&self, path: &str) -> Result<(), SetupError> {
         let real = |path: &Path| path.canonicalize().map_err(|error| SetupError::io("read", path, &error));
         if real(&self.root.join(path))?.starts_with(real(&self.root.join(&self.planning))?) {
@@ -205,6 +215,7 @@ impl Project {
         for entry in entries {
             let entry = entry.map_err(|error| SetupError::io("read", &dir, &error))?;
             let name = entry.file_name();
+            // Compared as bytes: a plan whose name is not UTF-8 must be refused by `document`, not overlooked here.
             if [b"PLAN.md".as_slice(), b"SUMMARY.md"].iter().any(|end| name.as_bytes().ends_with(end)) {
                 documents.push(document(path, &entry)?);
             }
@@ -214,8 +225,8 @@ impl Project {
     }
 }
 
-/// What was noticed in plans, each with its place: what stops nothing, and keys that steer a run and were not read as
-/// they were written.
+/// What was noticed in plans, each with its place: remarks that stop nothing, and keys that steer a run but were not
+/// read as they were written.
 pub(crate) fn noticed<'a>(plans: impl Iterator<Item = &'a Document>) -> (Vec<String>, Vec<String>) {
     let read = plans.flat_map(|document| {
         let found = tribunal_docs::read_plan(&document.path, &document.text).diagnostics;
@@ -229,8 +240,9 @@ pub(crate) fn noticed<'a>(plans: impl Iterator<Item = &'a Document>) -> (Vec<Str
     (words(notes), words(misread))
 }
 
-/// Reads one document. One that cannot be read as it should is refused: left out in silence, a plan would never be
-/// built, or be built twice.
+/// Reads one document. One that cannot be read properly is an error.
+///
+/// If it were silently left out, its plan would never be built, or a finished one would be built twice.
 fn document(folder: &str, entry: &fs::DirEntry) -> Result<Document, SetupError> {
     let file = entry.path();
     let name = entry.file_name();

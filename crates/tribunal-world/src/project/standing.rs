@@ -1,5 +1,8 @@
-//! Where a phase stands, from its documents: what `STATE.md` and `ROADMAP.md` are told. It reads the planning folder and
-//! writes nothing.
+//! The progress of a phase, read from its documents: what goes into `STATE.md` and `ROADMAP.md`. It reads the planning
+//! folder and writes nothing.
+//!
+//! A plan is complete if its SUMMARY says so. While a run ends, the SUMMARY of a landed plan is not in the folder yet,
+//! so the caller passes those plans in.
 
 use super::PhaseFiles;
 use super::Project;
@@ -7,19 +10,19 @@ use crate::gates::read_plain;
 use tribunal_docs::{PhaseProgress, PlanId};
 use tribunal_engine::settings::Settings;
 
-/// How a document is brought up to date.
+/// Brings the text of a document up to date with a phase's progress.
 pub type Update = fn(&str, &PhaseProgress) -> String;
 
-/// The documents that say where a phase stands.
+/// The documents that show a phase's progress, each with the function that updates it.
 pub const DOCUMENTS: [(&str, Update); 2] =
     [("STATE.md", tribunal_docs::update_state), ("ROADMAP.md", tribunal_docs::update_roadmap)];
 
-/// A document of the planning folder, if it is there and a plain file.
+/// Reads a document of the planning folder, if it exists and is a regular file.
 pub fn read(project: &Project, name: &str) -> Option<Vec<u8>> {
     read_plain(&project.root().join(project.planning()).join(name)).ok()
 }
 
-/// Where a phase stands; `landed` are plans that are complete though their SUMMARY is not in the folder yet.
+/// The progress of a phase. `landed` holds plans that are complete although their SUMMARY is not in the folder yet.
 pub fn of_phase(
     project: &Project,
     phase: &str,
@@ -46,7 +49,7 @@ pub fn of_phase(
     })
 }
 
-/// How much is spent on care, in the word of the configuration.
+/// The configured effort, in the word of the configuration.
 pub fn effort_word(settings: &Settings) -> String {
     let effort = serde_json::to_value(settings.run.effort).ok();
     effort.and_then(|effort| effort.as_str().map(str::to_owned)).unwrap_or_default()

@@ -1,6 +1,8 @@
-//! What is the user's own outside of every project: the folder for state in their home, and the key in it by which a run
-//! folder is known as made here. A run folder that came with a branch, a clone or an archive has no mark of that key, and
-//! nobody's journal is believed for lying in the right place.
+//! The user's own state outside of every project: the state folder in their home, and in it the key by which a run
+//! folder is known as made here.
+//!
+//! A run folder that came with a branch, a clone or an archive has no mark of that key. Its journal is not believed
+//! just because it lies in the right place; otherwise a branch could bring its own approvals.
 
 use super::FOLDER;
 use super::error::SetupError;
@@ -14,19 +16,19 @@ use tribunal_core::defence::{Defence, stands};
 
 /// The file in a run's folder that says who made it.
 pub(crate) const MARK: &str = "owner";
-/// The user's key, in their folder for state.
+/// The file with the user's key, in their state folder.
 const KEY: &str = "runs.key";
-/// A key for machines that are new every time, such as those of CI.
+/// The variable with a key for machines that are new every time, such as those of CI.
 const KEY_VARIABLE: &str = "TRIBUNAL_STATE_KEY";
 
-/// The user's folder for state: `$XDG_STATE_HOME/tribunal`, else below `~/.local/state`.
+/// The user's state folder: `$XDG_STATE_HOME/tribunal`, otherwise below `~/.local/state`.
 pub fn state_folder() -> Option<PathBuf> {
     let named = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = named("XDG_STATE_HOME").or_else(|| named("HOME").map(|home| home.join(".local/state")));
     state.map(|state| state.join("tribunal"))
 }
 
-/// Makes the user's folder for state, readable by nobody else.
+/// Makes the user's state folder, readable by nobody else.
 pub fn make_state_folder() -> io::Result<PathBuf> {
     let none = || io::Error::new(io::ErrorKind::NotFound, "neither HOME nor XDG_STATE_HOME names a folder");
     let folder = state_folder().ok_or_else(none)?;
@@ -34,11 +36,14 @@ pub fn make_state_folder() -> io::Result<PathBuf> {
     Ok(folder)
 }
 
-/// The user, as far as runs are concerned.
+/// The user as the owner of runs.
+///
+/// It holds the key with which run folders are marked. The mark covers the folder's name, so it cannot be copied to a
+/// run of another name.
 pub struct Owner([u8; 32]);
 
 impl Owner {
-    /// The user whose key is there; nobody, where no run was ever made.
+    /// The user whose key exists; none if no run was ever made here.
     pub fn known() -> Option<Owner> {
         match std::env::var_os(KEY_VARIABLE).filter(|words| !words.is_empty()) {
             Some(words) => Some(Owner::of(words.as_encoded_bytes())),
@@ -46,12 +51,12 @@ impl Owner {
         }
     }
 
-    /// The one whose key is made of these words.
+    /// The owner whose key is derived from these bytes.
     pub fn of(words: &[u8]) -> Owner {
         Owner(*blake3::hash(words).as_bytes())
     }
 
-    /// The one whose key lies in a folder for state.
+    /// The owner whose key lies in a state folder.
     pub fn kept_in(folder: &Path) -> Option<Owner> {
         let text = read_plain(&folder.join(KEY)).ok()?;
         let bytes = blake3::Hash::from_hex(text.trim_ascii()).ok()?;
@@ -64,7 +69,7 @@ impl Owner {
         write_atomic(&dir.join(MARK), self.mark(run).as_bytes())
     }
 
-    /// The user, with a new key where there is none.
+    /// The user, with a new key if there is none.
     fn or_new() -> io::Result<Owner> {
         if let Some(owner) = Owner::known() {
             return Ok(owner);
@@ -72,10 +77,11 @@ impl Owner {
         let mut bytes = [0; 32];
         fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
         let path = make_state_folder()?.join(KEY);
+        // `create_new`, so that of two runs that begin together only one writes the key.
         let made = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
         match made {
             Ok(mut file) => file.write_all(blake3::Hash::from_bytes(bytes).to_hex().as_bytes())?,
-            // Another run was quicker, or what is there is no key.
+            // Another run was quicker, or the existing file is not a key.
             Err(error) => return Owner::known().ok_or(error),
         }
         Ok(Owner(bytes))
@@ -85,27 +91,29 @@ impl Owner {
         blake3::keyed_hash(&self.0, run.as_bytes()).to_hex().to_string()
     }
 
-    /// Whether the user made the run in this folder.
+    /// Whether this owner made the run in a folder.
     pub fn made(&self, dir: &Path) -> bool {
         let Some(run) = dir.file_name().and_then(|name| name.to_str()) else { return false };
+        // A missing mark reads as empty, which is nobody's mark.
         let mark = read_plain(&dir.join(MARK)).unwrap_or_default();
         mark.trim_ascii() == self.mark(run).as_bytes()
     }
 }
 
-/// Makes a run's folder, and marks it as made by the user.
+/// Makes a run's folder and marks it as the user's.
 pub(crate) fn mark(dir: &Path) -> Result<(), SetupError> {
     let owner = owner()?;
     if owner.made(dir) {
         return Ok(());
     }
+    // Prompts and outputs of agents lie in it, so nobody else may read it.
     let folder = fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
     let made = folder.and_then(|()| owner.sign(dir));
     made.map_err(|error| SetupError::io("write", &dir.join(MARK), &error))
 }
 
-/// Makes a folder of what is kept between runs the user's. One that somebody else made is emptied first: what lies in it
-/// would be believed.
+/// Makes a folder that is kept between runs the user's own. One that somebody else made is emptied first, because its
+/// content would be believed.
 pub(crate) fn claim(dir: &Path) -> Result<(), SetupError> {
     let owner = owner()?;
     if owner.made(dir) || !stands(Defence::OwnRuns) {
@@ -127,12 +135,12 @@ fn owner() -> Result<Owner, SetupError> {
     })
 }
 
-/// The runs in a project, newest first, as their names begin with the time; and how many others lie there that the user
-/// did not make.
+/// The runs in a project, newest first because their names begin with the time, and how many others lie there that the
+/// user did not make.
 pub fn runs_in(root: &Path) -> (Vec<String>, usize) {
     let folder = root.join(FOLDER).join("runs");
     let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
-    // A link is no run, wherever it leads.
+    // A link is not a run, wherever it leads.
     let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
     let found = folders.filter(|entry| entry.path().join(tribunal_journal::FILE).is_file());
     let owner = Owner::known();
@@ -144,8 +152,9 @@ pub fn runs_in(root: &Path) -> (Vec<String>, usize) {
     (runs, others.len())
 }
 
-/// Refuses a state folder that is not what it seems: one that is a link, or holds one, would have runs written, and old ones
-/// removed, wherever a branch says.
+/// Rejects a `.tribunal` folder that is a link or holds one.
+///
+/// Runs would otherwise be written, and old ones removed, wherever a branch points.
 pub fn check_folder(root: &Path) -> Result<(), SetupError> {
     let folder = root.join(FOLDER);
     let entries =

@@ -1,6 +1,8 @@
-//! Which settings of a repository its user trusts: a file in the user's folder for state, by repository, with a digest of
-//! every value that was trusted. A value that is changed has another digest, and is trusted no more. Whether a setting needs
-//! trust is decided in `tribunal-core`.
+//! The settings of a repository that its user trusts: a file in the user's state folder, by repository, with a digest
+//! of every trusted value. `tribunal-core` decides which settings need trust.
+//!
+//! Values are trusted and not files, so that a change of one value revokes only that one. A changed value has another
+//! digest and is no longer trusted.
 
 use super::state::{make_state_folder, state_folder};
 use crate::gates::read_plain;
@@ -19,7 +21,7 @@ struct Book {
 }
 
 impl Book {
-    /// One that cannot be read trusts nothing.
+    /// Reads the file. One that cannot be read trusts nothing.
     fn read() -> Book {
         let text = state_folder().and_then(|folder| read_plain(&folder.join(FILE)).ok());
         text.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
@@ -34,25 +36,27 @@ impl Book {
 pub fn digest(key: &str, value: &str) -> String {
     let mut hasher = blake3::Hasher::new();
     for part in [key, value] {
+        // The lengths keep key and value apart: `a` with `bc` must not equal `ab` with `c`.
         hasher.update(&(part.len() as u64).to_le_bytes());
         hasher.update(part.as_bytes());
     }
     hasher.finalize().to_hex().to_string()
 }
 
-/// The digest of several settings, in any order, by their own digests.
+/// The digest of several settings by their own digests, in any order.
 pub fn digest_of_all(digests: &BTreeSet<String>) -> String {
     let all: Vec<&str> = digests.iter().map(String::as_str).collect();
     digest("all", &all.join(" "))
 }
 
-/// What the user trusts of the repository around a folder.
+/// The digests of the values that the user trusts in the repository around a folder.
 pub fn values(root: &Path) -> BTreeSet<String> {
     let known = |repository: String| Book::read().repositories.remove(&repository);
     repository(root).and_then(known).unwrap_or_default()
 }
 
-/// Trusts these settings, by their digests, and none that was trusted here before. Repositories that are gone are forgotten.
+/// Trusts exactly these settings, by their digests, and none that was trusted here before. Repositories that are gone
+/// are forgotten.
 pub fn trust(root: &Path, values: BTreeSet<String>) -> io::Result<()> {
     let none = || io::Error::new(io::ErrorKind::NotFound, "there is no git repository");
     let repository = repository(root).ok_or_else(none)?;
@@ -65,7 +69,9 @@ pub fn trust(root: &Path, values: BTreeSet<String>) -> io::Result<()> {
     book.write()
 }
 
-/// The git folder that all worktrees of a repository share, by looking at files alone. No branch and no clone brings one.
+/// The git folder that all worktrees of a repository share, found by looking at files alone.
+///
+/// It is the key of the trust file, because neither a branch nor a clone can bring one.
 fn repository(root: &Path) -> Option<String> {
     let git = root.join(".git");
     let dir = match git.is_dir() {

@@ -1,5 +1,9 @@
-//! Judging: reviewers, hearings and checkpoints. A judged revision is checked out once for all its seats; a
-//! seat that changed it has no verdict.
+//! Reviews, hearings and checkpoints: builds the prompt, launches the agent, and turns its answer into a report.
+//!
+//! A reviewed revision is checked out once for all its reviewers. A reviewer that changed the checkout has no verdict,
+//! and neither has anybody who used it after that, because they may have judged other files than those that would land.
+//! An answer only approves if it can be read without doubt; everything unclear is a failure or a question, never a
+//! pass.
 
 use super::evidence::{self, Gathered};
 use super::proof::Questions;
@@ -45,12 +49,16 @@ use tribunal_view::prompt::{
     self, CheckLine, CheckpointBrief, DIFF_MAX, Document, FindingLine, HearBrief, JudgeBrief, JudgeJob,
 };
 
+// The two contents of the note that `note_seat` leaves. A crash can cut the note short, so anything else says nothing.
 const TOUCHED: &str = "changed\n";
 const UNTOUCHED: &str = "as it was\n";
-/// Files named to a reviewer that use what changed.
+/// How many files are named to a reviewer at most because they use what changed.
 const CALLERS_MAX: usize = 40;
 
-/// A read-only checkout and how many seats use it.
+/// A read-only checkout and how many reviewers use it.
+///
+/// `spoilt` stays set until the checkout is made anew: a reviewer that leaves later may have read the changed files,
+/// even if they look right again by then.
 #[derive(Default)]
 pub(crate) struct SeatTree {
     tree: Option<Tree>,
@@ -58,47 +66,48 @@ pub(crate) struct SeatTree {
     spoilt: bool,
 }
 
-/// What a seat or a hearing is asked about, gathered from the docket.
+/// What a reviewer or a hearing is asked about, gathered from the docket.
+///
+/// It is gathered in the event loop and runs on a worker, so it owns copies of all it needs from the docket.
 pub(crate) struct Judge {
     effect: EffectId,
     seat: Seat,
     backup: bool,
     subject: Subject,
     plan: Option<PlanId>,
-    /// What is looked at.
+    /// The revision under review.
     revision: Revision,
-    /// What the diff is taken against: what the panel looked at last, if it did.
+    /// The revision that the panel looked at last, if it did: the diff is taken against it.
     before: Option<Revision>,
-    /// And otherwise: where the change begins.
+    /// Where the change begins. The diff is taken against it if the panel has not looked before.
     begins: Base,
     asked: Asked,
-    /// What checks ask it.
+    /// Questions that checks put to the reviewer.
     questions: Questions,
-    /// What a delivery's SUMMARY says.
+    /// The SUMMARY of a delivery.
     delivery: Option<Account>,
-    /// The user's commit when the run began, or what a reviewed change begins from.
+    /// The user's commit when the run began, or the base of a change under review.
     base: String,
-    /// What is told of something that exists.
+    /// The request to review something that exists.
     request: Option<request::Asked>,
-    /// What an artifact was made on.
+    /// The revision that an artifact was made on.
     ground: Option<Revision>,
-    /// What it may say by tools; a ruling is no verdict, and has none.
+    /// What it may report through tools. A hearing has none: a ruling is not a verdict.
     mandate: Option<Mandate>,
-    /// What it may have run.
+    /// Commands that the reviewer may ask to have run.
     commands: Vec<Command>,
-    /// What was run on it, and how it went.
+    /// Checks that were run on the revision, and how they ended.
     records: Vec<Record>,
-    /// Titles of the plan's tasks.
     titles: Vec<String>,
-    /// What its evidence may name; none where no evidence is asked for.
+    /// What its evidence may name; none if no evidence is asked for.
     judged: Option<Arc<Judged>>,
-    /// Findings put to the seat that no other part has answered.
+    /// Findings put to this reviewer that no other part of the review has answered.
     put: Vec<Put>,
-    /// How many parts may be asked about.
+    /// The loop's policy, which says among other things into how many parts a change may be cut.
     policy: Policy,
-    /// What a final pass need not show again.
+    /// What this reviewer was shown in earlier rounds; a final pass need not show it again.
     looks: Vec<Look>,
-    /// Where it has nothing to show at all, the verdict stands without a launch.
+    /// With nothing new to show, the reviewer's verdict stands without a launch.
     keeps: bool,
 }
 
@@ -108,7 +117,7 @@ enum Asked {
 }
 
 impl Judge {
-    /// What a seat is asked.
+    /// Gathers what a reviewer is asked.
     pub(crate) fn gather(
         site: &Site,
         effect: &EffectId,
@@ -122,7 +131,8 @@ impl Judge {
         let plan = subject::plan_of(&subject).cloned();
         let text = plan.as_ref().and_then(|plan| plan_text(site, docket, plan));
         let line = |id: &FindingId| lp.ledger().get(*id).map(|entry| FindingLine::put_to(seat, *id, entry));
-        // Who holds an exhaustive pass is shown all findings, those that are over too.
+        // An exhaustive pass lists every finding, closed ones too, under `exhaustive`; here the open ones would be
+        // repeated.
         let known = lp.ledger().open().filter(|(id, _)| !put.contains(id) && !lp.is_exhaustive());
         let told = ask_again::told(docket, lp, seat, effect, put);
         let brief = JudgeBrief {
@@ -134,8 +144,11 @@ impl Judge {
             asked: asked_words::brief(site, docket),
             document: document(site, &subject, &revision, docket),
             artifact: artifact::judged(&subject, docket),
+            // The diff, the files, the callers and the launch word are filled in on the worker: they need git or the
+            // launch.
             diff: String::new(),
             files: Vec::new(),
+            // Once the panel has looked, the diff shows only what changed since.
             part: lp.since().is_some(),
             exhaustive: lp.is_exhaustive().then(|| earlier(lp)),
             showing: Showing::default(),
@@ -168,6 +181,7 @@ impl Judge {
             round: lp.round(),
             revision: Some(revision.to_string()),
             findings: put.to_vec(),
+            // Filled in with the evidence, once the commit is known.
             judged: None,
         };
         Some(Judge {
@@ -197,7 +211,9 @@ impl Judge {
         })
     }
 
-    /// What a hearing is asked.
+    /// Gathers what a hearing is asked.
+    ///
+    /// A hearing decides about one finding only. It gets no tools and no commands, and does not see the other findings.
     pub(crate) fn hearing(
         site: &Site,
         effect: &EffectId,
@@ -247,7 +263,7 @@ impl Judge {
         })
     }
 
-    /// Runs on a worker.
+    /// Asks, on a worker. An error of ours is reported as a crash of the effect, which the loop may retry.
     pub(crate) fn run(self, site: &Arc<Site>) {
         let effect = self.effect.clone();
         if let Err(error) = self.ask(site) {
@@ -255,7 +271,7 @@ impl Judge {
         }
     }
 
-    /// Puts what is the same for all parts into the brief. The role that is asked.
+    /// Fills in the part of the brief that is the same for all parts. Returns the role that is asked.
     fn fill(
         &mut self,
         site: &Site,
@@ -270,6 +286,7 @@ impl Judge {
                     let text = account.text(site, commit)?;
                     brief.document = Some(Document { path: account.path.clone(), text });
                 }
+                // A review of something that exists shows its request in place of a delivery's SUMMARY.
                 if let Some(request) = &self.request {
                     brief.document = Some(request.document(site, commit)?);
                 }
@@ -277,18 +294,25 @@ impl Judge {
             }
             Asked::Ruling(brief) => {
                 let place = self.put.first().map(Put::place).unwrap_or_default();
+                // The hearing is about one finding, so it is shown the part of the diff that the finding is in.
                 brief.diff = Material::diff(diff, more).holding(place.0, place.1).to_owned();
                 "hearing"
             }
         })
     }
 
+    /// Builds the prompt and launches the reviewer.
+    ///
+    /// It ends with a report instead of a launch if there is nothing left to show, or more than may be shown: an
+    /// approval after only some of the parts would cover code that nobody saw. Size does not matter to a hearing, which
+    /// looks at one place.
     fn ask(mut self, site: &Arc<Site>) -> Result<(), GitError> {
         let commit = self.commit(site)?;
         let (diff, more) = self.diff(site, &commit)?;
         let role = self.fill(site, &commit, (&diff, more))?;
         self.prepare_evidence(site, &commit, &diff);
         let material = self.material(site, &diff, more);
+        // Before the size is looked at: a reviewer with nothing left to see is not asked, however large the change is.
         if let Some(shown) = material.all_shown() {
             site.report(&self.effect, Report::Loop(LoopReport::AllShown(shown)), Vec::new());
             return Ok(());
@@ -304,6 +328,7 @@ impl Judge {
             site.fail(&self.effect, failure, Vec::new());
             return Ok(());
         };
+        // Noted before the launch: after a crash, `recovered` must know which findings were put to this part.
         site.note_told(&self.effect, &told)?;
         if let (Subject::Plan(plan), Asked::Verdict(brief)) = (&self.subject, &self.asked)
             && let Some(document) = &brief.document
@@ -312,6 +337,7 @@ impl Judge {
         }
         let shared = site.use_seat(&commit, &self.base)?;
         let names = [role, self.seat.as_str(), "reviewer"].map(str::to_owned);
+        // A fallback reviewer is looked up under its own role first, and then like the reviewer it stands in for.
         let names: Vec<&str> = if self.backup {
             names.iter().map(String::as_str).collect()
         } else {
@@ -343,7 +369,7 @@ impl Judge {
         let checks = (!commands.is_empty()).then(|| (commit.clone(), commands));
         let speech = self.mandate.take().map(|mandate| Speech { mandate, checks });
         self.put.retain(|put| told.put.contains(&put.id));
-        // A judge never goes on in an earlier session: who approves has not seen it being made.
+        // A reviewer never continues an earlier session: whoever approves must not have watched the change being made.
         let begin = Begin::Judge { base: self.base.clone(), commit: commit.clone() };
         site.launch(&effect, &names, brief, begin, speech, move |site, ended| {
             self.answered(site, &commit, &shared, &told, ended);
@@ -351,15 +377,17 @@ impl Judge {
         Ok(())
     }
 
-    /// What is judged as a document: a plan that nobody has judged; after that, it is what changed in it.
+    /// The plan that is judged as a document, which is one that nobody has judged yet. After that, its diff is judged.
     fn judged_document(&mut self) -> Option<&mut Document> {
         let Asked::Verdict(brief) = &mut self.asked else { return None };
         let whole = matches!(self.subject, Subject::Plan(_)) && !brief.part;
         brief.document.as_mut().filter(|_| whole)
     }
 
-    /// What is shown to this reviewer, over all parts. A final pass leaves out what it was shown before; where that is
-    /// everything and it has to be asked all the same, it is shown everything.
+    /// What is shown to this reviewer, over all parts.
+    ///
+    /// A final pass leaves out what the reviewer was shown before. If nothing is left but the reviewer has to be asked
+    /// anyway, it is shown everything.
     fn material(&mut self, site: &Site, diff: &str, more: bool) -> Material {
         if let Some(document) = self.judged_document() {
             return Material::document(&plain::visible(document.text.as_bytes()));
@@ -371,7 +399,10 @@ impl Judge {
         }
     }
 
-    /// The hunks that this reviewer was shown whole in earlier rounds. A look that cannot be read again showed nothing.
+    /// The hunks that this reviewer was shown completely in earlier rounds.
+    ///
+    /// An earlier diff that cannot be read again, or only in part, counts as not shown: the reviewer then sees it once
+    /// more.
     fn shown_before(&self, site: &Site) -> Hunks {
         let mut all = Hunks::default();
         for look in self.looks.iter().filter(|_| !matches!(self.subject, Subject::Plan(_))) {
@@ -388,12 +419,13 @@ impl Judge {
         all
     }
 
-    /// Puts this launch's part of what is judged into its brief. None where there is no such part.
+    /// Puts this launch's part of the material into its brief. None if there is no such part.
     fn show(&mut self, material: &Material) -> Option<Told> {
         let part = self.effect.n.part;
         let text = material.text(part)?.to_owned();
         let document = self.judged_document().map(|document| document.text.clone_from(&text));
         let Asked::Verdict(brief) = &mut self.asked else {
+            // A hearing is about one place and is not cut into parts.
             return Some(Told { shown: Shown::whole(0), put: Vec::new() });
         };
         match document {
@@ -408,7 +440,7 @@ impl Judge {
         if let Some(again) = &mut brief.again {
             again.left_out.retain(|id| told.put.contains(id));
         }
-        // What another part is asked about is still not to be raised again.
+        // A finding that another part is asked about stays known here, so that it is not raised a second time.
         let elsewhere: Vec<FindingLine> = elsewhere;
         brief.known.extend(elsewhere);
         if let Some(mandate) = &mut self.mandate {
@@ -417,7 +449,7 @@ impl Judge {
         Some(told)
     }
 
-    /// What the artifact is called that is judged.
+    /// The name of the artifact under review.
     fn artifact(&self) -> Option<String> {
         match &self.asked {
             Asked::Verdict(brief) => Some(brief.artifact.as_ref()?.word.clone()),
@@ -425,24 +457,26 @@ impl Judge {
         }
     }
 
+    /// The commit that is checked out for the reviewer.
     fn commit(&self, site: &Site) -> Result<Oid, GitError> {
         match self.subject {
+            // A plan under review is a document and not a commit; its reviewers look at the run branch around it.
             Subject::Plan(_) => site.run_head(),
             _ => site.commit_of(&self.revision),
         }
     }
 
-    /// What changed in a plan's document since it was last judged.
+    /// The diff of a plan's document since it was last judged.
     fn document_diff(&self, site: &Site) -> Result<String, GitError> {
         let Some(before) = &self.before else { return Ok(String::new()) };
         let (from, to) = (site.commit_of(before)?, site.commit_of(&self.revision)?);
         let diff = site.repo.diff_blobs(&from, &to, READ_MAX)?;
-        // The blobs' names say nothing to a reader.
+        // The header names blobs, which mean nothing to a reader.
         let text = plain::visible(&diff);
         Ok(text.find("@@ ").map_or_else(String::new, |at| text[at..].to_owned()))
     }
 
-    /// What changed, and whether there is more of it than could be read.
+    /// The diff, and whether there is more of it than could be read.
     fn diff(&self, site: &Site, commit: &Oid) -> Result<(String, bool), GitError> {
         if let Subject::Plan(_) = self.subject {
             return Ok((self.document_diff(site)?, false));
@@ -452,7 +486,7 @@ impl Judge {
         Ok((plain::visible(&text.bytes), text.cut))
     }
 
-    /// Where a diff begins: at what was judged before, or where the change does.
+    /// Where a diff begins: at the revision judged before, or where the change begins.
     fn from(&self, site: &Site, before: Option<&Revision>, commit: &Oid) -> Result<Oid, GitError> {
         match (before, &self.request) {
             (Some(before), _) => site.commit_of(before),
@@ -467,7 +501,8 @@ impl Judge {
         }
     }
 
-    /// Files that use what was mended since a panel last looked; a task's reviewer sees all of its change anyway.
+    /// Files that use what was fixed since the panel last looked. Empty for a task, whose reviewer sees all of its
+    /// change.
     fn callers(&self, site: &Site, commit: &Oid) -> Result<Vec<String>, GitError> {
         let (Subject::Phase | Subject::Polish, Some(before)) = (&self.subject, &self.before) else {
             return Ok(Vec::new());
@@ -479,6 +514,11 @@ impl Judge {
         Ok(named.chain((more > 0).then(|| format!("and {more} more"))).collect())
     }
 
+    /// Turns the end of a launch into a report: compares the checkout, reads the answer, and holds it against the
+    /// records.
+    ///
+    /// A changed checkout outweighs everything that the agent said, and so does an error while comparing: without the
+    /// proof that the files stayed as they were, there is no verdict.
     fn answered(
         self,
         site: &Arc<Site>,
@@ -492,10 +532,11 @@ impl Judge {
         let judged = self.judged.clone();
         let reading = Reading { word: ended.word.as_deref(), changed: &changed, judged: judged.as_deref() };
         let mut note = ended.note;
+        // A summary is the builder's: `last_words` finds it as the only launch that has one.
         note.summary = String::new();
         note.words = own_words(&ended.outcome, ended.word.as_deref());
         if ended.failure.is_none() {
-            // Who broke off said nothing that could have been read.
+            // An agent that broke off did not finish its answer, so its leftovers are not reported as unreadable.
             note.unread = not_read(&self.effect, &ended.outcome, &reading);
         }
         let failure = match (touched, ended.failure) {
@@ -518,8 +559,10 @@ impl Judge {
         }
     }
 
-    /// The answer of a seat that ended while nobody watched. It counts only if the checkout it judged is known to
-    /// be as it was: from the note that was left when it was taken away, or because it is still there.
+    /// The answer of a reviewer that ended while no orchestrator was running.
+    ///
+    /// It counts only if the checkout is known to be unchanged: from the note that was left when the checkout was
+    /// removed, or because the checkout is still there. If neither is so, the effect is not settled here.
     pub(crate) fn recovered(
         site: &Site,
         effect: &EffectId,
@@ -534,6 +577,7 @@ impl Judge {
             _ => site.commit_of(lp.revision()?).ok()?,
         };
         let trust = Trust::new(records(lp), &ended.note);
+        // Gathered anew, since what the launch was asked about follows from the docket.
         let mut again = Judge::again(site, effect, lp, docket);
         if let Some(judge) = &mut again {
             let (diff, _) = judge.diff(site, &commit).unwrap_or_default();
@@ -542,6 +586,7 @@ impl Judge {
         let changed = again.as_ref().map(|judge| judge.changed(site, &commit)).unwrap_or_default();
         let judged = again.and_then(|judge| judge.judged);
         let reading = Reading { word: ended.word.as_deref(), changed: &changed, judged: judged.as_deref() };
+        // Without this record nobody knows what the answer is about, so it cannot count.
         let told = site.told_to(effect)?;
         let report = match site.seat_noted(effect).or_else(|| site.seat_now(&commit))? {
             true => LoopReport::Failed(tampered()),
@@ -561,12 +606,13 @@ impl Judge {
     /// What a launch of a dead orchestrator was asked about.
     fn again(site: &Site, effect: &EffectId, lp: &Loop, docket: &Docket) -> Option<Judge> {
         match &effect.step {
+            // Without findings: `told_to` knows which ones were put to the launch.
             Step::Judge(seat) => Judge::gather(site, effect, lp, seat, &[], docket),
             _ => None,
         }
     }
 
-    /// Gathers what evidence may name. It is asked for in the first round; later an approval confirms a fix.
+    /// Gathers what evidence may name. Evidence is asked for in the first round only; later an approval confirms a fix.
     fn prepare_evidence(&mut self, site: &Site, commit: &Oid, diff: &str) {
         let Asked::Verdict(brief) = &self.asked else { return };
         let files = match brief.job.matter() {
@@ -588,7 +634,7 @@ impl Judge {
         }
     }
 
-    /// The files of what is judged; none when they cannot be told, and then a place in any file counts.
+    /// The files under review. Empty if they cannot be determined, and then a place in any file counts.
     fn changed(&self, site: &Site, commit: &Oid) -> Vec<String> {
         if let (Subject::Plan(_), Asked::Verdict(brief)) = (&self.subject, &self.asked)
             && let Some(document) = &brief.document
@@ -601,7 +647,7 @@ impl Judge {
     }
 }
 
-/// What the checks of a delivery ask whoever judges it.
+/// The questions that the checks of a delivery put to its reviewers.
 fn questions(site: &Site, lp: &Loop, subject: &Subject, docket: &Docket) -> Questions {
     let commands = match subject {
         Subject::Lane(_, Job::Qa) => check::askable(site, subject, docket),
@@ -610,12 +656,13 @@ fn questions(site: &Site, lp: &Loop, subject: &Subject, docket: &Docket) -> Ques
     Questions::of(lp, commands)
 }
 
-/// What the files that steer agents are taken from: the commit before a change under review, or the user's own.
+/// The commit that files which steer agents are taken from: the base of a change under review, or the user's own
+/// commit.
 fn base_of(docket: &Docket) -> String {
     docket.reviewed_from().to_owned()
 }
 
-/// Every finding so far, with what became of it. None begins its line with the id: nothing here is to be answered.
+/// Every finding so far with its fate. No line begins with a finding's id, because nothing here is to be answered.
 fn earlier(lp: &Loop) -> Vec<String> {
     let line = |(id, entry): (FindingId, &Entry)| {
         format!("- {} ({})", FindingLine::of(id, entry).text(), entry.fate.word())
@@ -623,7 +670,7 @@ fn earlier(lp: &Loop) -> Vec<String> {
     lp.ledger().iter().map(line).collect()
 }
 
-/// Both sides of a finding that is heard: who holds it since when, and what its maker says.
+/// Both sides of a finding that is heard: who raised it and when, and what its builder says.
 fn history(entry: &Entry) -> Vec<String> {
     let by: Vec<String> = entry.by.iter().map(ToString::to_string).collect();
     let mut lines = vec![format!("first raised in round {} by {}", entry.first_round, by.join(", "))];
@@ -642,15 +689,17 @@ fn history(entry: &Entry) -> Vec<String> {
     lines
 }
 
-/// What a reviewer said, as it is kept.
+/// A reviewer's own words, as they are kept in the journal.
 fn own_words(outcome: &Outcome, word: Option<&str>) -> String {
     ask_again::own_words(outcome, &words(outcome, None), word)
 }
 
+/// The failure of a reviewer that changed its checkout.
 fn tampered() -> Failure {
     Failure::new(FailureKind::Tampered, "the reviewer changed what it judged")
 }
 
+/// Reads the answer of a launch as the report that its step asks for.
 fn read(
     effect: &EffectId,
     outcome: &Outcome,
@@ -663,39 +712,40 @@ fn read(
     }
 }
 
-/// What was run on what this sitting judges.
+/// The checks that ran on the revision of this review round.
 fn records(lp: &Loop) -> Vec<Record> {
     let ran = |(_, state): &(&Check, &CheckState)| **state != CheckState::DidNotRun;
     lp.bench().map(|bench| bench.checks.iter().filter(ran).map(record).collect()).unwrap_or_default()
 }
 
-/// A check that has nothing but suggestions did not fail.
+/// The record of a check. One that found only suggestions did not fail.
 fn record((check, state): (&Check, &CheckState)) -> Record {
     let suggests = state.worst() == Some(Severity::Suggestion);
     let passed = suggests || !matches!(state, CheckState::Failed(_));
     Record { name: check.to_string(), passed }
 }
 
-/// What an answer is held against.
+/// The facts that an answer is held against.
 struct Trust {
     records: Vec<Record>,
-    /// What it had asked for and did not wait for.
+    /// A command that it had asked for and did not wait for.
     early: Option<String>,
 }
 
 impl Trust {
-    /// What was run on what is judged, and what the launch had run itself.
+    /// Combines the checks that ran on the revision with the commands that the launch itself had run.
     fn new(mut records: Vec<Record>, note: &LaunchNote) -> Trust {
         records.extend(note.ran.iter().map(|ran| Record { name: ran.command.clone(), passed: ran.passed }));
         Trust { records, early: note.ran.iter().find(|ran| ran.early).map(|ran| ran.command.clone()) }
     }
 
-    /// An approval that rests on what a record contradicts, or did not wait for the checks it asked for, is none. An
-    /// objection is heard whatever it rests on.
+    /// Rejects an approval that the records contradict, or that did not wait for the commands it asked for.
+    ///
+    /// An objection is heard whatever it rests on: a wrong objection costs a round, a wrong approval lands bad code.
     fn believed(&self, said: LoopReport) -> Result<LoopReport, Failure> {
         let checked = match &said {
             LoopReport::Judged { answer, .. } if answer.verdict != Verdict::Reject => answer.checked.as_str(),
-            // A hearing that takes a finding away is an approval, too.
+            // A hearing that overrules a finding is an approval, too.
             LoopReport::Heard { upheld: false, .. } => "",
             _ => return Ok(said),
         };
@@ -708,19 +758,22 @@ impl Trust {
     }
 }
 
+/// Reads a verdict. Without one that can be believed, the failure says what was missing.
 fn read_verdict(outcome: &Outcome, reading: &Reading<'_>, told: &Told) -> Result<LoopReport, Failure> {
     if words(outcome, None).trim().is_empty() {
         return Err(Failure::new(FailureKind::Empty, "it ended without a word"));
     }
     let intake = intake(outcome, reading);
-    // A damaged message is not asked about part by part: nobody knows what it said.
+    // A damaged message is read all or nothing: with bytes missing, nobody knows what a single part of it said.
     let answer = if is_damaged(outcome) { intake.answer() } else { intake.answer_in_doubt() };
     let answer = answer.or_else(|| wordless(outcome, reading));
     answer.map(|answer| told.judged(answer)).ok_or_else(|| ask_again::without_verdict(&intake))
 }
 
-/// What a message says to whoever does not ask for the launch word, where the word is nowhere in it: its author may have
-/// forgotten it, and is asked again.
+/// The answer as read without asking for the launch word, if the word does not occur in the message at all.
+///
+/// The agent may have forgotten the word, so the answer is marked `wordless` and the agent is asked again. A message
+/// that contains the word but not where it belongs gets no such doubt.
 fn wordless(outcome: &Outcome, reading: &Reading<'_>) -> Option<Answer> {
     let said = words(outcome, None);
     reading.word.filter(|word| !said.contains(word) && !is_damaged(outcome))?;
@@ -729,8 +782,10 @@ fn wordless(outcome: &Outcome, reading: &Reading<'_>) -> Option<Answer> {
     Some(Answer { wordless: true, ..answer })
 }
 
+/// Reads the ruling of a hearing.
 fn read_ruling(outcome: &Outcome, word: Option<&str>) -> Result<LoopReport, Failure> {
     if is_damaged(outcome) {
+        // Unlike a verdict, a damaged ruling is refused whatever it says.
         return Err(Failure::new(FailureKind::Garbled, DAMAGED));
     }
     tribunal_findings::read_hearing(&words(outcome, word), word)
@@ -740,7 +795,9 @@ fn read_ruling(outcome: &Outcome, word: Option<&str>) -> Result<LoopReport, Fail
 
 const DAMAGED: &str = "not believed: it holds bytes that are not UTF-8";
 
-/// What an answer says. One whose bytes were replaced on the way may object, but approves nothing.
+/// Reads an answer. One with damaged bytes may object but not approve.
+///
+/// A verdict given by tool and a final message that objects contradict each other, so together they are no verdict.
 fn intake(outcome: &Outcome, reading: &Reading<'_>) -> Intake {
     let mut intake = tribunal_findings::read_as(words(outcome, reading.word).as_bytes(), reading);
     if let Some(text) = outcome.final_text.as_deref().filter(|_| voted(outcome))
@@ -759,8 +816,8 @@ fn intake(outcome: &Outcome, reading: &Reading<'_>) -> Intake {
     intake
 }
 
-/// Whether the agent's output held bytes that had to be replaced. Where not every remark about it was kept, the mark
-/// of a replaced byte is taken for one.
+/// Whether the agent's output held invalid bytes that had to be replaced. If not every remark about the output was
+/// kept, a replacement character counts as proof.
 fn is_damaged(outcome: &Outcome) -> bool {
     if !stands(Defence::Utf8) {
         return false;
@@ -769,7 +826,7 @@ fn is_damaged(outcome: &Outcome) -> bool {
     noted || (outcome.drift_more > 0 && words(outcome, None).contains(char::REPLACEMENT_CHARACTER))
 }
 
-/// How much of what could not be read is kept.
+/// How many unreadable passages are kept, and how long each may be.
 const UNREAD_MAX: usize = 50;
 const UNREAD_TEXT_MAX: usize = 300;
 
@@ -785,6 +842,7 @@ fn not_read(effect: &EffectId, outcome: &Outcome, reading: &Reading<'_>) -> Vec<
     intake(outcome, reading).unread.into_iter().take(UNREAD_MAX).map(line).collect()
 }
 
+/// The kind of review that a subject gets.
 fn judge_job(subject: &Subject, docket: &Docket) -> JudgeJob {
     match subject {
         Subject::Plan(_) => JudgeJob::Plan,
@@ -796,6 +854,7 @@ fn judge_job(subject: &Subject, docket: &Docket) -> JudgeJob {
     }
 }
 
+/// The document under review, if the subject is one.
 fn document(site: &Site, subject: &Subject, revision: &Revision, docket: &Docket) -> Option<Document> {
     if *subject == Subject::Chain {
         return artifact::document(site, revision, docket);
@@ -811,6 +870,7 @@ fn plan_text(site: &Site, docket: &Docket, plan: &PlanId) -> Option<Arc<PlanText
     site.plan_text(path, &subject::plan_revision(docket, plan)?).ok()
 }
 
+/// The checks of this round with their findings, for the prompt.
 fn check_lines(bench: &tribunal_core::panel::Bench) -> Vec<CheckLine> {
     let failed: Vec<CheckLine> = bench
         .failures()
@@ -830,7 +890,7 @@ fn check_lines(bench: &tribunal_core::panel::Bench) -> Vec<CheckLine> {
     other.chain(failed.clone()).collect()
 }
 
-/// A claim with its place, where it has one.
+/// The text of a claim with its place, if it has one.
 fn placed(claim: &tribunal_core::finding::Claim) -> String {
     match (&claim.file, claim.line) {
         (Some(file), Some(line)) => format!("{file}:{line} {}", claim.claim),
@@ -839,7 +899,7 @@ fn placed(claim: &tribunal_core::finding::Claim) -> String {
     }
 }
 
-/// What the maker of this loop said last.
+/// The last summary that the builder of this loop gave.
 fn last_words(docket: &Docket, lp: &Loop) -> String {
     let prefix = format!("{}/", lp.id());
     let said = docket
@@ -855,8 +915,10 @@ impl Site {
         self.dir.join("seats").join(commit.short()).join("tree")
     }
 
-    /// The tree of a commit as its judges see it: what steers agents is that of the user's commit, not the maker's. The
-    /// diff in their prompt shows what the maker made of it.
+    /// The tree of a commit as its reviewers get it: files that steer agents are those of the user's commit.
+    ///
+    /// A builder could otherwise instruct its reviewers through a file such as `AGENTS.md`. The diff in the prompt
+    /// still shows what the builder changed in those files.
     fn judged_tree(&self, commit: &Oid, base: &str) -> Result<Oid, GitError> {
         if !stands(Defence::BaseConfiguration) {
             return self.repo.tree_of(commit);
@@ -868,8 +930,12 @@ impl Site {
         self.repo.tree_with(commit, &base, &paths)
     }
 
-    /// The shared checkout of a judged commit, made by the first who asks.
+    /// The shared checkout of a reviewed commit; the first caller makes it.
+    ///
+    /// Every caller has to call `leave_seat` once, or the checkout is never removed.
     fn use_seat(&self, commit: &Oid, base: &str) -> Result<Arc<Mutex<SeatTree>>, GitError> {
+        // The map is locked only for this line; making a checkout takes long and blocks just the reviewers of this
+        // commit.
         let shared = Arc::clone(lock(&self.seats).entry(commit.as_str().to_owned()).or_default());
         let mut seat = lock(&shared);
         if seat.tree.is_none() {
@@ -877,6 +943,7 @@ impl Site {
             let index = path.with_file_name("index");
             let dir = path.with_file_name("");
             std::fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
+            // A checkout that a dead orchestrator left here may have been changed, so it is never taken over.
             self.shelf.discard(&path)?;
             crash::point("seat:before");
             let tree = self.judged_tree(commit, base)?;
@@ -889,12 +956,14 @@ impl Site {
         Ok(shared)
     }
 
-    /// Where it is noted how a seat left its checkout: not in the launch's own folder, which its agent can write.
+    /// The path of the note on how a reviewer left its checkout. It is not in the launch's own folder, which the agent
+    /// can write.
     fn seat_note(&self, effect: &EffectId) -> std::path::PathBuf {
         self.dir.join("left").join(slug(&effect.to_string()))
     }
 
-    /// Notes how a seat left its checkout, before that is taken away: a crash would take the proof with it.
+    /// Notes how a reviewer left its checkout, before the checkout is removed: after a crash in between, the note is
+    /// the proof.
     fn note_seat(&self, effect: &EffectId, touched: bool) -> Result<(), GitError> {
         let path = self.seat_note(effect);
         let dir = self.dir.join("left");
@@ -903,7 +972,7 @@ impl Site {
         written.map_err(|source| GitError::Io { path, source })
     }
 
-    /// Whether a seat changed its checkout, by the note; one that broke off says nothing.
+    /// Whether a reviewer changed its checkout, according to the note. A note that was cut short says nothing.
     fn seat_noted(&self, effect: &EffectId) -> Option<bool> {
         match std::fs::read_to_string(self.seat_note(effect)).ok()?.as_str() {
             TOUCHED => Some(true),
@@ -912,17 +981,18 @@ impl Site {
         }
     }
 
-    /// Whether a checkout that is still there was changed.
+    /// Whether a checkout that still exists was changed.
     fn seat_now(&self, commit: &Oid) -> Option<bool> {
         let path = self.seat_dir(commit);
         let tree = self.repo.tree(&path, &path.with_file_name("index"), commit);
         path.exists().then(|| tree.compare().ok().map(|touched| !touched.is_empty()))?
     }
 
-    /// A seat is done with the checkout; true when it is not as it was. The last one takes it away.
+    /// Ends a reviewer's use of the checkout. Returns true if the checkout was changed; the last user removes it.
     fn leave_seat(&self, effect: &EffectId, shared: &Arc<Mutex<SeatTree>>) -> Result<bool, GitError> {
         let mut seat = lock(shared);
         seat.users = seat.users.saturating_sub(1);
+        // Without a tree nothing can be compared, and what cannot be proven unchanged counts as changed.
         let Some(tree) = &seat.tree else { return Ok(true) };
         let touched = stands(Defence::SeatCompare) && (seat.spoilt || !tree.compare()?.is_empty());
         seat.spoilt = touched;
@@ -931,8 +1001,9 @@ impl Site {
         if seat.users == 0 {
             let tree = seat.tree.take();
             match &tree {
-                // Whoever sat here saw it through walls that let nobody write.
+                // Behind the sandbox nobody could write here, so the worktree pool may reuse it for the next reviewer.
                 Some(tree) if !touched && self.seats_are_read_only() => self.shelf.shelve(tree)?,
+                // If somebody could write here, a comparison does not prove enough for the tree to be reused.
                 Some(tree) => self.shelf.retire(tree)?,
                 None => {}
             }
@@ -941,19 +1012,20 @@ impl Site {
     }
 }
 
-/// A lane's progress, judged while it goes on.
+/// A look at a lane's progress while it goes on.
+///
+/// It gives the builder feedback and decides nothing, so a failure of it holds nothing up.
 pub(crate) struct Checkpoint {
     effect: EffectId,
     plan: PlanId,
     brief: CheckpointBrief,
     revision: Option<Revision>,
-    /// Where the change begins.
     begins: Base,
     base: String,
 }
 
 impl Checkpoint {
-    /// What the checkpoint is asked.
+    /// Gathers what the checkpoint is asked.
     pub(crate) fn gather(
         site: &Site,
         effect: &EffectId,
@@ -976,7 +1048,7 @@ impl Checkpoint {
         Some(Checkpoint { effect: effect.clone(), plan: plan.clone(), brief, revision, begins, base })
     }
 
-    /// Runs on a worker.
+    /// Launches the checkpoint, on a worker.
     pub(crate) fn run(mut self, site: &Arc<Site>) {
         let Some(commit) = self.revision.as_ref().and_then(|revision| site.commit_of(revision).ok()) else {
             let failure = Failure::new(FailureKind::Empty, "the lane has made nothing yet");
@@ -986,6 +1058,7 @@ impl Checkpoint {
             let failure = Failure::new(FailureKind::Crashed, "no checkout for the checkpoint");
             return site.fail(&self.effect, failure, Vec::new());
         };
+        // If the diff cannot be made, the agent still has the checkout to look at.
         let from = self.begins.commit(site, &commit);
         if let Ok(diff) = from.and_then(|from| site.repo.diff_text(&from, &commit, &[], DIFF_MAX)) {
             self.brief.diff = plain::visible(&diff.bytes);
@@ -1001,7 +1074,7 @@ impl Checkpoint {
         let effect = self.effect.clone();
         let begin = Begin::Judge { base: self.base.clone(), commit: commit.clone() };
         site.launch(&effect, &names, brief, begin, None, move |site, ended| {
-            // A checkpoint decides nothing, so a spoilt checkout only costs its feedback.
+            // A checkpoint decides nothing, so a changed checkout only costs its feedback.
             let touched = site.leave_seat(&self.effect, &shared).unwrap_or(true);
             let notes = vec![Note::Launch(Box::new(ended.note))];
             match ended.failure {

@@ -1,22 +1,26 @@
-//! Where a finding's lines came from: followed backwards through the changes between the judged versions, and from
-//! the first one to what the work began with. Pure: what was read from git is handed in.
+//! The provenance of a finding's lines: each line is followed backwards through the changes between the reviewed
+//! versions, and from the first version to the commit that the work began with.
+//!
+//! The code is pure: the changes are read from git by the caller and handed in.
 
 use tribunal_engine::review::Origin;
 use tribunal_findings::track::Change;
 
-/// Lines of one finding that are followed.
+/// How many lines of one finding are followed at most.
 const LINES_MAX: u32 = 40;
 
-/// The changes a line is followed through.
+/// The changes that a line is followed through.
 pub(crate) struct Past<'a> {
-    /// Between what the rounds judged, in order: the n-th is the fix that followed round n.
+    /// The changes between the versions that the rounds judged, in order: the n-th is the fix that followed round n.
     pub(crate) fixes: &'a [Change],
-    /// From what the work began with to the first judged version; none where that is unknown.
+    /// The change from the beginning of the work to the first judged version; none if that is unknown.
     pub(crate) first: Option<&'a Change>,
 }
 
 impl Past<'_> {
-    /// The origin of lines of the newest version: that of the youngest of them.
+    /// The origin of lines of the newest version.
+    ///
+    /// The youngest line decides: a finding that spans old code and a new line was introduced with the new line.
     pub(crate) fn origin(&self, file: &str, from: u32, to: u32) -> Origin {
         let last = to.clamp(from, from.saturating_add(LINES_MAX));
         (from..=last).map(|line| self.of_line(file, line)).max_by_key(age).unwrap_or(Origin::Original)
@@ -33,6 +37,7 @@ impl Past<'_> {
         let before = self.first.and_then(|change| back(change, &at.0, at.1));
         match before {
             Some(_) => Origin::PreExisting,
+            // Present in the first version and raised only after a fix: the earlier rounds missed it.
             None if self.fixes.is_empty() => Origin::Original,
             None => Origin::MissedEarlier,
         }
@@ -47,7 +52,7 @@ fn age(origin: &Origin) -> u32 {
     }
 }
 
-/// Where a line was before a change; none when the change added it.
+/// Where a line was before a change; none if the change added it.
 fn back(change: &Change, file: &str, line: u32) -> Option<(String, u32)> {
     let Some(changed) = change.file_at(file) else { return Some((file.to_owned(), line)) };
     let old = changed.old.clone()?;

@@ -1,6 +1,8 @@
-//! Who sits on a review: the roster and the personalities, looked for in the project, in the user's folder and among the
-//! built-in ones. The tables decide who; here they are only found. What the change itself brings along has no say in who
-//! judges it.
+//! Assembles a review panel: finds the roster and the personalities in the project, in the user's folder and among the
+//! built-in ones. The tables decide who reviews; this file only finds them.
+//!
+//! A change must have no say in who reviews it. `Ground` therefore reads a document that git tracks at the base of the
+//! change, and the working tree only for documents that git does not have.
 
 use crate::build::polish::POLISHER;
 use crate::gates::read_plain;
@@ -17,28 +19,29 @@ use tribunal_engine::settings::{RoleSettings, Settings};
 use tribunal_git::{GitPath, Oid};
 
 const ROSTER: &str = "roster.toml";
-/// The roster of a run, in its folder.
+/// The roster of a run, in the run's folder.
 const KEPT: &str = "roster.json";
 
 /// What a panel is chosen by.
 pub(crate) struct Ground<'a> {
     pub(crate) project: &'a Project,
-    /// What the change begins from: documents that git has are read as they were there.
+    /// The base of the change. Documents that git tracks are read there.
     pub(crate) base: &'a Oid,
-    /// The user's own commit.
+    /// The user's own commit. It says whether git tracks a document.
     pub(crate) user: &'a Oid,
     pub(crate) changed: &'a [String],
-    /// What the phase says of itself.
+    /// The documents in which the phase describes itself.
     pub(crate) documents: &'a str,
 }
 
 impl Ground<'_> {
-    /// A document of the planning folder. One that git has counts as it was before the change.
+    /// Reads a document of the planning folder. One that git tracks counts as it was before the change.
     fn planned(&self, name: &str) -> Option<String> {
         let path = format!("{}/{name}", self.project.planning());
         let git = GitPath::from(path.as_str());
         let at = |commit: &Oid| self.project.repo().file_at(commit, &git).ok().flatten();
         let bytes = match at(self.user) {
+            // Tracked but missing at the base: the change brings it, so it does not exist for this review.
             Some(_) => at(self.base)?,
             None => read_plain(&self.project.root().join(&path)).ok()?,
         };
@@ -49,7 +52,7 @@ impl Ground<'_> {
         String::from_utf8(read_plain(&user_folder()?.join(name)).ok()?).ok()
     }
 
-    /// The tables: the project's, the user's, or the built-in ones.
+    /// The roster: the project's, the user's, or the built-in one.
     pub(crate) fn roster(&self) -> Result<Roster, SetupError> {
         if let Some(text) = self.planned(ROSTER) {
             return Ok(roster::read_roster(&format!("{}/{ROSTER}", self.project.planning()), &text)?);
@@ -60,8 +63,9 @@ impl Ground<'_> {
         Ok(roster::built_in()?)
     }
 
-    /// Somebody's personality, and where it was found. A file without words is passed over, and said.
+    /// The personality of a reviewer, and where it was found. A file without text is skipped with a note.
     pub(crate) fn person(&self, id: &str, notes: &mut Vec<String>) -> Option<(Personality, &'static str)> {
+        // The id becomes part of a path, so it may not contain a slash.
         let plain = !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
         if !plain {
             return None;
@@ -79,14 +83,14 @@ impl Ground<'_> {
     }
 }
 
-/// The user's own folder of settings.
+/// The user's own settings folder.
 fn user_folder() -> Option<PathBuf> {
     let config = std::env::var_os("XDG_CONFIG_HOME").filter(|dir| !dir.is_empty()).map(PathBuf::from);
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config"));
     Some(config.or_else(home)?.join("tribunal"))
 }
 
-/// Chooses the reviewers and gives them, and those who may mend, their personalities.
+/// Chooses the reviewers, and gives them and the fixers their personalities.
 pub(crate) fn compose(
     ground: &Ground<'_>,
     roster: &Roster,
@@ -97,6 +101,7 @@ pub(crate) fn compose(
 ) -> Result<(), SetupError> {
     let words = ground.documents.to_lowercase();
     note.types = roster.kinds_of(ground.changed, &words);
+    // No agent is configured for reviewers: the review consists of its tools.
     if settings.agents.adapter_for(&["reviewer"]).is_none() {
         return Ok(());
     }
@@ -120,7 +125,9 @@ pub(crate) fn compose(
     Ok(())
 }
 
-/// Gives everybody of the roster their personality, before it is known who will sit: a run reads them once.
+/// Gives everybody on the roster their personality before the panel is known.
+///
+/// A run reads the personalities once, when it begins, and keeps to them.
 pub(crate) fn people(ground: &Ground<'_>, settings: &mut Settings) -> Result<Roster, SetupError> {
     let roster = ground.roster()?;
     let fixers = roster.fixers().into_iter().chain([POLISHER.to_owned()]);
@@ -128,6 +135,7 @@ pub(crate) fn people(ground: &Ground<'_>, settings: &mut Settings) -> Result<Ros
     for (ids, like) in parts {
         for id in ids {
             let own = settings.agents.roles.get(&id).is_some_and(|role| role.personality.is_some());
+            // A personality in the settings wins over one that is found.
             if let Some((person, _)) = ground.person(&id, &mut Vec::new()).filter(|_| !own) {
                 inject(settings, &id, like, &person.text);
             }
@@ -136,6 +144,7 @@ pub(crate) fn people(ground: &Ground<'_>, settings: &mut Settings) -> Result<Ros
     Ok(roster)
 }
 
+/// Who is on the panel, and why. An error if somebody is named who does not exist.
 fn picks(
     roster: &Roster,
     ground: &Ground<'_>,
@@ -156,6 +165,7 @@ fn picks(
         if !own && ground.person(&pick.id, &mut Vec::new()).is_none() {
             let known: Vec<String> =
                 tools.names().map(str::to_owned).chain(roster::people().map(str::to_owned)).collect();
+            // A misspelt name must not just make the panel smaller.
             return Err(SetupError::Refused(format!(
                 "there is neither a tool nor a reviewer {:?}\nhint: there are {}",
                 pick.id,
@@ -163,6 +173,7 @@ fn picks(
             )));
         }
     }
+    // The most specific choice wins: names on the command line, then the settings, then the roster's tables.
     Ok(match (&ask.panel[..], &settings.agents.phase_seats[..], settings.phase.panel.as_str()) {
         ([_, ..], _, _) => named,
         ([], seats @ [_, ..], _) => {
@@ -173,7 +184,7 @@ fn picks(
     })
 }
 
-/// Puts one reviewer on the panel. Who has no personality is stood in for by the one who always sits.
+/// Puts one reviewer on the panel. A reviewer without a personality is replaced by the one who always reviews.
 fn seat(
     ground: &Ground<'_>,
     roster: &Roster,
@@ -199,6 +210,7 @@ fn seat(
             })?
         }
     };
+    // Several missing reviewers may be replaced by the same one, who still reviews once.
     if !note.seats.iter().any(|seat| seat.id == person.id) {
         inject(settings, &person.id, &["reviewer"], &person.text);
         note.seats.push(SeatNote {
@@ -212,7 +224,7 @@ fn seat(
     Ok(())
 }
 
-/// Gives one seat or role its personality, where it has none of its own.
+/// Gives one reviewer or role its personality, unless it has one of its own.
 pub(crate) fn personify(project: &Project, settings: &mut Settings, id: &str, others: &[&str]) {
     let own = settings.agents.roles.get(id).is_some_and(|role| role.personality.is_some());
     let planned = project.root().join(project.planning()).join("agents").join(format!("{id}.md"));
@@ -223,7 +235,7 @@ pub(crate) fn personify(project: &Project, settings: &mut Settings, id: &str, ot
     }
 }
 
-/// A role with this personality; all else is as it is set for the role, or for the first of the others that is set.
+/// Adds a role with this personality. Everything else is as set for the role, or for the first of `others` that is set.
 fn inject(settings: &mut Settings, id: &str, others: &[&str], text: &str) {
     let roles = &mut settings.agents.roles;
     let like = std::iter::once(id).chain(others.iter().copied()).find_map(|name| roles.get(name)).cloned();
@@ -231,14 +243,14 @@ fn inject(settings: &mut Settings, id: &str, others: &[&str], text: &str) {
     roles.insert(id.to_owned(), role);
 }
 
-/// Keeps the tables in the run's folder, for as long as it goes on.
+/// Keeps the roster in the run's folder for as long as the run goes on.
 pub(crate) fn keep(dir: &Path, roster: &Roster) -> Result<(), SetupError> {
     let path = dir.join(KEPT);
     let text = serde_json::to_string(roster).map_err(tribunal_engine::engine::EngineError::Json)?;
     write_atomic(&path, text.as_bytes()).map_err(|error| SetupError::io("write", &path, &error))
 }
 
-/// The tables of a run.
+/// The roster of a run; the built-in one if none was kept.
 pub(crate) fn kept(dir: &Path) -> Roster {
     let read = std::fs::read(dir.join(KEPT)).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
     read.or_else(|| roster::built_in().ok()).unwrap_or_default()

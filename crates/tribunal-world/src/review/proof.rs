@@ -1,5 +1,8 @@
-//! Named proofs: where a check asked whether a must-have holds, an answer that names a proof closes it. Looked up in the
-//! commit that was judged, and run there; an agent's word alone closes nothing.
+//! Named proofs: when a check asked whether a must-have holds, a reviewer's answer that names a proof closes the
+//! question.
+//!
+//! The proof is looked up in the reviewed commit, or run there. An agent's word alone closes nothing, so a kind of
+//! proof that cannot be verified here must not be added.
 
 use crate::check::{Command, Commands};
 use crate::gates::TestRun;
@@ -13,24 +16,24 @@ use tribunal_docs::qa::{ProofFacts, named_proof};
 use tribunal_findings::Change;
 use tribunal_git::{GitPath, Oid};
 
-/// Bytes of a file that is named as a proof, at most.
+/// Larger files are not accepted as a proof, in bytes.
 const FILE_MAX: usize = 8 << 20;
-/// Bytes of the diff of such a file, at most.
+/// At most this many bytes of such a file's diff are read.
 const DIFF_MAX: usize = 4 << 20;
-/// Lines around a change that are still part of it: reviewers count roughly.
+/// How far from a change a line may be and still count as part of it. Reviewers do not count lines exactly.
 const NEAR: usize = 3;
 
-/// The questions of checks that were put to a seat.
+/// The questions of checks that were put to a reviewer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Questions {
-    /// Each with the words of what is asked about.
+    /// Each question with the words of the must-have it is about.
     asked: Vec<(FindingId, String)>,
-    /// The plan's commands, which may be named.
+    /// The plan's commands, which an answer may name as a proof.
     commands: Vec<Command>,
 }
 
 impl Questions {
-    /// Those that are open in a loop.
+    /// The questions that are open in a loop.
     pub(crate) fn of(lp: &Loop, commands: Vec<Command>) -> Questions {
         let open = lp.ledger().open().filter(|(_, entry)| entry.claim.asks);
         let words = |rule: &Option<String>| {
@@ -40,7 +43,7 @@ impl Questions {
         Questions { asked: open.map(|(id, entry)| (id, words(&entry.claim.rule))).collect(), commands }
     }
 
-    /// The answer with each proof that it names, or with what is missing in it.
+    /// Replaces each claimed proof in an answer by the verified proof, or by what is missing in it.
     pub(crate) fn looked_up(
         &self,
         site: &Site,
@@ -60,6 +63,7 @@ impl Questions {
     fn answer(&self, site: &Site, effect: &EffectId, commit: &Oid, mut answer: Answer) -> Answer {
         let file = |path: &str| delivered(site, commit, path);
         let changed = |path: &str, line: Option<usize>| is_changed(site, commit, path, line);
+        // Only tests that ran on exactly this commit can be named as a proof.
         let known = lock(&site.suites).get(commit).cloned();
         let tests = match &known {
             Some(TestRun::Ran(report)) => Some(report),
@@ -69,6 +73,7 @@ impl Questions {
         let passes = |name: &str| self.passes(site, effect, commit, name);
         let facts = ProofFacts { file: &file, changed: &changed, tests, commands: &names, passes: &passes };
         for (id, must_have) in &self.asked {
+            // Only an answer that closes the question needs a proof; an objection stands by itself.
             if let Some(Said::NotAnIssue(why)) = answer.said.get(id) {
                 let said = match named_proof(must_have, why, &facts) {
                     Ok(proof) => Said::Shown(proof),
@@ -80,7 +85,7 @@ impl Questions {
         answer
     }
 
-    /// Whether a command of the plan passes on this very commit: it did, or it is run now.
+    /// Whether a command of the plan passes on exactly this commit. It is run if it has not passed there before.
     fn passes(&self, site: &Site, effect: &EffectId, commit: &Oid, name: &str) -> bool {
         if lock(&site.passed).contains(&(commit.clone(), name.to_owned())) {
             return true;
@@ -94,11 +99,12 @@ impl Questions {
             revision: None,
         }
         .run(site, commit);
+        // A command that did not run proves nothing.
         matches!(ran, Ok(Ok(red)) if red.is_empty())
     }
 }
 
-/// The text of a file that is delivered. What a plan or a SUMMARY says is a claim.
+/// The text of a delivered file. Planning documents are excluded: what a plan or a SUMMARY says is only a claim.
 fn delivered(site: &Site, commit: &Oid, path: &str) -> Option<String> {
     let path = GitPath::from(tribunal_core::contract::clean(path)?.as_str());
     if path.is_under(&site.project.planning_path()) {

@@ -1,5 +1,8 @@
-//! What a panel is told before it judges: gathered from plans, summaries, the roadmap and git, once for all seats. It
-//! copies; the words are the view's.
+//! The request that a panel gets before it reviews: gathered from plans, summaries, the roadmap and git, once for all
+//! reviewers.
+//!
+//! This file only collects the facts; `tribunal_view` words them. What is missing is left out, because a project need
+//! not have planning documents to be reviewed.
 
 use crate::build::account::summary_path;
 use crate::gates::read_plain;
@@ -13,10 +16,10 @@ use tribunal_git::{GitError, GitPath, Oid};
 use tribunal_view::prompt::Document;
 use tribunal_view::request::{self, Request};
 
-/// Commits named in a request.
+/// How many commits a request names at most.
 const COMMITS_MAX: usize = 50;
 
-/// What is needed of the docket.
+/// What the request needs of the docket.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
     review: ReviewNote,
@@ -25,11 +28,11 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// Of a review; none where nothing that exists is reviewed.
+    /// Gathers it for a review; none if the loop does not review something that exists.
     pub(crate) fn of(site: &Site, lp: &Loop, docket: &Docket) -> Option<Asked> {
         let mut review = docket.review()?.clone();
         if subject::of(lp.id())? == Subject::Polish {
-            // Only what the polish changed is judged; all before it has passed.
+            // Only the polish is reviewed; everything before it has passed.
             review.base = site.commit_of(docket.run.as_ref()?.tip()?).ok()?.to_string();
             review.target = format!("the polish of {}", review.target);
         }
@@ -37,7 +40,7 @@ impl Asked {
         Some(Asked { review, phase: about.phase.clone(), phase_path: about.phase_path.clone() })
     }
 
-    /// What the change begins from.
+    /// The base of the change under review.
     pub(crate) fn base(&self) -> &str {
         &self.review.base
     }
@@ -82,7 +85,7 @@ impl Asked {
         let roadmap = read(&format!("{}/ROADMAP.md", site.project.planning())).unwrap_or_default();
         request.criteria = criteria(&roadmap, &self.phase);
         let Ok(files) = site.project.phase(Some(&self.phase)) else { return };
-        // What the change itself brings counts; what git does not track lies beside the plans.
+        // SUMMARY files that the change brings come first. Those that git does not track lie beside the plans.
         let brought = files.plans.iter().filter_map(|plan| {
             let path = summary_path(&plan.path);
             let bytes = site.repo.file_at(commit, &GitPath::from(path.as_str())).ok()??;
@@ -114,6 +117,7 @@ impl Asked {
 
 /// The points under a phase's heading in the roadmap.
 fn criteria(roadmap: &str, phase: &str) -> Vec<String> {
+    // `01` and `1` name the same phase.
     let number = phase.trim_start_matches('0');
     let is_heading = |line: &str| line.starts_with('#');
     let names = |line: &str| {

@@ -1,5 +1,7 @@
-//! What one launch of a reviewer is shown: its part of the change, and the findings put to it that lie there. What was
-//! shown is noted before the launch, so that an answer that comes while nobody listens is still about what it saw.
+//! What one launch of a reviewer is shown: its part of the change, and the findings put to it that lie there.
+//!
+//! What was shown is recorded before the launch. After a crash, an answer can then still be held against what the
+//! reviewer really saw, instead of against the change as it is cut now.
 
 use crate::land::write_atomic;
 use crate::site::{Site, slug};
@@ -13,7 +15,7 @@ use tribunal_core::review_loop::{Loop, LoopReport};
 use tribunal_git::GitError;
 use tribunal_view::parts::{self, Hunks, PART_MAX, Parts, Showing, of_diff, of_document};
 
-/// Bytes of a diff that are read at most: of a longer one nobody is shown all.
+/// At most this many bytes of a diff are read. Of a longer one nobody is shown everything.
 pub(crate) const READ_MAX: usize = 64 << 20;
 
 /// A finding put to a reviewer, with its place.
@@ -25,7 +27,7 @@ pub(crate) struct Put {
 }
 
 impl Put {
-    /// Of the ledger.
+    /// Looks findings up in the loop's ledger.
     pub(crate) fn of(lp: &Loop, ids: &[FindingId]) -> Vec<Put> {
         let one = |id: &FindingId| {
             let claim = &lp.ledger().get(*id)?.claim;
@@ -34,22 +36,25 @@ impl Put {
         ids.iter().filter_map(one).collect()
     }
 
-    /// Where it is.
+    /// The file and the line that the finding is about.
     pub(crate) fn place(&self) -> (Option<&str>, Option<u32>) {
         (self.file.as_deref(), self.line)
     }
 }
 
-/// What is judged, in parts.
+/// What is judged, cut into parts.
+///
+/// A change that does not fit into one prompt is reviewed in several launches. `Shown` records how much of it was seen,
+/// so that an approval never claims more.
 pub(crate) struct Material {
     cut: Parts,
     /// There is more of it than could be read.
     more: bool,
-    /// Hunks that are left out because the reviewer was shown them before.
+    /// How many hunks are left out because the reviewer was shown them before.
     before: u32,
 }
 
-/// What one launch was told, as its answer is about it.
+/// What one launch was told. Its answer is about exactly this.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Told {
     pub(crate) shown: Shown,
@@ -57,46 +62,48 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    /// What the launch's answer means.
+    /// The report that the launch's answer amounts to.
     pub(crate) fn judged(&self, answer: Answer) -> LoopReport {
         LoopReport::Judged { answer: Box::new(answer), shown: self.shown, put: self.put.clone() }
     }
 }
 
 impl Material {
-    /// Of a change.
+    /// The material of a change.
     pub(crate) fn diff(diff: &str, more: bool) -> Material {
         Material { cut: of_diff(diff, PART_MAX), more, before: 0 }
     }
 
-    /// Of a change, without what the reviewer was shown before.
+    /// The material of a change, without what the reviewer was shown before.
     pub(crate) fn rest(diff: &str, more: bool, shown: &Hunks) -> Material {
         let (rest, before) = parts::rest(diff, shown);
         Material { before, ..Material::diff(&rest, more) }
     }
 
-    /// Everything was shown before: that much. `None` where something is left.
+    /// How much was shown before, if that is everything; `None` if something is left.
     pub(crate) fn all_shown(&self) -> Option<Shown> {
+        // `more` rules it out: nobody knows what is in the part that could not be read.
         (self.cut.hunks == 0 && !self.more && self.before > 0).then(|| Shown::whole(self.before))
     }
 
-    /// What was shown before, where it takes more parts than may be asked about and none was asked about yet.
+    /// How much was shown before, if the rest needs more parts than may be asked about. Only asked before the first
+    /// part.
     pub(crate) fn too_large(&self, part: u32, policy: &Policy) -> Option<Shown> {
         let shown = self.shown(0);
         (part == 0 && !may_be_shown(policy, shown)).then_some(Shown { hunks: self.before, ..shown })
     }
 
-    /// Of a document that is judged whole.
+    /// The material of a document that is judged whole.
     pub(crate) fn document(text: &str) -> Material {
         Material { cut: of_document(text, PART_MAX), more: false, before: 0 }
     }
 
-    /// The text of a part; none where it is not cut into so many.
+    /// The text of a part; none if there are not so many parts.
     pub(crate) fn text(&self, part: u32) -> Option<&str> {
         Some(&self.cut.parts.get(part as usize)?.text)
     }
 
-    /// The part that shows a place, else the first.
+    /// The part that shows a place, otherwise the first.
     pub(crate) fn holding(&self, file: Option<&str>, line: Option<u32>) -> &str {
         let at = file.and_then(|file| self.cut.holding(file, line)).unwrap_or(0);
         self.cut.parts.get(at).map_or("", |part| part.text.as_str())
@@ -106,16 +113,19 @@ impl Material {
         let done = self.cut.parts.get(part as usize).map_or(0, |part| part.done);
         let parts = u32::try_from(self.cut.parts.len()).unwrap_or(u32::MAX);
         let before = self.before;
-        // What was not read is at least one hunk.
+        // Whatever could not be read is at least one hunk, so the count is never complete.
         let of = before + self.cut.hunks + u32::from(self.more);
         Shown { parts, hunks: before + done, of, binary: self.cut.binary }
     }
 
-    /// What a launch on this part is told: the findings that lie in it, and in the last one all that are left.
+    /// What a launch on this part is told: the findings that lie in it. The last part also gets all findings that are
+    /// left.
     pub(crate) fn told(&self, part: u32, put: &[Put], policy: &Policy) -> Told {
         let shown = self.shown(part);
+        // Findings outside of the diff belong to no part, so the last one gets whatever is left.
         let last = part + 1 >= asked(policy, shown);
         let place = |put: &Put| match &put.file {
+            // A finding without a file is put to the first part.
             None => Some(0),
             Some(file) => self.cut.holding(file, put.line),
         };
@@ -143,7 +153,7 @@ impl Site {
         self.dir.join("shown").join(format!("{}.json", slug(&effect.to_string())))
     }
 
-    /// Notes what a launch is told, before it begins.
+    /// Records what a launch is told, before it begins.
     pub(crate) fn note_told(&self, effect: &EffectId, told: &Told) -> Result<(), GitError> {
         let path = self.told_path(effect);
         let text = serde_json::to_vec(told).unwrap_or_default();
@@ -151,7 +161,7 @@ impl Site {
         made.and_then(|()| write_atomic(&path, &text)).map_err(|source| GitError::Io { path, source })
     }
 
-    /// What a launch was told; none where it is not known.
+    /// What a launch was told; none if that is not known.
     pub(crate) fn told_to(&self, effect: &EffectId) -> Option<Told> {
         serde_json::from_slice(&std::fs::read(self.told_path(effect)).ok()?).ok()
     }

@@ -1,5 +1,8 @@
-//! Tracking: what this sitting raised, matched to the ledger over the files as they were and are. It reads
-//! git for the pure tracker; the matching itself is not here.
+//! Tracking: matches what this review round raised with the findings in the ledger, over the files as they were and as
+//! they are.
+//!
+//! This file reads git for the pure tracker in `tribunal-findings`; the matching itself is done there. It also records,
+//! for people, where new findings came from and which part of a fix settled an old one.
 
 use super::origin::Past;
 use crate::build::routing::Routing;
@@ -22,16 +25,15 @@ use tribunal_findings::track::{Block, Change, Input, Outcome, Side, ToolWords, t
 use tribunal_findings::{Excerpt, Panel, Raised, triage};
 use tribunal_git::{GitError, GitPath, Oid};
 
-/// Bytes of diff read for tracking.
+/// At most this many bytes of diff are read for tracking.
 const DIFF_CAP: usize = 64 << 20;
-/// Bytes of one file's patch read for people.
+/// At most this many bytes of one file's patch are read for people.
 const PATCH_CAP: usize = 1 << 20;
 
 /// What one tracking needs, gathered from the docket.
 pub(crate) struct Tracking {
     effect: EffectId,
     subject: Subject,
-    /// Where the change begins.
     begins: Base,
     path: Option<String>,
     round: u32,
@@ -45,7 +47,7 @@ pub(crate) struct Tracking {
 }
 
 impl Tracking {
-    /// Gathers what the docket knows.
+    /// Gathers what is needed from the docket.
     pub(crate) fn gather(
         site: &Site,
         effect: &EffectId,
@@ -66,12 +68,12 @@ impl Tracking {
             bench: lp.bench()?.clone(),
             judged: lp.judged().to_vec(),
             tracked: lp.tracked().cloned(),
-            // Whoever makes an artifact is the architect of it.
+            // The builder of an artifact is its architect.
             architect: ["architect", "executor"].contains(&lp.policy().maker.as_str()),
         })
     }
 
-    /// Runs on a worker.
+    /// Tracks and reports, on a worker.
     pub(crate) fn run(self, site: &Site) {
         match self.track(site) {
             Ok((outcome, notes)) => {
@@ -84,10 +86,11 @@ impl Tracking {
         }
     }
 
+    /// Reads the changes between the judged revisions and runs the tracker over them.
     fn track(&self, site: &Site) -> Result<(Outcome, Vec<Note>), GitError> {
         let triaged = triage(self.raised(), &self.panel());
         let said = self.said();
-        // What did not run settles nothing, also where it stops nothing.
+        // A check that did not run settles none of its findings, even where its absence stops nothing.
         let ran = self.bench.checks.iter().filter(|(_, state)| **state != CheckState::DidNotRun);
         let ran: BTreeSet<Check> = ran.map(|(check, _)| check.clone()).collect();
         let pairs = self.pairs();
@@ -95,7 +98,8 @@ impl Tracking {
             pairs.iter().map(|(from, to)| self.change(site, from, to)).collect::<Result<Vec<_>, _>>()?;
         let removed = self.removed(site, &pairs, &changes);
         let now = &self.bench.revision;
-        // A round that is tracked twice, or that judges an argument, finds the ledger's lines where they are now.
+        // A round that is tracked twice, or that judges an argument, has the same revision on both sides: lines stay
+        // where they are.
         let before = self.tracked.as_ref().unwrap_or(now);
         let change = self.change(site, before, now)?;
         let same = Change::default();
@@ -103,6 +107,7 @@ impl Tracking {
             |side: Side, path: &str| self.file(site, if side == Side::Before { before } else { now }, path);
         let mut outcome = track(&Input {
             round: self.round,
+            // A provisional id: the engine gives new findings their final ones when the report arrives.
             next_id: FindingId(tribunal_engine::engine::PROVISIONAL),
             ledger: &self.ledger,
             triaged: &triaged,
@@ -123,9 +128,12 @@ impl Tracking {
         Ok((outcome, notes))
     }
 
-    /// What the fixes before the last one took out.
+    /// The lines that the fixes before the last one removed.
+    ///
+    /// A fix that brings such lines back is one of two fixes that undo each other, and the finding becomes contested.
     fn removed(&self, site: &Site, pairs: &[(Revision, Revision)], changes: &[Change]) -> Vec<Block> {
         let mut removed: Vec<Block> = Vec::new();
+        // The tracker runs on an empty ledger here: only what each fix removed is of interest.
         let (empty, nothing, none) = (Ledger::default(), BTreeMap::new(), BTreeSet::new());
         for ((from, to), change) in pairs.iter().zip(changes).take(pairs.len().saturating_sub(1)) {
             let read =
@@ -149,7 +157,8 @@ impl Tracking {
         removed
     }
 
-    /// Findings that their tools no longer say, and that stay open: nothing of theirs changed but the layout.
+    /// A warning about findings that their tools no longer report but that stay open, because nothing but the layout
+    /// changed.
     fn unconfirmed(&self, outcome: &Outcome) -> Option<Note> {
         let silent = |source: &Source| {
             let failed = |check: &Check| self.bench.failures().any(|(failed, _)| failed == check);
@@ -164,11 +173,11 @@ impl Tracking {
         })
     }
 
-    /// Where the findings that are new came from, and what those that went away went away with; no note when there
-    /// is nothing of either.
+    /// Records where new findings came from, and which part of the fix settled old ones. No note if there is neither.
     fn traced(&self, site: &Site, outcome: &Outcome, fixes: &[Change]) -> Result<Vec<Note>, GitError> {
         let origins = self.origins(site, outcome, fixes)?;
         let mut mended = self.mended(site, outcome);
+        // An empty list stands for "nothing was settled", without an entry for each finding.
         if mended.iter().all(Option::is_none) {
             mended.clear();
         }
@@ -180,7 +189,7 @@ impl Tracking {
         Ok(vec![Note::Traced { of: LoopId::new(self.effect.of.as_str()), origins, code, mended }])
     }
 
-    /// The code that each new finding is about.
+    /// The code that each new finding is about, recorded so that no page has to read git.
     fn code(&self, site: &Site, outcome: &Outcome) -> Vec<Option<Excerpt>> {
         let mut files: BTreeMap<&str, Option<String>> = BTreeMap::new();
         let mut code = Vec::new();
@@ -199,12 +208,13 @@ impl Tracking {
         code
     }
 
-    /// The part of the last fix that each finding which is settled by it went away with. It is for people alone: what
+    /// For each finding that the last fix settled, the part of the fix that did it. It is only for people, so whatever
     /// git cannot tell is left out.
     fn mended(&self, site: &Site, outcome: &Outcome) -> Vec<Option<String>> {
         let mut patches: BTreeMap<String, Option<String>> = BTreeMap::new();
         let mut one = |tracked: &Tracked| -> Option<String> {
             let entry = self.ledger.get(tracked.id)?;
+            // A finding that was settled earlier has its part of that fix already.
             if tracked.fate != Fate::Fixed || entry.fate == Fate::Fixed {
                 return None;
             }
@@ -228,7 +238,7 @@ impl Tracking {
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Where the findings that are new came from; empty when nothing is new.
+    /// Where each new finding came from; empty if nothing is new.
     fn origins(
         &self,
         site: &Site,
@@ -238,6 +248,7 @@ impl Tracking {
         if !outcome.tracked.iter().any(is_new) {
             return Ok(Vec::new());
         }
+        // A plan is a document without a commit before it, so its lines are followed through the fixes only.
         let first = match (&self.subject, self.judged.first()) {
             (Subject::Lane(..) | Subject::Phase | Subject::Polish | Subject::Chain, Some(first)) => {
                 self.beginning(site, first)?
@@ -255,10 +266,11 @@ impl Tracking {
         let mut origin = |tracked: &Tracked| -> Option<Origin> {
             let claim = &tracked.claim;
             match (claim.file.as_deref(), claim.line) {
+                // A line beyond the end of the file cannot be followed.
                 (Some(file), Some(line)) if line <= lines(file)? => {
                     Some(past.origin(file, line, claim.end.unwrap_or(line)))
                 }
-                // What has no lines to follow is as old as the round that saw it first.
+                // A finding without lines to follow is as old as the round that raised it first.
                 _ if fixes.is_empty() => Some(Origin::Original),
                 _ => None,
             }
@@ -266,7 +278,7 @@ impl Tracking {
         Ok(outcome.tracked.iter().map(|one| if is_new(one) { origin(one) } else { None }).collect())
     }
 
-    /// From what the work began with to its first judged version.
+    /// The change from the beginning of the work to its first judged version.
     fn beginning(&self, site: &Site, first: &Revision) -> Result<Option<Change>, GitError> {
         let commit = site.commit_of(first)?;
         let from = match self.subject {
@@ -278,6 +290,7 @@ impl Tracking {
         Ok(Some(read_diff(&diff.bytes)))
     }
 
+    /// Everything that checks and reviewers raised in this round.
     fn raised(&self) -> Vec<Raised> {
         let checks = self.bench.failures().flat_map(|(check, claims)| {
             claims.iter().map(move |claim| (Source::Check(check.clone()), claim.clone()))
@@ -302,8 +315,9 @@ impl Tracking {
         panel
     }
 
+    /// What each reviewer said about the findings that were put to it.
     fn said(&self) -> BTreeMap<Seat, BTreeMap<FindingId, Said>> {
-        // Who sits and gave no answer has said nothing of what it holds, which is no reason to let go of it.
+        // A reviewer without an answer has said nothing about its findings. That is not a reason to drop them.
         let silent = self.bench.seats.keys().map(|seat| (seat.clone(), BTreeMap::new()));
         let spoke = self.bench.voices().map(|(seat, answer)| (seat.clone(), answer.said.clone()));
         silent.chain(spoke).collect()
@@ -328,10 +342,12 @@ impl Tracking {
         Ok(read_diff(&diff.bytes))
     }
 
+    /// The change of a plan's document, under the document's path.
     fn document_change(&self, site: &Site, from: &Oid, to: &Oid) -> Result<Change, GitError> {
         let diff = site.repo.diff_blobs(from, to, DIFF_CAP)?;
         let path = self.path.as_deref().unwrap_or("PLAN.md");
         let text = String::from_utf8_lossy(&diff).into_owned();
+        // Git names blobs in such a diff. The tracker needs the document's path to match findings by file.
         let named = text.lines().map(|line| match line {
             line if line.starts_with("diff --git ") => format!("diff --git a/{path} b/{path}"),
             line if line.starts_with("--- ") => format!("--- a/{path}"),
@@ -363,7 +379,7 @@ fn tool_words(lp: &Loop, docket: &Docket) -> ToolWords {
     }
 }
 
-/// It has no id yet.
+/// Whether a finding has no final id yet.
 fn is_new(tracked: &Tracked) -> bool {
     tracked.id.0 >= tribunal_engine::engine::PROVISIONAL
 }

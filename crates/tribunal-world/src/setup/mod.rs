@@ -1,5 +1,8 @@
-//! Beginning, resuming and clearing away runs: from documents and settings to a spec, from a folder to an
-//! engine. Everything that can be wrong is found here, before anything is written.
+//! Begins, resumes and removes runs: from documents and settings to a spec, and from a folder to an engine. It also
+//! takes fixes that a person made by hand.
+//!
+//! Everything that can be wrong with a run is found here, before its first file is written. A check that comes after
+//! `project.prepare` leaves files behind when it fails, so new checks belong before it.
 
 pub(crate) mod chain;
 pub mod doctor;
@@ -62,34 +65,36 @@ use tribunal_git::{Archive, Arrived, Oid, Shelf};
 use tribunal_journal::{Head, Journal, Poke};
 use tribunal_process::{Containment, Keeper};
 
-/// Worker threads for git and reading.
+/// Worker threads for git and for reading what agents left.
 const WORKERS: usize = 4;
 /// Worker threads for checks and landings.
 const SLOW_WORKERS: usize = 2;
-/// Trees kept for reuse.
+/// How many worktrees the pool keeps for reuse.
 const SHELF_MAX: usize = 64;
 pub(crate) const SHELF: &str = "shelf";
-/// The file in a run's folder that keeps the settings it began with.
+/// The file in a run's folder with the settings that the run began with.
 pub const SETTINGS: &str = "settings.json";
 
-/// What the user asks for.
+/// What the user asks a run to do.
+///
+/// A gate that is `None` here follows the settings; a value given on the command line wins.
 #[derive(Clone, Debug, Default)]
 pub struct Ask {
-    /// The phase.
+    /// The phase to run; none if the project has only one.
     pub phase: Option<String>,
-    /// Only this plan.
+    /// The only plan to run; none for all of them.
     pub plan: Option<String>,
-    /// The plan gate, where the user says so.
+    /// Whether to hold the plan gate, if the user says so.
     pub review: Option<bool>,
-    /// The delivery gate, where the user says so.
+    /// Whether to hold the delivery gate, if the user says so.
     pub qa: Option<bool>,
-    /// The review of the whole phase by a panel, where the user says so.
+    /// Whether a panel reviews the whole phase, if the user says so.
     pub panel: Option<bool>,
-    /// Stay and wait for a person.
+    /// Stay and wait for a person when there is a question.
     pub attached: bool,
 }
 
-/// Begins a run: reads everything, checks it, opens the journal, and gives back an engine ready to go.
+/// Begins a run: reads and checks everything, opens the journal, and returns an engine that is ready to go.
 pub fn begin(
     project: &Project,
     settings: &Settings,
@@ -106,12 +111,13 @@ pub(crate) fn begin_for(
     last: Option<&Feature>,
 ) -> Result<(String, Engine<RealWorld>), SetupError> {
     let head = project.repo().head()?;
+    // The result needs a branch to go to.
     let branch = head.branch.clone().ok_or(SetupError::Detached)?;
     let files = project.phase(ask.phase.as_deref())?;
     let (plans, noticed) = plans_to_run(project, &files, ask)?;
     roster::check(project, settings)?;
     if settings.agents.sandbox == "required" {
-        // Asked before anything is written.
+        // Asked here already, although `world` asks again: by then the run's folder exists.
         sandbox(settings, &Containment::detect())?;
     }
     let mut settings = settings.clone();
@@ -119,13 +125,16 @@ pub(crate) fn begin_for(
         true => Some(people(project, &head.commit, &mut settings)?),
         false => None,
     };
+    // From here on the settings are fixed, personalities included.
     let settings = &settings;
     let policies = policies(settings)?;
     rules::check(project, settings, None)?;
+    // All checks have passed. From here on the run's own files are written.
     project.prepare()?;
     let at = now();
     let run = run_id(project, at.0, &files.number);
     let dir = project.run_dir(&run);
+    // The journal holds the run's lock, so it is opened before anything else uses the folder.
     let journal = open_journal(project, &run, at)?;
     let world = world(project, settings, &run, SHELF)?;
     let site = Arc::clone(&world.site);
@@ -138,23 +147,29 @@ pub(crate) fn begin_for(
     about.warnings.extend(crate::tests_run::green::tests_nothing_warning(settings));
     if let Some(feature) = last {
         about.chain = Some(Box::new(feature.note(&site, &head.commit)?));
+        // The work is held against the spec at the end even if no panel was asked for.
         (spec.review, spec.chain) = (true, Some(Box::new(feature.spec(settings)?)));
     }
     context::keep(project, &dir, &files.number)?;
+    // The digest goes into the journal, so that a file that was changed later is noticed.
     about.settings = keep_settings(&dir, settings)?;
     let about = Note::Run(Box::new(about));
     roster.iter().try_for_each(|roster| panel::keep(&dir, roster))?;
+    // Last of all. Until the first event is journaled, the folder counts as a run that never began, which `gc` may
+    // remove.
     let engine = Engine::begin(journal, world, options(settings, ask.attached), &spec, about)?;
     listen(&dir, &engine)?;
     Ok((run, engine))
 }
 
-/// The roster, and everybody's personality in the settings: as they are when the run begins.
+/// The roster, and everybody's personality in the settings, as they are when the run begins.
 fn people(project: &Project, at: &Oid, settings: &mut Settings) -> Result<Roster, SetupError> {
     panel::people(&panel::Ground { project, base: at, user: at, changed: &[], documents: "" }, settings)
 }
 
-/// Goes on with a run.
+/// Resumes a run from its journal.
+///
+/// Nothing is recovered here except the fast-forward: the engine folds the journal and probes what was under way.
 pub fn resume(
     project: &Project,
     settings: &Settings,
@@ -167,6 +182,7 @@ pub fn resume(
     }
     let journal = Journal::open(&dir)?;
     let world = world(project, settings, run, SHELF)?;
+    // First of all: a fast-forward that stopped half-way left the user's files between two commits.
     world.settle_forward();
     let engine = Engine::resume(journal, world, options(settings, attached))?;
     listen(&dir, &engine)?;
@@ -178,17 +194,18 @@ pub(crate) fn open_journal(project: &Project, run: &str, at: Time) -> Result<Jou
     let dir = project.run_dir(run);
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let head = Head { run_id: run.to_owned(), product_version: version, created_at: at.0 };
-    // The mark comes first: whoever dies in between leaves a folder that is known as the user's.
+    // The mark comes first: a process that dies in between leaves a folder that is known as the user's.
     state::mark(&dir)?;
+    // Later runs believe what is cached, so a folder that came with a branch is emptied.
     state::claim(&crate::tool::cache::folder(project))?;
     let journal = Journal::create(&dir, &head)?;
-    // `gc` may have taken the folder away before it was locked.
+    // `gc` may have removed the folder before it was locked, and the mark with it.
     state::mark(&dir)?;
     Ok(journal)
 }
 
-/// A run keeps the settings it began with, whatever the files and the environment say later. Gives their digest, for the
-/// journal.
+/// Keeps the settings that a run begins with, whatever the files and the environment say later. Returns their digest
+/// for the journal.
 pub(crate) fn keep_settings(dir: &Path, settings: &Settings) -> Result<String, SetupError> {
     let path = dir.join(SETTINGS);
     let text = serde_json::to_string_pretty(settings).map_err(tribunal_engine::engine::EngineError::Json)?;
@@ -197,13 +214,15 @@ pub(crate) fn keep_settings(dir: &Path, settings: &Settings) -> Result<String, S
     Ok(gates::sha256(text.as_bytes()))
 }
 
-/// The settings a run began with, if they can be read. For who only looks; a run goes on with `kept_settings`.
+/// The settings that a run began with, if they can be read. Only for display; a run is resumed with `kept_settings`.
 pub fn settings_of(run_dir: &Path) -> Option<Settings> {
     serde_json::from_slice(&std::fs::read(run_dir.join(SETTINGS)).ok()?).ok()
 }
 
-/// The settings a run began with, as its journal knows them. Lost or changed ones are not replaced by those of now: these
-/// could come from a branch that somebody has checked out since, and would judge what was begun under others.
+/// The settings that a run began with, checked against the digest in its journal.
+///
+/// Lost or changed settings are an error and are not replaced by the current ones. Those could come from a branch that
+/// was checked out since, and would judge work that was begun under others.
 pub fn kept_settings(run_dir: &Path, about: &RunNote) -> Result<Settings, String> {
     let bytes = std::fs::read(run_dir.join(SETTINGS)).map_err(|error| error.to_string())?;
     let known = about.settings.is_empty() || about.settings == gates::sha256(&bytes);
@@ -213,11 +232,11 @@ pub fn kept_settings(run_dir: &Path, about: &RunNote) -> Result<Settings, String
     serde_json::from_slice(&bytes).map_err(|error| error.to_string())
 }
 
-/// Wakes the engine when somebody leaves a letter.
+/// Wakes the engine when somebody leaves a message.
 pub(crate) fn listen(dir: &Path, engine: &Engine<RealWorld>) -> Result<(), SetupError> {
     let poke = Poke::listen(dir)?;
     let handle = engine.world().handle();
-    // A letter may have come before anybody listened.
+    // A message may have come before anybody listened.
     handle.mail();
     let spawned = std::thread::Builder::new().name("mail".to_owned()).spawn(move || {
         while poke.wait(None).is_ok() {
@@ -232,6 +251,7 @@ pub(crate) fn listen(dir: &Path, engine: &Engine<RealWorld>) -> Result<(), Setup
 
 pub(crate) fn options(settings: &Settings, attached: bool) -> Options {
     Options {
+        // Without a team, one lane at a time.
         width: if has_team(&settings.run) { settings.run.parallel_max.max(1) } else { 1 },
         attached,
         grace_ms: settings.run.grace_s * 1000,
@@ -241,16 +261,19 @@ pub(crate) fn options(settings: &Settings, attached: bool) -> Options {
     }
 }
 
-/// `20261115-201530-01`: sorts by time, says which phase.
+/// A run id such as `20261115-201530-01`: it sorts by time and names the phase.
 pub(crate) fn run_id(project: &Project, ms: u64, phase: &str) -> String {
     let stem = later_stem(project.newest().as_deref().unwrap_or_default(), ms, phase);
+    // The folder of a run that never began may have the name as well.
     let free = |name: &String| !project.run_dir(name).exists();
     let numbered = (2..).map(|n| format!("{stem}.{n}"));
     std::iter::once(stem.clone()).chain(numbered).find(free).unwrap_or(stem)
 }
 
-/// The newest run is found by its name: one that begins in the same second as others is called by a second after theirs. A
-/// clock that was set back a long way is believed.
+/// The first stem that does not sort before the newest run.
+///
+/// The newest run is found by its name, so a run that begins in the same second as another is named after a later
+/// second. A clock that was set back by more than a minute is believed.
 fn later_stem(newest: &str, ms: u64, phase: &str) -> String {
     let stems = (0..60).map(|second| run_stem(ms + 1000 * second, phase));
     stems.into_iter().find(|stem| stem.as_str() >= newest).unwrap_or_else(|| run_stem(ms, phase))
@@ -267,6 +290,8 @@ fn run_stem(ms: u64, phase: &str) -> String {
 type Chosen = (String, String, Plan);
 
 /// The plans to build, and what was noticed in them.
+///
+/// All problems of a phase are collected before anything is refused, so that the user sees them together.
 fn plans_to_run(
     project: &Project,
     files: &PhaseFiles,
@@ -291,7 +316,7 @@ fn plans_to_run(
     let to_build = |path: &str| open.iter().any(|(open, _, _)| open == path);
     let (notes, misread) = noticed(files.plans.iter().filter(|document| to_build(&document.path)));
     if !misread.is_empty() {
-        // What they depend on and claim is not known: nothing further can be said about them.
+        // What these plans depend on and claim is not known, so nothing further can be said about them.
         return Err(SetupError::Plans { problems: problems.into_iter().chain(misread).collect() });
     }
     problems.extend(empty_words(project, files, &done)?);
@@ -303,7 +328,8 @@ fn plans_to_run(
         plans: open.iter().chain(&done).map(|(_, _, plan)| plan.clone()).collect(),
     };
     let found = tribunal_docs::validate(&phase, &completions);
-    // What a plan gate judges is not refused here: a claim on one file is a finding, a cycle cannot even run.
+    // What the plan gate judges is not refused here. Two plans that claim one file are a finding; a cycle cannot even
+    // run.
     let fatal = found.iter().filter(|problem| problem.kind != tribunal_docs::ProblemKind::FileClaim);
     problems.extend(
         fatal.map(|problem| {
@@ -332,7 +358,8 @@ fn plans_to_run(
     Ok((chosen, notes))
 }
 
-/// A plan whose number is not that of its file, where something is wrong with the plans: that may be why.
+/// Names a plan whose number differs from its file's. Shown only when something is wrong with the plans: it may be the
+/// cause.
 fn called_otherwise(plan: &Plan) -> Option<String> {
     let named = tribunal_docs::document_name(&plan.path)?.plan?;
     let named = tribunal_docs::PlanId::new(&plan.id.phase, &named).plan;
@@ -346,7 +373,7 @@ fn called_otherwise(plan: &Plan) -> Option<String> {
     })
 }
 
-/// Why there is nothing to run: it is done, or it is not there.
+/// Why there is nothing to run: the plan is finished, or it does not exist.
 fn nothing_to_run(
     files: &PhaseFiles,
     narrowed: bool,
@@ -361,7 +388,7 @@ fn nothing_to_run(
     }
 }
 
-/// Summaries that say complete and do not hold: whether their plan is built is for a person to say, not for us to guess.
+/// Summaries that say complete and do not hold. Whether such a plan is built is for a person to say.
 fn empty_words(
     project: &Project,
     files: &PhaseFiles,
@@ -389,7 +416,7 @@ fn empty_words(
     Ok(problems)
 }
 
-/// What a chosen plan depends on in its phase is finished or chosen too.
+/// Fails unless every plan that a chosen plan depends on within its phase is finished or chosen, too.
 fn nothing_is_skipped(
     chosen: &[(String, String, Plan)],
     done: &[(String, String, Plan)],
@@ -407,6 +434,7 @@ fn nothing_is_skipped(
     Ok(())
 }
 
+/// The specs of the plans: waves, dependencies, and tasks that are done already.
 fn plan_specs(
     site: &Site,
     plans: &[(String, String, Plan)],
@@ -420,6 +448,7 @@ fn plan_specs(
     let mut specs = Vec::new();
     for ((_, _, plan), revision) in plans.iter().zip(keep_documents(site, &texts)?) {
         let depends = plan.depends_on.iter().filter_map(|dependency| dependency.id(&plan.id.phase));
+        // A dependency that is not part of this run is finished; `nothing_is_skipped` has made sure of that.
         let depends = depends.map(|id| id.to_string()).filter(|id| here.contains(id));
         specs.push(PlanSpec {
             id: PlanId::new(plan.id.to_string()),
@@ -436,7 +465,7 @@ fn plan_specs(
     Ok(specs)
 }
 
-/// Makes plans wait for the files that earlier ones claim.
+/// Makes plans wait for earlier plans that claim the same files.
 fn hold_back(specs: &mut [PlanSpec], documents: &[Plan]) {
     let files: BTreeMap<String, Vec<String>> =
         documents.iter().map(|plan| (plan.id.to_string(), plan.claimed_files())).collect();
@@ -454,6 +483,7 @@ fn hold_back(specs: &mut [PlanSpec], documents: &[Plan]) {
     }
 }
 
+/// Whether a gate is held: the command line decides, otherwise the settings.
 pub(crate) fn held(when: When, asked: Option<bool>) -> bool {
     match (when, asked) {
         (_, Some(asked)) => asked,
@@ -462,6 +492,7 @@ pub(crate) fn held(when: When, asked: Option<bool>) -> bool {
     }
 }
 
+/// Looks a setting's value up in a table; the error lists the allowed values.
 pub(crate) fn one_of<T: Clone>(
     key: &'static str,
     value: &str,
@@ -472,6 +503,7 @@ pub(crate) fn one_of<T: Clone>(
     found.ok_or_else(|| SetupError::Setting { key, value: value.to_owned(), allowed })
 }
 
+/// The spec of the run, from the settings and from what the user asks for.
 fn run_spec(
     settings: &Settings,
     ask: &Ask,
@@ -487,6 +519,7 @@ fn run_spec(
         &[("all", PlanGate::All), ("each", PlanGate::Each)],
     )?;
     let land = one_of("run.land", &run.land, "group, each", &[("group", Land::Group), ("each", Land::Each)])?;
+    // In this order: the documents have to be on the run branch before the user's branch takes it.
     let mut finish = vec![FinishStep::Boundary, FinishStep::Forward];
     if settings.git.push != "never" {
         finish.push(FinishStep::Push);
@@ -496,7 +529,7 @@ fn run_spec(
     let polish = (panel && settings.phase.polish)
         .then(|| Box::new(Policy::polish(&policies.phase, Maker::new(polish::POLISHER))));
     if !reviewed {
-        // A plan that only a person approves is judged by its form alone before.
+        // A plan that only a person approves is checked for its form before, without reviewers.
         policies.plan.seats = Vec::new();
     }
     Ok(RunSpec {
@@ -520,6 +553,11 @@ fn run_spec(
     })
 }
 
+/// The policies of a run's loops, from the settings.
+///
+/// They are fixed when the run begins. What is only known later, such as the panel of a phase, is added by
+/// `tribunal_core::policy` from the situation. A user's check with the name of a project command is refused, because
+/// the name decides what a check runs.
 pub(crate) fn policies(settings: &Settings) -> Result<Policies, SetupError> {
     let agents = &settings.agents;
     let no_verdict = one_of(
@@ -533,7 +571,7 @@ pub(crate) fn policies(settings: &Settings) -> Result<Policies, SetupError> {
     let base = |of: Use, seats: &[String], rounds_max: u32| Policy {
         seats: seats.iter().map(Seat::new).collect(),
         backup: agents.backup,
-        // Fixes of a phase go to whom findings name.
+        // Fixes of a phase go to the fixers that the findings name, so there is no fallback for all of them.
         maker_backup: of != Use::Phase
             && agents.roles.contains_key(crate::backup_of(Policy::of(of).maker.as_str())),
         attempts_max: settings.run.attempts_max,
@@ -575,7 +613,7 @@ pub(crate) fn policies(settings: &Settings) -> Result<Policies, SetupError> {
         task,
         repair,
         qa: Policy {
-            // Whoever mends a delivery may not do what a task may not.
+            // Fixes of a delivery are bound by the same gates as a task.
             checks: CHECKS
                 .into_iter()
                 .chain(AFTER_PLAN)
@@ -603,6 +641,7 @@ fn about(
     let id = |plan: &Plan| PlanId::new(plan.id.to_string());
     let title = |plan: &Plan| plan.title.clone().unwrap_or_default();
     let said = |name: &str| site.environment.get(name).and_then(|value| value.clone().into_string().ok());
+    // What the caller says comes first, then the id of an unfinished run, and at last this run's own.
     let correlation = said("TRIBUNAL_CORRELATION_ID").or_else(|| said("YOLO_CORRELATION_ID"));
     let correlation = correlation.or_else(|| takeover::correlation(project, &files.number));
     let those = |is: fn(&RunSettings, &Plan) -> bool| {
@@ -622,7 +661,7 @@ fn about(
     })
 }
 
-/// What every run notes of itself, whatever it is about.
+/// What every run records about itself, whatever it is about.
 pub(crate) fn told(
     project: &Project,
     settings: &Settings,
@@ -650,7 +689,7 @@ pub(crate) fn told(
     })
 }
 
-/// The world of a run. `shelf` is where trees are kept for reuse: no two processes may share it.
+/// The world of a run. `shelf` names the folder of its worktree pool; no two processes may share one.
 pub(crate) fn world(
     project: &Project,
     settings: &Settings,
@@ -665,6 +704,7 @@ pub(crate) fn world(
     let thens: Arc<Mutex<BTreeMap<String, crate::site::Then>>> = Arc::default();
     let waiting = Arc::clone(&thens);
     let keeper = Keeper::new(Containment::detect(), move |exit| {
+        // A statement of its own, so that the lock is released before the callback runs.
         let then = lock(&waiting).remove(&exit.id);
         if let Some(then) = then {
             then(exit);
@@ -673,6 +713,7 @@ pub(crate) fn world(
     let keeper = Arc::new(keeper);
     let sandbox = sandbox(settings, keeper.containment())?;
     let promised = crate::sandbox::enforced::facts(sandbox, keeper.containment(), settings);
+    // Weak, so that the watcher does not keep the supervisor alive.
     let stops = Arc::downgrade(&keeper);
     let stop = move |id: &str, grace| {
         stops.upgrade().into_iter().for_each(|keeper| keeper.stop(id, grace));
@@ -735,7 +776,7 @@ pub(crate) fn world(
     Ok(RealWorld { site: Arc::new(site), arrivals, sender, workers, checkers })
 }
 
-/// What keeps launches to their own files here; refused where the settings require it and nothing does.
+/// The sandbox of this machine. An error if the settings require one and there is none.
 pub(crate) fn sandbox(settings: &Settings, containment: &Containment) -> Result<Sandbox, SetupError> {
     let setting = settings.agents.sandbox.as_str();
     match Sandbox::of(setting, || containment.can_wall()) {
@@ -744,17 +785,18 @@ pub(crate) fn sandbox(settings: &Settings, containment: &Containment) -> Result<
     }
 }
 
-/// The marker of a run's processes: two projects may have runs of the same name.
+/// The marker of a run's processes. It includes the folder, because two projects may have runs of the same name.
 pub fn marker(run_dir: &Path, run: &str) -> String {
     let dir = std::fs::canonicalize(run_dir).unwrap_or_else(|_| run_dir.to_path_buf());
     format!("{run}-{}", &digest(&[dir.as_os_str().as_encoded_bytes()]).as_str()[..12])
 }
 
-/// Where a person mends what a question is about, in the run's folder.
+/// Where a person edits what a question is about, in the run's folder.
 pub fn place_to_fix(dir: &Path, docket: &Docket, effect: &EffectId) -> Option<PathBuf> {
     let of = effect.of.as_str();
     let subject = match docket.loops.contains_key(&LoopId::new(of)) {
         true => subject::of(&LoopId::new(of))?,
+        // A question of the run itself is about a lane and carries its plan's name.
         false => Subject::Lane(PlanId::new(of), Job::Repair),
     };
     match subject {
@@ -765,7 +807,7 @@ pub fn place_to_fix(dir: &Path, docket: &Docket, effect: &EffectId) -> Option<Pa
     }
 }
 
-/// Takes what a person mended as a revision of its own.
+/// Takes a person's fix as a revision of its own.
 pub fn fixed(
     project: &Project,
     settings: &Settings,
@@ -780,7 +822,7 @@ pub fn fixed(
         let text = format!("{} does not exist\nhint: choose another option", place.display());
         return Err(SetupError::Refused(text));
     }
-    // The orchestrator may be alive and have its own shelf.
+    // The orchestrator may be running and have its own worktree pool.
     let world = world(project, settings, run, "shelf-of-a-person")?;
     match mended(&world.site, docket, effect)? {
         Mended::Kept(revision) => Ok(revision),
@@ -806,7 +848,7 @@ pub fn fixed(
 fn mended(site: &Site, docket: &Docket, effect: &EffectId) -> Result<Mended, SetupError> {
     let lp = docket.loops.get(&LoopId::new(effect.of.as_str()));
     let subject = lp.and_then(|lp| subject::of(lp.id()));
-    // What was judged already is no fix of it.
+    // What was judged already is not a fix of it.
     let kept = |revision: Revision| match lp.and_then(Loop::revision) == Some(&revision) {
         true => Mended::Nothing,
         false => Mended::Kept(revision),
@@ -830,12 +872,14 @@ fn mended(site: &Site, docket: &Docket, effect: &EffectId) -> Result<Mended, Set
     let parent = parent_of_fix(site, docket, &plan)?;
     let summary = docket.about.paths.get(&plan).map(|path| summary_path(path)).unwrap_or_default();
     let message = site.own_message(format!("fix({plan}): {BY_HAND}\n\nTribunal-Plan: {plan}\n"));
+    // A lane that could not land is fixed together with what landed meanwhile; otherwise it would be refused again.
     Ok(match landing_was_refused(docket, &plan) {
         true => keep_fix_on_head(site, &plan, &parent, &summary, &message)?,
         false => keep_fix(site, &plan, &parent, &summary, &message)?,
     })
 }
 
+/// Whether a plan is stuck because it could not land.
 fn landing_was_refused(docket: &Docket, plan: &PlanId) -> bool {
     let mut standings = docket.run.iter().flat_map(|run| run.standings());
     standings.any(|(id, standing)| match standing {
@@ -844,7 +888,7 @@ fn landing_was_refused(docket: &Docket, plan: &PlanId) -> bool {
     })
 }
 
-/// What a person's commit stands on: what the lane left last.
+/// The commit that a person's fix stands on: what the lane made last.
 fn parent_of_fix(site: &Site, docket: &Docket, plan: &PlanId) -> Result<Oid, SetupError> {
     let standing = docket.run.iter().flat_map(|run| run.standings()).find(|(id, _)| *id == plan);
     let stuck = match standing {
@@ -853,44 +897,47 @@ fn parent_of_fix(site: &Site, docket: &Docket, plan: &PlanId) -> Result<Oid, Set
     };
     let live = subject::loops_of(docket, plan).filter(|lp| lp.outcome().is_none()).last();
     let approved = || docket.run.as_ref()?.lane_head(plan).cloned();
+    // The newest work first: of the open loop, of the lane that got stuck, and then what was approved.
     let revision = live.and_then(|lp| lp.revision().cloned()).or(stuck).or_else(approved);
     Ok(match (revision, place_of(site, plan)) {
         (Some(revision), _) => site.commit_of(&revision)?,
-        // Nothing was made: it stands where the lane began, whatever landed since.
+        // Nothing was made yet. The fix stands where the lane began, whatever landed since.
         (None, Some(at)) => fork(site, &at)?,
         (None, None) => site.run_head()?,
     })
 }
 
-/// What `gc` removed, or would.
+/// What `gc` removed, or would remove.
 #[derive(Clone, Debug, Default)]
 pub struct GcReport {
-    /// Runs removed.
+    /// The ids of the runs that were removed.
     pub runs: Vec<String>,
-    /// Runs kept, and why.
+    /// The runs that were kept, each with the reason.
     pub kept: Vec<(String, String)>,
-    /// Caches of tools removed.
+    /// The caches of tools that were removed.
     pub caches: Vec<String>,
-    /// Bytes freed.
+    /// How many bytes were freed.
     pub bytes: u64,
 }
 
 /// What `gc` is asked to remove.
 #[derive(Clone, Copy, Debug)]
 pub struct GcAsk {
-    /// Runs that ended at least so many days ago.
+    /// Only runs that ended at least this many days ago.
     pub older_than_days: u32,
-    /// Only say what would be removed.
+    /// Only report what would be removed.
     pub dry: bool,
-    /// Also runs whose result is on no branch, or that keep what git could not take.
+    /// Also remove runs whose result is on no branch, or that keep files git could not take.
     pub force: bool,
 }
 
-/// Removes runs that ended long enough ago: folder, journal, refs. A run that can go on is kept; one that never began
-/// cannot.
+/// Removes runs that ended long enough ago: folder, journal and refs.
+///
+/// A run that can be resumed is kept. A folder in which no run ever began can go at once.
 pub fn gc(project: &Project, _settings: &Settings, asked: GcAsk) -> Result<GcReport, SetupError> {
     let mut report = GcReport::default();
     let limit = now().0.saturating_sub(u64::from(asked.older_than_days) * 86_400_000);
+    // Folders rather than runs, so that those in which no run began are cleaned up as well.
     for run in project.folders() {
         let dir = project.run_dir(&run);
         let may = match began(&dir) {
@@ -918,7 +965,7 @@ pub fn gc(project: &Project, _settings: &Settings, asked: GcAsk) -> Result<GcRep
     Ok(report)
 }
 
-/// Whether a run's folder holds a run: whoever dies in the first moments leaves one without.
+/// Whether a folder holds a run. A process that dies in the first moments leaves a folder without one.
 fn began(dir: &Path) -> Result<bool, String> {
     match tribunal_journal::Reader::open(dir) {
         Ok(reader) => reader.last_seq().map(|seq| seq > 0).map_err(|error| error.to_string()),
@@ -927,8 +974,9 @@ fn began(dir: &Path) -> Result<bool, String> {
     }
 }
 
-/// A folder without a run may go, unless somebody is about to begin one there, or it is not ours.
+/// Whether a folder without a run may be removed: it is ours, and nobody is about to begin a run in it.
 fn nobody_begins(dir: &Path) -> Result<(), String> {
+    // Anything else in it was put there by somebody else, so the folder is left alone.
     let ours = dir.join(tribunal_journal::FILE).is_file()
         || std::fs::read_dir(dir).is_ok_and(|mut left| {
             let own = |name: &std::ffi::OsStr| name == "lock" || name == state::MARK;
@@ -955,7 +1003,7 @@ fn removable(dir: &Path, limit: u64) -> Result<Ending, String> {
     Ok(ending)
 }
 
-/// What is on no branch of the user's is gone with the run.
+/// Fails if no branch has the run's result, because the result would be lost with the run.
 fn taken(project: &Project, run: &str, ending: Ending) -> Result<(), String> {
     match not_taken(project, run, ending).map_err(|error| error.to_string())? {
         None => Ok(()),
@@ -971,10 +1019,10 @@ fn taken(project: &Project, run: &str, ending: Ending) -> Result<(), String> {
     }
 }
 
-/// Whether the user's branch has the result of a run whose result is held, or that is over; nothing where it does not even
-/// contain it.
+/// Whether the user's branch has the result of a run that is over or whose result is held. None if the branch does not
+/// even contain the result's commit.
 pub fn arrived(project: &Project, run: &str, docket: &Docket) -> Result<Option<Arrival>, SetupError> {
-    // While it is rebased the run branch lacks the result, and proves nothing.
+    // During a rebase the run branch lacks the result, so it proves nothing.
     if !docket.run.as_ref().is_some_and(|run| run.is_whole() || run.ending().is_some()) {
         return Ok(None);
     }
@@ -989,13 +1037,13 @@ pub fn arrived(project: &Project, run: &str, docket: &Docket) -> Result<Option<A
     Ok(Some(repo.arrival(&Arrived { old: &old, new: &new, at: &at, beside: &beside })?))
 }
 
-/// What landed in a run that ended so, where no branch of the user's has it.
+/// The result of a run with this ending, if no branch of the user has it.
 pub fn not_taken(project: &Project, run: &str, ending: Ending) -> Result<Option<Oid>, SetupError> {
     let repo = project.repo();
     let at = |name: &str| repo.ref_at(&format!("refs/tribunal/{run}/{name}"));
     let Some(head) = at("head")? else { return Ok(None) };
     let mut landed = vec![head.clone()];
-    // What it says of a gate that stayed shut is no result; what landed before that is.
+    // The record of a gate that stayed closed is not a result. Whatever landed before it is.
     if !matches!(ending, Ending::Passed | Ending::Concerns) && at("boundary")?.as_ref() == Some(&head) {
         landed = repo.parents_of(&head)?;
     }
@@ -1011,7 +1059,7 @@ pub fn not_taken(project: &Project, run: &str, ending: Ending) -> Result<Option<
     Ok(Some(head))
 }
 
-/// Whether a run holds nothing that git could not take: that is nowhere else.
+/// Fails if the run keeps files that git could not take: they exist nowhere else.
 fn nothing_kept(dir: &Path) -> Result<(), String> {
     let place = kept::place(dir);
     match std::fs::read_dir(&place).is_ok_and(|mut left| left.next().is_some()) {
@@ -1023,7 +1071,9 @@ fn nothing_kept(dir: &Path) -> Result<(), String> {
     }
 }
 
+/// Removes a run: first its refs, then its folder.
 fn remove(project: &Project, run: &str, dir: &Path) -> Result<(), SetupError> {
+    // Locked until the folder is gone, so that nobody resumes a run whose refs are being deleted.
     let lock = tribunal_journal::RunLock::take(dir)?;
     let mut changes = Vec::new();
     for prefix in [format!("refs/tribunal/{run}"), format!("refs/tribunal/snap/{run}")] {
@@ -1032,6 +1082,7 @@ fn remove(project: &Project, run: &str, dir: &Path) -> Result<(), SetupError> {
     }
     project.repo().refs_update(&changes, "tribunal: gc")?;
     let trash = tribunal_git::Trash::open(&project.folder().join("trash"))?;
+    // Moved away in one step first, so that a crash cannot leave half a run folder.
     trash.take(dir)?;
     trash.empty();
     drop(lock);
@@ -1041,6 +1092,7 @@ fn remove(project: &Project, run: &str, dir: &Path) -> Result<(), SetupError> {
 fn size_of(dir: &Path) -> u64 {
     let entries = std::fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok);
     entries
+        // A link counts by itself, not by what it leads to.
         .map(|entry| match entry.path().symlink_metadata() {
             Ok(meta) if meta.is_dir() => size_of(&entry.path()),
             Ok(meta) => meta.len(),

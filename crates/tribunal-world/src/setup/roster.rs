@@ -1,5 +1,8 @@
-//! Whether the agents of a run can be launched at all, asked before anything is written: the adapters exist, their
-//! rows can be filled, their programs are there. Starts nothing and writes nothing.
+//! Checks whether the agents of a run can be launched at all: the adapters exist, their rows can be filled in, their
+//! programs are there. It starts nothing and writes nothing.
+//!
+//! It is asked before anything else is done, so that a typo in the settings does not surface hours later, when the
+//! first agent of that role is needed.
 
 use super::doctor;
 use crate::project::Project;
@@ -10,7 +13,7 @@ use std::path::{Path, PathBuf};
 use tribunal_agent::{Access, Adapters, Brief};
 use tribunal_engine::settings::Settings;
 
-/// An agent that a run will or may launch: the names its settings are looked for under, first one first.
+/// An agent that a run will or may launch: the names under which its settings are looked up, the first one first.
 struct Place {
     names: Vec<String>,
     access: Access,
@@ -18,7 +21,7 @@ struct Place {
     needed: bool,
 }
 
-/// The rows compiled in, and those of the settings.
+/// The adapter rows: those compiled in, and those of the settings.
 pub fn adapters(settings: &Settings) -> Result<Adapters, SetupError> {
     let mut adapters = Adapters::built_in()?;
     for (name, row) in &settings.adapters {
@@ -28,7 +31,7 @@ pub fn adapters(settings: &Settings) -> Result<Adapters, SetupError> {
     Ok(adapters)
 }
 
-/// Refuses settings with which an agent of the run could never be launched.
+/// Rejects settings with which an agent of the run could never be launched.
 pub fn check(project: &Project, settings: &Settings) -> Result<(), SetupError> {
     check_places(project, settings, &places(settings))
 }
@@ -41,7 +44,7 @@ fn check_places(project: &Project, settings: &Settings, places: &[Place]) -> Res
     places.iter().try_for_each(|place| looking.at(place))
 }
 
-/// The same for one step of an artifact chain: who makes it, and who judges it, where somebody does.
+/// The same for one step of an artifact chain: its builder, and its reviewer if there is one.
 pub(crate) fn check_chain(
     project: &Project,
     settings: &Settings,
@@ -65,6 +68,7 @@ fn places(settings: &Settings) -> Vec<Place> {
     for seat in seats {
         let names = vec![seat.clone(), "reviewer".to_owned()];
         places.push(Place { names: names.clone(), access: Access::ReadOnly, needed: true });
+        // A fallback reviewer without settings of its own uses those of the reviewer it stands in for.
         let names = [vec!["backup".to_owned()], names].concat();
         places.push(Place { names, access: Access::ReadOnly, needed: false });
     }
@@ -93,6 +97,7 @@ impl Looking<'_> {
         if adapter.is_empty() {
             let role = place.names.first().cloned().unwrap_or_default();
             let installed = || doctor::installed(self.adapters, &doctor::environment());
+            // An optional agent that nobody configured is simply not used.
             return if place.needed {
                 Err(SetupError::NoAgent { role, installed: installed() })
             } else {
@@ -101,6 +106,7 @@ impl Looking<'_> {
         }
         let wrong = |key: &str, problem: String| SetupError::Roster { key: key.to_owned(), problem };
         let row = self.adapters.get(&adapter).map_err(|error| wrong(&key, error.to_string()))?;
+        // The arguments come from the first name that has settings at all, the adapter from the first that sets one.
         let worded = place.names.iter().find(|name| roles.contains_key(*name));
         let args = worded.filter(|name| roles.get(*name).is_some_and(|role| !role.args.is_empty()));
         let key = match (args, &row.program) {
@@ -110,7 +116,7 @@ impl Looking<'_> {
         let keep = |name: &str| std::env::var_os(name);
         let (program, env) = tribunal_agent::would_start(row, &self.brief(place, worded), &keep)
             .map_err(|error| wrong(&key, for_role(&error.to_string(), place)))?;
-        // A path from the working directory is one of the tree the agent will work in, which is not there yet.
+        // A relative path lies in the tree that the agent will work in, which does not exist yet.
         let elsewhere = program.as_encoded_bytes().contains(&b'/') && !Path::new(&program).is_absolute();
         if elsewhere {
             return Ok(());
@@ -126,7 +132,7 @@ impl Looking<'_> {
         }
     }
 
-    /// A brief with all that decides how the command line looks.
+    /// A brief with everything that decides what the command line looks like.
     fn brief(&self, place: &Place, worded: Option<&String>) -> Brief {
         let agents = &self.settings.agents;
         let role = worded.and_then(|name| agents.roles.get(name));
@@ -155,14 +161,14 @@ impl Looking<'_> {
     }
 }
 
-/// What is wrong, with the role it is wrong for: of those that share `agents.default` each needs its own words.
+/// Adds the role to a problem: several roles may share `agents.default`, and each needs arguments of its own.
 fn for_role(problem: &str, place: &Place) -> String {
     let role = place.names.last().map_or("", String::as_str);
     let words = format!("no program to run as {role}\nhint: configure [agents.roles.{}] with", quoted(role));
     problem.replace("no program to run\nhint: configure the agent's words:", &words)
 }
 
-/// A name as a part of a key.
+/// A name as part of a settings key, quoted if necessary.
 fn quoted(name: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
     if name.chars().all(plain) { name.to_owned() } else { format!("\"{name}\"") }

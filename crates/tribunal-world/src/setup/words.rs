@@ -1,5 +1,8 @@
-//! Beginning a run from plain words: one lane, one task, no planning documents. The words are the plan, and are kept with
-//! the run. Everything that can be wrong is found here, before anything is written.
+//! Begins a run from plain words: one lane, one task, no planning documents. The words are the plan, and are kept with
+//! the run.
+//!
+//! As in `setup`, everything that can be wrong is found before anything is written. Only the change itself reaches the
+//! user's branch, so no document may be added to it here.
 
 use super::SHELF;
 use super::examine::{Seated, seat_tools_of};
@@ -37,32 +40,32 @@ use tribunal_git::{Archive, GitError, GitPath, Oid, Repo};
 use tribunal_process::Containment;
 use tribunal_view::prompt::AskedBrief;
 
-/// Commits looked at to see whether their subjects have types.
+/// How many commits are looked at to see whether their subjects have types.
 const SUBJECTS: usize = 20;
 
-/// What the user asks for.
+/// What the user asks for in plain words.
 #[derive(Clone, Debug, Default)]
 pub struct DoAsk {
-    /// Their words.
+    /// The user's words.
     pub words: String,
-    /// What they asked for in runs that this one goes on from, oldest first.
+    /// What the user asked for in the runs that this one continues, oldest first.
     pub earlier: Vec<String>,
-    /// The branch that the result goes to; none is the one that is checked out.
+    /// The branch that the result goes to; none for the one that is checked out.
     pub branch: Option<String>,
     /// The result waits for an order to land.
     pub hold: bool,
-    /// Stay and wait for a person.
+    /// Stay and wait for a person when there is a question.
     pub attached: bool,
 }
 
-/// Where the result goes, and what it begins from.
+/// Where the result goes, and the commit it begins from.
 struct Goal {
     branch: String,
     base: Oid,
     is_new: bool,
 }
 
-/// Begins a run whose one plan is what the user says.
+/// Begins a run whose only plan is what the user says.
 pub fn begin_do(
     project: &Project,
     settings: &Settings,
@@ -73,11 +76,12 @@ pub fn begin_do(
     }
     let goal = goal(project.repo(), ask.branch.as_deref())?;
     let mut settings = settings.clone();
-    // No plan is judged before the work, and no delivery after it: nobody is needed for that.
+    // No plan is reviewed before the work and no delivery after it, so those reviewers need not be available.
     settings.agents.plan_seats.clear();
     settings.agents.qa_seats.clear();
     roster::check(project, &settings)?;
     if settings.agents.sandbox == "required" {
+        // Asked before anything is written, although `world` asks again.
         sandbox(&settings, &Containment::detect())?;
     }
     let Seated { tools, left_out } = seat_tools_of(project, &settings, &goal.base)?;
@@ -120,14 +124,15 @@ pub fn begin_do(
     Ok((run, engine))
 }
 
-/// Bytes of a change that are read for a person at most.
+/// At most this many bytes of a change are read for display.
 const CHANGE_MAX: usize = 4 << 20;
 
-/// The change that a run from words has made, as a diff: what is approved, or what its builder left last.
+/// The change that a run from words has made, as a diff: the approved one, or else what its builder left last.
 pub fn change_of(project: &Project, run: &str, docket: &Docket) -> Result<Vec<u8>, SetupError> {
     let repo = project.repo();
     let at = |name: &str| repo.ref_at(&format!("refs/tribunal/{run}/{name}"));
     let base = Oid::parse(docket.base())?;
+    // A run branch that is still at its base has nothing, but the lane may.
     let head = at("head")?.filter(|head| *head != base);
     let Some(head) = (match head {
         Some(head) => Some(head),
@@ -139,7 +144,7 @@ pub fn change_of(project: &Project, run: &str, docket: &Docket) -> Result<Vec<u8
     Ok(repo.diff_text(&from, &head, &[], CHANGE_MAX)?.bytes)
 }
 
-/// What builder and reviewer are told of the words; nothing in a run that has plans.
+/// What builder and reviewer are told of the words; none in a run that has plans.
 pub(crate) fn brief(site: &Site, docket: &Docket) -> Option<AskedBrief> {
     let asked = docket.about.asked.as_ref()?;
     let project = ProjectCommand::ALL.into_iter().filter(|command| green::is_on(site, *command));
@@ -154,8 +159,9 @@ pub(crate) fn brief(site: &Site, docket: &Docket) -> Option<AskedBrief> {
     })
 }
 
-/// One lane without a SUMMARY; its result is the only thing that reaches the branch.
+/// A spec of one lane without a SUMMARY. Its result is all that reaches the branch.
 fn run_spec(settings: &Settings, ask: &DoAsk, revision: Revision, policies: Policies) -> RunSpec {
+    // No boundary step: there are no planning documents to commit.
     let mut finish = vec![FinishStep::Forward];
     if settings.git.push != "never" {
         finish.push(FinishStep::Push);
@@ -189,7 +195,7 @@ fn run_spec(settings: &Settings, ask: &DoAsk, revision: Revision, policies: Poli
     }
 }
 
-/// The policies with these tools as checks. The form of a commit's subject is the repository's own, not ours.
+/// The policies with these tools as checks. The form of a commit's subject is left to the repository.
 fn judged_by(mut policies: Policies, tools: &[Check]) -> Policies {
     for policy in [&mut policies.task, &mut policies.repair] {
         policy.checks.retain(|check| check.as_str() != AFTER_TASK);
@@ -198,7 +204,7 @@ fn judged_by(mut policies: Policies, tools: &[Check]) -> Policies {
     policies
 }
 
-/// The branch that is named, or the one that is checked out.
+/// The named branch, or the one that is checked out.
 fn goal(repo: &Repo, named: Option<&str>) -> Result<Goal, SetupError> {
     let head = repo.head()?;
     let Some(name) = named else {
@@ -217,14 +223,16 @@ fn goal(repo: &Repo, named: Option<&str>) -> Result<Goal, SetupError> {
         )));
     }
     let found = repo.ref_at(&format!("refs/heads/{name}"))?;
+    // A new branch begins at the commit that is checked out.
     let (is_new, base) = (found.is_none(), found.unwrap_or(head.commit));
     Ok(Goal { branch: name.to_owned(), base, is_new })
 }
 
-/// Whether git takes this for the name of a branch.
+/// Whether git accepts this as the name of a branch.
 fn is_branch_name(name: &str) -> bool {
     let forbidden = |c: char| c.is_control() || c.is_whitespace() || "~^:?*[\\".contains(c);
     let part = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock");
+    // A leading hyphen would be an option to git, and `refs/` a full name.
     !name.starts_with('-')
         && !name.starts_with("refs/")
         && !name.ends_with('.')
@@ -236,7 +244,7 @@ fn is_branch_name(name: &str) -> bool {
         && name.split('/').all(part)
 }
 
-/// Whether the commits of the repository have types, or a file of it says that they must.
+/// Whether the repository's commits have types such as `fix:`, or one of its files demands them.
 fn has_types(project: &Project, base: &Oid) -> Result<bool, GitError> {
     let repo = project.repo();
     let latest = Archive::open(project.root())?.latest(base, SUBJECTS)?;

@@ -1,5 +1,8 @@
-//! The work site: what every job of a run needs, and the small services they share. Jobs run on worker
-//! threads; they report through one channel and keep no state that the journal or git does not hold.
+//! What every job of a run shares: the project, the settings, the drivers, and small services such as naming revisions
+//! and sending reports. Jobs run on worker threads and report through one channel.
+//!
+//! Everything behind a lock here is a cache or bookkeeping of what runs now. Nothing of it may decide anything that the
+//! journal or git does not hold, because it is gone after a crash.
 
 pub(crate) mod base;
 pub(crate) mod base_settings;
@@ -36,18 +39,20 @@ use tribunal_engine::world::{Arrival, Report};
 use tribunal_git::{GitError, Oid, RefChange, Repo, Shelf, Signature};
 use tribunal_process::{Exit, Keeper};
 
-/// How long an unwanted agent may tidy up.
+/// How long an unwanted agent may clean up before it is killed.
 pub(crate) const STOP_GRACE: Duration = Duration::from_secs(3);
 
-/// Called when a launch has ended and nothing of it is left.
+/// Called when a launch has ended and no process of it is left.
 pub(crate) type Then = Box<dyn FnOnce(Exit) + Send>;
 
-/// What every job needs.
+/// What every job of a run needs.
+///
+/// It is shared by all worker threads. The locks are small and independent of each other, one for each kind of fact.
 pub(crate) struct Site {
     pub(crate) project: Project,
     pub(crate) repo: Repo,
     pub(crate) run: String,
-    /// Marks the run's processes: unique on the machine, not only in the project.
+    /// Marks the run's processes. It is unique on the machine, not only in the project.
     pub(crate) marker: String,
     pub(crate) dir: PathBuf,
     pub(crate) settings: Settings,
@@ -55,103 +60,104 @@ pub(crate) struct Site {
     pub(crate) tools: Tools,
     pub(crate) shelf: Shelf,
     pub(crate) keeper: Arc<Keeper>,
-    /// Who reviews and mends what.
+    /// Who reviews and fixes what.
     pub(crate) roster: std::sync::OnceLock<tribunal_core::roster::Roster>,
-    /// Whether launches are kept to their own files.
+    /// Whether launches are confined to their own files.
     pub(crate) sandbox: Sandbox,
-    /// What is promised of that.
+    /// What the reports may claim about the sandbox.
     pub(crate) promised: tribunal_view::sandbox::SandboxFacts,
-    /// What launches have to write to.
+    /// The folders that launches may write to.
     pub(crate) scratches: crate::site::scratch::Scratches,
-    /// Settings of git that stand in the home of every launch.
+    /// Git settings that are put into the home of every launch.
     pub(crate) git_settings: std::sync::OnceLock<Vec<(PathBuf, String)>>,
     pub(crate) jobs: Jobs,
     pub(crate) slow: Jobs,
     pub(crate) arrivals: Sender<Arrival>,
     pub(crate) thens: Arc<Mutex<BTreeMap<String, Then>>>,
     pub(crate) unwanted: Mutex<BTreeSet<EffectId>>,
-    /// Accounts that take no requests, and until when.
+    /// Accounts that accept no requests, and until when.
     pub(crate) parked: Mutex<BTreeMap<String, Time>>,
-    /// Versions of agents' programs, as far as they were asked for and told.
+    /// Versions of agents' programs that were asked for; none while the answer is outstanding.
     pub(crate) versions: Mutex<BTreeMap<String, Option<String>>>,
     pub(crate) watch: Watch,
-    /// Where agents report.
+    /// The report server of the agents.
     pub(crate) desk: Desk,
     pub(crate) commits: Mutex<BTreeMap<Revision, Oid>>,
     pub(crate) plans: Mutex<BTreeMap<Revision, Arc<PlanText>>>,
     /// What git says of the work up to a commit.
     pub(crate) works: Mutex<BTreeMap<Oid, Arc<crate::build::account::Work>>>,
-    /// Commands that were run on a commit and passed.
+    /// Commands that passed on a commit.
     pub(crate) passed: Mutex<BTreeSet<(Oid, String)>>,
-    /// What the tests said at a commit.
+    /// The result of the tests at a commit.
     pub(crate) suites: Mutex<BTreeMap<Oid, crate::gates::TestRun>>,
-    /// The commands that build and test the project, as far as its files tell, by the commit they are read from.
+    /// The detected build and test commands, by the commit they are read from.
     pub(crate) detected: Mutex<BTreeMap<String, tribunal_docs::project_commands::FoundCommands>>,
     /// The settings of checks that came with a rebase.
     pub(crate) checks_by_base: crate::site::base_settings::ByBase,
-    /// What they said of each tree.
+    /// What build and test commands said of each tree.
     pub(crate) seen: crate::tests_run::green::Memory,
-    /// What commands were seen to read of trees, by tree, command and the files that were watched.
+    /// What commands were seen to read, by tree, command and watched files.
     pub(crate) read: crate::tests_run::reads::Memory,
-    /// The SUMMARY each dev wrote itself, if it did.
+    /// The SUMMARY that each builder wrote itself, if it did.
     pub(crate) words: Mutex<BTreeMap<PlanId, Option<Oid>>>,
-    /// What prompts begin with, by family.
+    /// The text that prompts begin with, by family.
     pub(crate) contexts: Mutex<BTreeMap<&'static str, Arc<str>>>,
-    /// Commits of tasks that were taken over, by the refs that keep them.
+    /// Commits of imported tasks, by the refs that keep them.
     pub(crate) taken: std::sync::OnceLock<Vec<(String, Oid)>>,
     pub(crate) seats: Mutex<BTreeMap<String, Arc<Mutex<crate::review::judge::SeatTree>>>>,
-    /// The commits that judging programs are started from.
+    /// The commits whose versions of judging programs are used.
     pub(crate) base_programs: Mutex<BTreeSet<Oid>>,
     pub(crate) environment: BTreeMap<String, OsString>,
     pub(crate) own_binary: PathBuf,
-    /// Changes that the user's pre-commit hook let pass, by what they stand on and what they come to.
+    /// Changes that the user's pre-commit hook passed, as pairs of parent and tree.
     pub(crate) hooked: Mutex<BTreeSet<(Oid, Oid)>>,
-    /// The commit that what is judged begins from, as the docket says when something starts: none before that.
+    /// The commit that the change under review begins from, according to the docket. It is set whenever an effect
+    /// starts.
     pub(crate) judged_from: Mutex<Option<String>>,
-    /// Where the user's signing keys lie.
+    /// The paths of the user's signing keys, which no launch may see.
     pub(crate) keys: Vec<PathBuf>,
 }
 
-/// A plan's text and what it says.
+/// The text of a plan, and the plan read from it.
 pub(crate) struct PlanText {
     pub(crate) text: String,
     pub(crate) plan: Plan,
 }
 
-/// A lock whose holder panicked is still a lock: the data are small and whole.
+/// Takes a lock, even if an earlier holder panicked: the data are small and never left half changed.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The effect's name as a file name: unique, because effect ids are.
+/// Text as a file name. Effect ids stay unique in this form.
 pub(crate) fn slug(text: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || ".-+".contains(c) { c } else { '_' };
     text.chars().map(plain).collect()
 }
 
-/// The time now.
+/// The current time in milliseconds since the epoch.
 pub(crate) fn now() -> Time {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     Time(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
 impl Site {
-    /// A ref of this run.
+    /// The full name of a ref of this run.
     pub(crate) fn name(&self, rest: &str) -> String {
         format!("refs/tribunal/{}/{rest}", self.run)
     }
 
-    /// The run branch.
+    /// The commit that the run branch is at.
     pub(crate) fn run_head(&self) -> Result<Oid, GitError> {
         self.repo.resolve(&self.name("head"))
     }
 
-    /// Who stands on Tribunal's commits.
+    /// The author of Tribunal's commits.
     pub(crate) fn signature(&self) -> Signature {
         crate::check::rules::identity(&self.settings.git, &self.repo)
     }
 
-    /// The commit (or for a plan the blob) of a revision.
+    /// The commit of a revision; for a plan its blob.
     pub(crate) fn commit_of(&self, revision: &Revision) -> Result<Oid, GitError> {
         if let Some(known) = lock(&self.commits).get(revision) {
             return Ok(known.clone());
@@ -159,6 +165,7 @@ impl Site {
         let name = self.name(&format!("rev/{revision}"));
         let found = self.repo.ref_at(&name)?;
         let commit = found.ok_or_else(|| GitError::NoSuch { what: format!("revision {revision}") })?;
+        // A revision never gets another commit, so the answer can be cached for good.
         lock(&self.commits).insert(revision.clone(), commit.clone());
         Ok(commit)
     }
@@ -168,7 +175,9 @@ impl Site {
         self.commit_of(revision).is_ok()
     }
 
-    /// Names a revision's commit, for ever, with other refs in the same transaction.
+    /// Gives a revision's commit its ref, for good, with other refs in the same transaction.
+    ///
+    /// Whoever makes a commit that a report mentions has to call this first: without a ref, `git gc` may delete it.
     pub(crate) fn keep(
         &self,
         revision: &Revision,
@@ -178,7 +187,7 @@ impl Site {
         self.keep_all(BTreeMap::from([(revision.clone(), commit.clone())]), others)
     }
 
-    /// Names many revisions' commits (or blobs) in one transaction.
+    /// Gives the commits (or blobs) of many revisions their refs in one transaction.
     pub(crate) fn keep_all(
         &self,
         revisions: BTreeMap<Revision, Oid>,
@@ -190,6 +199,7 @@ impl Site {
         crash::point("revision:before");
         self.repo.refs_update(&changes, "tribunal: revision")?;
         crash::point("revision:after");
+        // After the refs are written: a revision in the cache must never lack its ref.
         lock(&self.commits).extend(revisions);
         Ok(())
     }
@@ -201,6 +211,7 @@ impl Site {
         }
         let bytes = self.repo.read_blob(&self.commit_of(revision)?)?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
+        // The words of `tribunal do` are a plan without a form that could be read.
         let plan = match path == tribunal_docs::words::PATH {
             true => tribunal_docs::words::plan(&text),
             false => tribunal_docs::read_plan(path, &text).value.unwrap_or_default(),
@@ -210,8 +221,9 @@ impl Site {
         Ok(read)
     }
 
-    /// Does a job; a panic in it becomes a lost attempt of the effect.
+    /// Runs a job. A panic in it becomes a lost attempt of the effect.
     pub(crate) fn guard(&self, effect: &EffectId, job: impl FnOnce()) {
+        // What jobs share lies behind locks, and `lock` copes with one that a panic poisoned.
         let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(job));
         if done.is_err() {
             let text = "bug: the work on it broke off; the message above says where";
@@ -221,22 +233,23 @@ impl Site {
 
     /// Sends a report to the engine.
     pub(crate) fn report(&self, effect: &EffectId, report: Report, notes: Vec<Note>) {
-        // It only fails when the engine is gone, and then the next start finds out for itself.
+        // Sending only fails when the engine is gone, and then the next start finds out what happened.
         let _ = self.arrivals.send(Arrival::Report { effect: effect.clone(), report, notes });
     }
 
-    /// Says what people should know, whatever else is said.
+    /// Warns the user, whatever else is reported.
     pub(crate) fn warn(&self, text: String) {
         self.note(Note::Warning(text));
     }
 
-    /// Writes something down, whatever else is reported.
+    /// Adds a note to the journal, whatever else is reported.
     pub(crate) fn note(&self, note: Note) {
         let _ = self.arrivals.send(Arrival::Notes(vec![note]));
     }
 
     /// Reports a lost attempt.
     pub(crate) fn fail(&self, effect: &EffectId, failure: Failure, notes: Vec<Note>) {
+        // The name tells which of the two machines waits for the report.
         let of_loop = crate::site::subject::is_loop(effect.of.as_str());
         let report = match of_loop {
             true => Report::Loop(LoopReport::Failed(failure)),
@@ -255,12 +268,12 @@ impl Site {
         self.dir.join("launches").join(slug(&effect.to_string()))
     }
 
-    /// The adapter's name for a role or seat.
+    /// The name of the adapter for a role, by the first of these names that is configured.
     pub(crate) fn adapter_for(&self, names: &[&str]) -> Option<String> {
         self.settings.agents.adapter_for(names)
     }
 
-    /// Fills in what every brief has in common.
+    /// A brief with everything that all briefs have in common.
     pub(crate) fn brief(&self, effect: &EffectId, role: &str, names: &[&str]) -> Brief {
         let settings = names.iter().find_map(|name| self.settings.agents.roles.get(*name));
         let scenario = &self.settings.agents.scenario;
@@ -275,9 +288,10 @@ impl Site {
             round: 1,
             attempt: effect.n.fails + 1,
             prompt: String::new(),
-            // A launch without one is refused.
+            // `try_launch` refuses a launch without a word.
             word: crate::launch::word::fresh().ok(),
             dir: self.dir.clone(),
+            // The safe default. Whoever launches a builder sets it to `Write`.
             access: tribunal_agent::Access::ReadOnly,
             out_dir: self.launch_dir(effect),
             model: settings.and_then(|role| role.model.clone()),
@@ -291,12 +305,12 @@ impl Site {
     /// Ends an effect that is no longer wanted.
     pub(crate) fn stop(&self, effect: &EffectId) {
         lock(&self.unwanted).insert(effect.clone());
-        // What it says while it is being stopped comes too late.
+        // Closed before the process is stopped: reports that it sends while being stopped come too late.
         self.desk.close(&slug(&effect.to_string()));
         self.keeper.stop(&slug(&effect.to_string()), STOP_GRACE);
     }
 
-    /// How much care a plan gets: the least where it is small and safe, otherwise the run's.
+    /// How much care a plan gets: the least if it is small and safe, otherwise the run's setting.
     pub(crate) fn effort_of(&self, plan: Option<&PlanId>, docket: &Docket) -> Effort {
         match plan {
             Some(plan) if docket.about.turbo.contains(plan) => Effort::Turbo,
@@ -304,7 +318,7 @@ impl Site {
         }
     }
 
-    /// The lane's own folder.
+    /// The folder of a lane.
     pub(crate) fn lane_dir(&self, plan: &PlanId) -> PathBuf {
         self.dir.join("lanes").join(slug(plan.as_str()))
     }

@@ -1,7 +1,9 @@
-//! The folders that launches may write to: temporary files, and a home in which what a launch needs appears. Making one
-//! takes an entry for each of those, so one that a launch left as bare as it got it is given to the next; but only after a
-//! moment in which no launch was there at all, for one can hand an open folder to another. Whatever else is in it, it
-//! stays where it is, for people to look at. Links are never followed here.
+//! The scratch folders of launches: temporary files, and a home in which the entries that a launch needs appear as
+//! mounts. Making one takes a file or folder for each mount, so a folder that a launch left unchanged is reused.
+//!
+//! A folder is reused only after a moment in which no launch of the run was alive, because a process can pass an open
+//! directory handle to another launch. A folder with anything else in it stays where it is, for people to look at.
+//! Links are never followed here.
 
 use super::lock;
 use std::collections::{BTreeMap, HashMap};
@@ -11,31 +13,32 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// How many bare folders are kept for launches to come.
+/// How many unchanged folders are kept for later launches.
 const SPARE_MAX: usize = 64;
 
-/// What is in a scratch folder while nobody has used it, by its path in it.
+/// The content of an unused scratch folder, by path.
+///
+/// A folder that one launch left unchanged fits another exactly if their skeletons are equal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Skeleton(BTreeMap<PathBuf, Bone>);
 
-/// One entry of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Bone {
     /// A folder, made before the launch.
     Folder,
-    /// What something is mounted on, made with the walls: an empty folder or file.
+    /// The target of a mount, made with the sandbox: an empty folder or file.
     Mount { folder: bool },
 }
 
 impl Skeleton {
-    /// A folder is in it.
+    /// Adds a folder and the folders above it.
     pub(crate) fn folder(&mut self, path: &Path) {
         for above in path.ancestors().filter(|above| !above.as_os_str().is_empty()) {
             self.0.insert(above.to_owned(), Bone::Folder);
         }
     }
 
-    /// Something is mounted in it, a folder or a file; folders that are not there yet are made with it.
+    /// Adds the target of a mount, a folder or a file. Folders above it that are missing are made with it.
     pub(crate) fn mount(&mut self, path: &Path, folder: bool) {
         for above in path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()) {
             self.0.entry(above.to_owned()).or_insert(Bone::Folder);
@@ -43,7 +46,7 @@ impl Skeleton {
         self.0.entry(path.to_owned()).or_insert(Bone::Mount { folder });
     }
 
-    /// Makes it, but for what is made with the walls.
+    /// Makes the folders. The targets of mounts are made with the sandbox.
     fn make(&self, scratch: &Path) -> io::Result<()> {
         fs::create_dir_all(scratch)?;
         for (path, bone) in &self.0 {
@@ -55,14 +58,15 @@ impl Skeleton {
         Ok(())
     }
 
-    /// Whether a folder holds this and nothing else, as it was made: folders have the owner and mode of the one above all of them.
+    /// Whether a folder holds exactly this, as it was made. All folders must have the owner and mode of the folder
+    /// above them all.
     fn is_all_of(&self, scratch: &Path) -> bool {
         let model = scratch.parent().and_then(|own| own.symlink_metadata().ok());
         let fit = |path: &Path| model.as_ref().is_some_and(|model| is_plain(path, model));
         fit(scratch) && self.count(scratch, Path::new(""), &fit) == Some(self.0.len())
     }
 
-    /// How many entries there are in a folder and below it; none when one is not as it should be.
+    /// How many entries are in a folder and below it; none if one of them is not as it should be.
     fn count(&self, scratch: &Path, inside: &Path, fit: &dyn Fn(&Path) -> bool) -> Option<usize> {
         let mut seen = 0;
         for entry in fs::read_dir(scratch.join(inside)).ok()? {
@@ -73,10 +77,11 @@ impl Skeleton {
                 Bone::Folder => meta.is_dir() && fit(&path),
                 Bone::Mount { folder: true } => meta.is_dir() && fit(&path),
                 Bone::Mount { folder: false } => {
+                    // A second hard link would be a way to write into the file from elsewhere.
                     meta.is_file() && meta.len() == 0 && meta.nlink() == 1 && has_no_attributes(&path)
                 }
             };
-            // What is mounted on in a folder of mounts is below it in the list, so all of them are looked into.
+            // The targets inside a mounted folder are entries of their own, so every folder is looked into.
             let below = if meta.is_dir() { self.count(scratch, &name, fit)? } else { 0 };
             seen += right.then_some(1 + below)?;
         }
@@ -84,13 +89,16 @@ impl Skeleton {
     }
 }
 
-/// A folder of the same owner and mode, with nothing written about it.
+/// Whether a folder has the same owner and mode as the model, and no extended attributes.
 fn is_plain(path: &Path, model: &fs::Metadata) -> bool {
     let same = |meta: fs::Metadata| meta.mode() == model.mode() && meta.uid() == model.uid();
     has_no_attributes(path) && path.symlink_metadata().is_ok_and(same)
 }
 
-/// No access list that new files would get, and no message; but the label that the system gives to every file.
+/// Whether a path has no extended attributes, except for the label that SELinux gives to every file.
+///
+/// A default access list would apply to the files of the next launch, and any other attribute could carry a message to
+/// it.
 fn has_no_attributes(path: &Path) -> bool {
     let mut list = [0_u8; 1024];
     match rustix::fs::llistxattr(path, &mut list[..]) {
@@ -98,6 +106,7 @@ fn has_no_attributes(path: &Path) -> bool {
             let names = list.get(..length).unwrap_or(&list).split(|byte| *byte == 0);
             names.into_iter().all(|name| name.is_empty() || name == b"security.selinux")
         }
+        // A file system without extended attributes cannot have any. Every other error counts as a doubt.
         Err(error) => error == rustix::io::Errno::OPNOTSUPP,
     }
 }
@@ -109,14 +118,15 @@ pub(crate) struct Scratches(Mutex<Folders>);
 #[derive(Default)]
 struct Folders {
     used: HashMap<PathBuf, Skeleton>,
-    /// Left by their launch, which may have handed an open folder to another one that is still there.
+    /// Left by their launches. Another launch that is still alive may have been given an open handle.
     resting: Vec<(PathBuf, Skeleton)>,
     /// Nobody is left who could have them open.
     spare: Vec<(PathBuf, Skeleton)>,
 }
 
 impl Folders {
-    /// A launch is gone. When no other is there either, nobody has anything open.
+    /// Records that a launch is gone. If no other is alive, nobody has anything open, and the resting folders become
+    /// spare.
     fn gone(&mut self, scratch: &Path) -> Option<Skeleton> {
         let skeleton = self.used.remove(scratch);
         if self.used.is_empty() {
@@ -127,16 +137,16 @@ impl Folders {
 }
 
 impl Scratches {
-    /// Makes a scratch folder, of one that was left bare if there is such a one.
+    /// Makes a scratch folder, from an unchanged one if there is one.
     pub(crate) fn make(&self, scratch: &Path, skeleton: &Skeleton) -> io::Result<()> {
         let mut folders = lock(&self.0);
-        // A check that is run again is in the same place: what was there is used now, not spare.
+        // A repeated check uses the same path. What is there now belongs to the new launch and is not spare.
         folders.spare.retain(|(path, _)| path != scratch);
         folders.resting.retain(|(path, _)| path != scratch);
         folders.used.insert(scratch.to_owned(), skeleton.clone());
         drop(folders);
         if scratch.symlink_metadata().is_ok() {
-            // Whoever had it could have left a link for us to follow.
+            // The earlier user could have left a link for us to follow.
             fs::remove_dir_all(scratch)?;
         }
         if self.take(scratch, skeleton) { Ok(()) } else { skeleton.make(scratch) }
@@ -147,13 +157,14 @@ impl Scratches {
             let spare = &mut lock(&self.0).spare;
             let Some(at) = spare.iter().rposition(|(_, had)| had == skeleton) else { return false };
             let (old, _) = spare.remove(at);
+            // Compared again at the last moment: between its release and now nothing proves that it is still unchanged.
             if skeleton.is_all_of(&old) && fs::rename(&old, scratch).is_ok() {
                 return true;
             }
         }
     }
 
-    /// A launch has ended, and nothing of it is left: its folder may be used again, once nobody else is there.
+    /// Releases the folder of a launch of which nothing is left. It may be reused once nobody else is alive.
     pub(crate) fn release(&self, scratch: &Path) {
         let mut folders = lock(&self.0);
         let Some(skeleton) = folders.used.get(scratch).cloned() else { return };
@@ -163,7 +174,7 @@ impl Scratches {
         folders.gone(scratch);
     }
 
-    /// A launch never was: its folder is nobody's.
+    /// Releases the folder of a launch that never began.
     pub(crate) fn unused(&self, scratch: &Path) {
         lock(&self.0).gone(scratch);
     }

@@ -1,5 +1,8 @@
-//! The facts by which `tribunal_core::policy` decides how a subject is judged: what is configured, installed and known
-//! here. Nothing is decided in this file.
+//! Gathers the facts from which `tribunal_core::policy` decides how a subject is judged: what is configured, installed
+//! and known here.
+//!
+//! Nothing is decided in this file. A rule added here would be met neither by the simulator nor by the laws of the
+//! core.
 
 use super::Site;
 use crate::check;
@@ -13,11 +16,12 @@ use tribunal_core::policy::{Panel, Situation, Staff};
 use tribunal_core::run::Subject;
 use tribunal_engine::docket::{Docket, ReviewNote};
 
-/// What is so for a subject.
+/// The situation of a subject.
 pub(crate) fn gather(site: &Site, subject: &Subject, docket: &Docket) -> Situation {
     let settings = &site.settings;
     let plan = super::subject::plan_of(subject);
     let of_base = site.check_settings(docket);
+    // A check stays even if the branch no longer names it after a rebase, so both sets of settings count.
     let commands: BTreeSet<&String> =
         settings.checks.commands.keys().chain(of_base.commands.keys()).collect();
     let verification = Check::new(VERIFICATION);
@@ -27,18 +31,19 @@ pub(crate) fn gather(site: &Site, subject: &Subject, docket: &Docket) -> Situati
         has_verification: !check::commands(site, subject, &verification, docket).is_empty(),
         has_tests: green::known(site, docket, ProjectCommand::Test).is_some(),
         has_build: green::known(site, docket, ProjectCommand::Build).is_some(),
-        // A plan is no commit, and to look for hooks costs a process.
+        // A plan is not a commit, so no hook applies to it, and looking for hooks costs a process.
         has_hooks: !matches!(subject, Subject::Plan(_)) && hooks::any(site),
         has_fixers: site.adapter_for(&["fixer", "dev"]).is_some(),
         is_code: crate::build::artifact::is_code(docket),
         needs_approval: plan.is_some_and(|plan| docket.about.approval.contains(plan)),
+        // Rounds that the user configured win over the effort's own.
         effort: (settings.task.rounds_max == 0).then(|| site.effort_of(plan, docket)),
         panel: docket.about.review.is_none().then(|| panel(docket.convened.as_deref())),
         staff: staff(site),
     }
 }
 
-/// Who was found for the review of what a run built; nobody where the search failed.
+/// The panel that was assembled for what the run built; empty if assembling failed.
 fn panel(found: Option<&ReviewNote>) -> Panel {
     let tools = found.into_iter().flat_map(|review| &review.tools);
     let reviewers = found.into_iter().flat_map(|review| &review.seats);

@@ -1,14 +1,17 @@
-//! What a loop is about, read off its name, and what the docket knows of it. Looks things up; changes nothing.
+//! What a loop is about, read from its name, and what the docket knows of it. It looks things up and changes nothing.
+//!
+//! The names are made by the run machine. Whoever changes their form there has to change `of` and `is_loop` with it; a
+//! name that cannot be read makes the effect fail.
 
 use tribunal_core::ids::{LoopId, PlanId, Revision};
 use tribunal_core::review_loop::{Loop, Outcome};
 use tribunal_core::run::{Job, Standing, Subject};
 use tribunal_engine::docket::Docket;
 
-/// Before the name of an artifact, in the name of its loop.
+/// The prefix of the name of an artifact's loop.
 const CHAIN: &str = "chain.";
 
-/// Before the number of a loop that polishes.
+/// The name of a loop that polishes, before its number.
 const POLISH: &str = "phase.polish";
 
 /// The subject of a loop, by its name: `01-02/task-1.3`, `01-02/plan.1`, `phase.4`, `phase.polish.5`, `chain.spec.1`.
@@ -31,7 +34,7 @@ pub(crate) fn of(id: &LoopId) -> Option<Subject> {
     })
 }
 
-/// The plan a loop works for.
+/// The plan that a loop works for.
 pub(crate) fn plan_of(subject: &Subject) -> Option<&PlanId> {
     match subject {
         Subject::Plan(plan) | Subject::Lane(plan, _) => Some(plan),
@@ -39,29 +42,32 @@ pub(crate) fn plan_of(subject: &Subject) -> Option<&PlanId> {
     }
 }
 
-/// Whether a name is that of a loop; those of lanes and of the run itself are not.
+/// Whether a name is a loop's. The names of lanes and of the run itself are not.
 pub(crate) fn is_loop(of: &str) -> bool {
     of.contains('/') || of.starts_with("phase.") || of.starts_with(CHAIN)
 }
 
-/// All loops of a plan, in order of their names.
+/// All loops of a plan, in the order of their names.
 pub(crate) fn loops_of<'a>(docket: &'a Docket, plan: &PlanId) -> impl Iterator<Item = &'a Loop> {
     let prefix = format!("{plan}/");
     let from = LoopId::new(&prefix);
     docket.loops.range(from..).take_while(move |(id, _)| id.as_str().starts_with(&prefix)).map(|(_, lp)| lp)
 }
 
-/// The plan's document as it stands: as approved, or as the run found it.
+/// The current document of a plan: as approved, or else as the run found it.
 pub(crate) fn plan_revision(docket: &Docket, plan: &PlanId) -> Option<Revision> {
     let judged = loops_of(docket, plan)
         .filter(|lp| matches!(of(lp.id()), Some(Subject::Plan(_))))
+        // A loop that is still open counts too: its architect may have revised the document.
         .filter(|lp| lp.outcome().is_none_or(Outcome::is_good))
         .last()
         .and_then(|lp| lp.revision().cloned());
     judged.or_else(|| found_revision(docket, plan))
 }
 
-/// The plan's document as the run found it: the only one whose commands are trusted.
+/// The document of a plan as the run found it. Only this one's commands are trusted.
+///
+/// A plan that an agent revised may name other commands, and they would run in the judgement of that agent's own work.
 pub(crate) fn found_revision(docket: &Docket, plan: &PlanId) -> Option<Revision> {
     let spec = docket.run.as_ref()?.spec();
     spec.plans.iter().find(|spec| spec.id == *plan).map(|spec| spec.revision.clone())
@@ -70,7 +76,7 @@ pub(crate) fn found_revision(docket: &Docket, plan: &PlanId) -> Option<Revision>
 /// How many other lanes a prompt names.
 const LANES_SHOWN: usize = 40;
 
-/// The other lanes, one line each; those at work first, and no more than anybody would read.
+/// The other lanes, one line each: those at work first, and not more than an agent would read.
 pub(crate) fn other_lanes(docket: &Docket, plan: &PlanId) -> Vec<String> {
     let Some(run) = &docket.run else { return Vec::new() };
     let title = |id: &PlanId| docket.about.titles.get(id).map_or("", String::as_str);

@@ -1,7 +1,10 @@
-//! The project's own build and test commands, run contained on throwaway checkouts: at the base, on what a loop judges,
-//! and on the merged tree of a landing. This file gathers how they ended; `tribunal_core::green` says what follows. What
-//! a command said of a tree is remembered within the run, and a plain yes or no also for the next one, so that no tree is
-//! built and tested twice for nothing.
+//! The project's own build and test commands, run contained on throwaway checkouts: at the base, on the revision that a
+//! loop reviews, and on the merged tree of a landing. This file runs the commands and records how they ended;
+//! `tribunal_core::green` decides what follows from that.
+//!
+//! Answers are remembered by tree and command, so that the same tree is not built and tested twice. Within a run every
+//! answer that came from a completed run is remembered; a plain yes or no is also kept for later runs (`CommandMemo`).
+//! Whoever adds something that a command's result depends on must add it to that key as well.
 
 use super::base_judge::{BaseLook, JudgingCommand, TrustedJudge};
 use super::command_memo::CommandMemo;
@@ -41,13 +44,16 @@ use tribunal_engine::world::Report;
 use tribunal_git::{GitError, GitPath, Mode, Oid};
 use tribunal_process::{ExitHow, Network};
 
-/// A command of the project, and who says so.
+/// A build or test command of the project, and where it comes from.
+///
+/// Equality covers the setup steps too: the same command after another setup is another command, with its own answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KnownCommand {
     pub(crate) argv: Vec<String>,
-    /// Commands that are run before it, in the same tree: what they come to is what it comes to, unless all end with 0.
+    /// Commands that run before it in the same tree. The first one that does not end with 0 gives the result of the
+    /// whole.
     pub(crate) setup: Vec<Vec<String>>,
-    /// Somebody configured it; otherwise it was detected.
+    /// The settings name it; otherwise it was detected from the project's files.
     pub(crate) configured: bool,
 }
 
@@ -56,41 +62,48 @@ impl KnownCommand {
         self.steps().map(|argv| argv.join(" ")).collect::<Vec<_>>().join(" && ")
     }
 
-    /// What is run, one after the other.
+    /// The setup commands and then the command itself, in the order in which they run.
     pub(crate) fn steps(&self) -> impl Iterator<Item = &Vec<String>> {
         self.setup.iter().chain([&self.argv])
     }
 }
 
-/// What the files of the user's own commit say; nothing where there is no commit yet.
+/// The commands that the files of the user's HEAD commit suggest; empty if there is no commit yet.
 pub fn detected_commands(project: &Project) -> FoundCommands {
     let head = project.repo().head().ok();
     head.and_then(|head| gates::commands_at(project.repo(), &head.commit).ok()).unwrap_or_default()
 }
 
-/// The command of the settings, otherwise the one that the files suggest. A run reads them from the commit it began
-/// with, or was rebased onto, and a review from the base of what it reviews: no agent and no change can take its judge
-/// away. A review of a change that brings the first test command is judged by that.
+/// The build or test command from the settings, or else the one that the project's files suggest.
+///
+/// A run detects it in the commit it began with, or was rebased onto, and a review in the base of the change. No agent
+/// and no change can therefore replace the command that judges it. Only where the base has no such command does the one
+/// that the change brings count, so that a change that adds the first tests is judged by them.
 pub(crate) fn known(site: &Site, docket: &Docket, command: ProjectCommand) -> Option<KnownCommand> {
     let checks = site.check_settings(docket);
     let configured = match command {
         ProjectCommand::Build => &checks.build,
         ProjectCommand::Test => &checks.test,
     };
+    // Checked before `is_empty`: `true` and its like are configured, but a pass from them would mean nothing.
     if command == ProjectCommand::Test && green::tests_nothing(configured) {
         return None;
     }
     if !configured.is_empty() {
         return Some(KnownCommand { argv: configured.clone(), setup: Vec::new(), configured: true });
     }
+    // Only after the configured command: `no_tests` switches off detection, not a command that somebody named.
     if command == ProjectCommand::Test && checks.no_tests {
         return None;
     }
+    // Keyed by the base, because a rebase gives the run another one, and with it perhaps other commands.
     let mut detected = lock(&site.detected);
     let detected = detected.entry(docket.base().to_owned()).or_insert_with(|| {
         let base = docket.about.review.as_ref().map(|review| review.base.as_str());
         let bases = base.into_iter().chain([docket.base()]);
         let mut found = bases.filter_map(|base| gates::commands_at(&site.repo, &Oid::parse(base).ok()?).ok());
+        // The base of a review comes first. The commit that the run began with only fills in what that base does not
+        // have.
         let first = found.next().unwrap_or_default();
         let FoundCommands { build, test, .. } = found.next().unwrap_or_default();
         FoundCommands { build: first.build.clone().or(build), test: first.test.clone().or(test), ..first }
@@ -102,7 +115,7 @@ pub(crate) fn known(site: &Site, docket: &Docket, command: ProjectCommand) -> Op
     found.map(|found| KnownCommand { argv: found.argv, setup: found.setup, configured: false })
 }
 
-/// What a run says when it begins with a test command that tests nothing.
+/// The warning that a run begins with when its test command tests nothing.
 pub(crate) fn tests_nothing_warning(settings: &Settings) -> Option<String> {
     let test = &settings.checks.test;
     green::tests_nothing(test).then(|| {
@@ -111,46 +124,55 @@ pub(crate) fn tests_nothing_warning(settings: &Settings) -> Option<String> {
     })
 }
 
-/// Whether nobody switched a command off.
+/// True unless `gates.off` names the command's check.
 pub(crate) fn is_on(site: &Site, command: ProjectCommand) -> bool {
     !site.settings.gates.off.iter().any(|off| off == command.name())
 }
 
-/// What a command said of a tree.
+/// All runs of a command on one tree, and what they come to.
+///
+/// The single runs are kept beside the state, because a later question may add one more run (see `Ask`), and flakiness
+/// shows only over all of them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Seen {
     runs: Vec<OneRun>,
     pub(crate) state: CommandState,
-    /// The run that stands for all: the one that ended well where it is flaky, otherwise the last.
+    /// The run that represents all of them: the passing one if the command is flaky, otherwise the last.
     run: CommandRun,
-    /// What that run counted.
+    /// The tests that this run counted.
     report: Option<TestReport>,
-    /// The last lines of the last run that did not end well.
+    /// The last lines of output of the last run that failed.
     output: String,
 }
 
-/// What commands said of trees, by tree and command. Whoever asks while another one runs it waits for the answer.
+/// Answers by tree and command.
+///
+/// Each answer has a lock of its own, held while the command runs: a second caller waits for the first one's answer
+/// instead of running the same command on the same tree at the same time.
 pub(crate) type Memory = Mutex<std::collections::BTreeMap<(Oid, Vec<Vec<String>>), Arc<Mutex<Option<Seen>>>>>;
 
-/// One command that may be run on trees.
+/// Runs one command of the project on trees, and compares two trees by it.
 pub(crate) struct Runner<'a> {
     pub(crate) site: &'a Site,
     pub(crate) command: ProjectCommand,
     pub(crate) known: &'a KnownCommand,
-    /// The effect for which it runs; where that is no longer wanted, nothing is begun.
+    /// The effect that the command runs for. No run begins once the effect is no longer wanted.
     pub(crate) effect: Option<&'a EffectId>,
-    /// Where the files that judge come from; none where nothing is compared.
+    /// The source of trusted judge files; none if nothing is compared.
     pub(crate) judge: Option<&'a TrustedJudge>,
 }
 
-/// Which answers from before are believed.
+/// How far remembered answers are believed.
+///
+/// A repeat costs a whole build or test run, so the caller says how much doubt its question is worth.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ask {
-    /// What is remembered stands: of a base, nobody expects that it heals.
+    /// Every remembered answer stands. Used for the base, which a repeat cannot be expected to heal.
     Remembered,
-    /// A red answer is tried once more. Green ones stand.
+    /// A red answer is tried once more, a green one stands.
     RedAgain,
-    /// A red answer is tried once more, and so is a green one of a single run: the change touches tests.
+    /// A red answer is tried once more, and so is a green one from a single run. Used when the change touches tests: a
+    /// test that was just written may be green by chance.
     Twice,
 }
 
@@ -158,6 +180,7 @@ impl Ask {
     fn believes(self, seen: &Seen) -> bool {
         match (self, &seen.state) {
             (Ask::Remembered, _) => true,
+            // A red answer may be a flaky one, and only another run can tell.
             (_, CommandState::Red { .. }) => false,
             (Ask::Twice, CommandState::Green) => seen.runs.len() > 1,
             _ => true,
@@ -166,15 +189,17 @@ impl Ask {
 }
 
 impl Runner<'_> {
-    /// How the command stands on a commit's tree.
+    /// The command's state on the tree of a commit.
     pub(crate) fn on(&self, commit: &Oid, ask: Ask) -> Result<Seen, GitError> {
         self.on_tree(commit, self.site.repo.tree_of(commit)?, ask)
     }
 
-    /// How the command stands on a tree that is checked out as if it were the commit's.
+    /// The command's state on a tree that is checked out as if it were the commit's.
     fn on_tree(&self, commit: &Oid, tree: Oid, ask: Ask) -> Result<Seen, GitError> {
+        // By tree and not by commit: another parent or message does not change what is built and tested.
         let key = (tree.clone(), self.known.steps().cloned().collect());
         let place = Arc::clone(lock(&self.site.seen).entry(key).or_default());
+        // Held while the command runs, so that whoever asks the same meanwhile waits for this answer.
         let mut place = lock(&place);
         let mut runs = match &*place {
             Some(seen) if ask.believes(seen) => return Ok(seen.clone()),
@@ -183,16 +208,21 @@ impl Runner<'_> {
         };
         let mut before = place.clone();
         let memo = CommandMemo::of(self.site, self.command, self.known, &tree)?;
+        // The memory of this run comes first: it knows every single run, while the memo of an earlier run is only
+        // consulted for a tree that this run has not met.
         if let (None, Some(seen)) = (&before, memo.as_ref().and_then(CommandMemo::read)) {
             *place = Some(seen.clone());
+            // A kept answer was repeated in its own run before it was called red, so `RedAgain` takes it as it is.
             if ask != Ask::Twice || ask.believes(&seen) {
                 return Ok(seen);
             }
+            // The earlier run's answer counts as the first of the two runs, so that only one more is needed.
             runs.clone_from(&seen.runs);
             before = Some(seen);
         }
         let seen = self.run_twice(commit, &tree, ask, &mut runs, before)?;
-        // What did not run is not remembered: whoever puts it right asks again.
+        // An answer of "did not run" is not remembered: the next question must be able to get a real one after somebody
+        // repaired the cause.
         if !matches!(seen.state, CommandState::Unknown { .. }) {
             *place = Some(seen.clone());
         }
@@ -202,7 +232,7 @@ impl Runner<'_> {
         Ok(seen)
     }
 
-    /// Runs it, and once more where its first answer is not believed.
+    /// Runs the command, and once more if `green::is_repeated` doubts the first answer.
     fn run_twice(
         &self,
         commit: &Oid,
@@ -212,6 +242,7 @@ impl Runner<'_> {
         mut seen: Option<Seen>,
     ) -> Result<Seen, GitError> {
         loop {
+            // Asked before each run, not once: a test run can take minutes, and the effect may be cancelled in between.
             let (one, report, output) = match self.effect.filter(|effect| self.site.is_unwanted(effect)) {
                 Some(_) => (lost("no longer wanted".to_owned()), None, String::new()),
                 None => self.once(commit, tree, runs.len())?,
@@ -222,7 +253,7 @@ impl Runner<'_> {
             let state = CommandState::of(runs).as_of(self.command);
             let flaky = matches!(state, CommandState::Flaky { .. });
             seen = Some(match seen {
-                // The run that ended well counts its tests, the one that failed says why.
+                // A flaky command keeps the test counts of the run that passed and the output of the run that failed.
                 Some(old) if flaky && well => {
                     Seen { runs: runs.clone(), state, run: one.run, report, output: old.output }
                 }
@@ -237,7 +268,9 @@ impl Runner<'_> {
         }
     }
 
-    /// The files among these that the command reads on a tree. It is a run of its own: what an answer goes by is not touched.
+    /// The files among `files` that the command reads on a tree.
+    ///
+    /// It is a run of its own, in a checkout of its own: watching must not influence a run whose answer counts.
     fn reads(&self, commit: &Oid, tree: &Oid, files: &[String]) -> Result<BTreeSet<String>, GitError> {
         let site = self.site;
         if self.effect.is_some_and(|effect| site.is_unwanted(effect)) {
@@ -252,7 +285,7 @@ impl Runner<'_> {
         let (dir, path) = self.checkout(&name, commit, tree)?;
         let ready = self.ready(commit, tree, &path);
         let reads = Reads::begin(&dir, &path, files);
-        // How it ends is another run's to say.
+        // Only the reads matter here; how the command ends on this tree is answered by `on_tree`.
         let _ = ready.and_then(|()| self.steps(&name, 0, &path, &dir));
         let read = reads.read();
         site.shelf.discard(&dir)?;
@@ -260,7 +293,10 @@ impl Runner<'_> {
         Ok(read)
     }
 
-    /// A checkout that nobody else sees, and the folder around it.
+    /// Makes a checkout that nobody else sees. Returns the folder around it and the checkout itself.
+    ///
+    /// The folder around it holds the index, the temporary files and the test report, so that the command cannot reach
+    /// them as part of its tree.
     fn checkout(&self, name: &str, commit: &Oid, tree: &Oid) -> Result<(PathBuf, PathBuf), GitError> {
         let site = self.site;
         let dir = site.dir.join("checks").join(name);
@@ -271,12 +307,12 @@ impl Runner<'_> {
         Ok((dir, path))
     }
 
-    /// Gives a checkout what the command needs besides.
+    /// Gives a checkout what it needs besides its files: prepared dependencies, or folders borrowed from the user.
     fn ready(&self, commit: &Oid, tree: &Oid, path: &Path) -> Result<(), String> {
         prepare(self.site, Judged { commit, tree }, path).and_then(|()| borrow(self.site, path))
     }
 
-    /// One run, on a checkout that nobody else sees.
+    /// Runs the command once, on a checkout of its own.
     fn once(
         &self,
         commit: &Oid,
@@ -291,6 +327,7 @@ impl Runner<'_> {
         let found = match done {
             Err(why) => (lost(why), None, String::new()),
             Ok((how, out)) => {
+                // Both streams: test runners differ in where they print their summary.
                 let text = |name: &str| inside::text(&out.join(name)).unwrap_or_default();
                 let words = [text("stdout"), text("stderr")].concat();
                 let report = report(&dir, &words);
@@ -304,8 +341,8 @@ impl Runner<'_> {
         Ok(found)
     }
 
-    /// The command after what it needs, in one tree: how the first one ended that did not end with 0, otherwise how the
-    /// command itself ended, and where its output is.
+    /// Runs the setup commands and the command itself in one tree. Returns how the first one ended that did not end
+    /// with 0, otherwise how the command ended, and where its output is.
     fn steps(&self, name: &str, n: usize, tree: &Path, dir: &Path) -> Result<(ExitHow, PathBuf), String> {
         let shown = self.known.shown();
         let run = |name: &str, argv: &Vec<String>| {
@@ -321,18 +358,24 @@ impl Runner<'_> {
         run(name, &self.known.argv)
     }
 
-    /// What follows from the command on two commits, with what was counted.
+    /// Compares the command on two commits, by exit status and by the tests that were counted.
+    ///
+    /// The exit status decides first. Counting only adds to it: a suite that was red already, or that lost tests and
+    /// stayed green, would otherwise hide what the change broke.
     pub(crate) fn compare(&self, before: &Oid, now: &Oid) -> Result<Looked, GitError> {
         let tests = self.command == ProjectCommand::Test && self.touches_tests(before, now)?;
+        // A test that was just written may be green by chance.
         let ask = if tests { Ask::Twice } else { Ask::RedAgain };
         let (was, is) = (self.on(before, Ask::Remembered)?, self.on(now, ask)?);
+        // Either side counts: a change that deletes every test must not look like a project that never had any.
         let has_tests = self.has_tests(before)? || self.has_tests(now)?;
         let same_tree = self.site.repo.tree_of(before)? == self.site.repo.tree_of(now)?;
+        // Renamed tests would look like lost ones, so they are matched before anything is reported.
         let mut counted = counted(&was, &is);
         if let (Some(was), Some(is)) = (&was.report, &is.report) {
             counted = without_renamed(self.site, (before, was), (now, is), counted)?;
         }
-        // Where the runner counts nothing, what is left is to count the tests in the files that changed.
+        // Without a test report on both sides, all that is left is to count the tests in the files that changed.
         let silent = was.report.is_none() || is.report.is_none();
         if self.command == ProjectCommand::Test && silent && counted.is_empty() {
             counted = lost_in_source(self.site, self.known, before, now)?;
@@ -347,11 +390,14 @@ impl Runner<'_> {
             same_tree,
             with_base_judge: judged,
         })
+        // A build counts no tests, so an answer about missing tests must not come from one.
         .as_of(self.command, &is.state);
         Ok(Looked { answer, now: is, counted, base })
     }
 
-    /// How the command stands on a green change with the files that judge put back, where the change has others.
+    /// The command's state on a green change with the base's judge files put back, if the change has other ones.
+    ///
+    /// A red or unchanged tree needs no second look: there is no approval that the change could have given itself.
     fn with_base_judge(
         &self,
         commit: &Oid,
@@ -368,9 +414,9 @@ impl Runner<'_> {
         judge.look(self.site, &[command], commit, run, &mut |tree, files| self.reads(commit, tree, files))
     }
 
-    /// Whether a change touches tests: files that are known for it by their names, and sources in Rust that have some.
+    /// Whether a change touches tests: test files by their names, and Rust sources that contain tests.
     fn touches_tests(&self, before: &Oid, now: &Oid) -> Result<bool, GitError> {
-        /// More files than this are not read for it.
+        /// At most this many Rust sources are read to find tests in them.
         const READ_MAX: usize = 200;
         let changed = self.site.repo.changed_paths(before, now)?;
         if changed.iter().any(|path| integrity::is_test(&path.to_string())) {
@@ -378,6 +424,7 @@ impl Runner<'_> {
         }
         for path in changed.iter().filter(|path| path.to_string().ends_with(".rs")).take(READ_MAX) {
             let text = self.site.repo.file_at(now, path)?.unwrap_or_default();
+            // Matches `#[test]` and its relatives such as `#[tokio::test]`. A false hit only costs one more run.
             if String::from_utf8_lossy(&text).contains("test]") {
                 return Ok(true);
             }
@@ -385,7 +432,7 @@ impl Runner<'_> {
         Ok(false)
     }
 
-    /// Whether the files of a commit say that there are tests.
+    /// Whether the files of a commit say that the project has tests.
     fn has_tests(&self, commit: &Oid) -> Result<bool, GitError> {
         let repo = &self.site.repo;
         let paths: Vec<String> = repo.list_tree(commit)?.iter().map(|one| one.path.to_string()).collect();
@@ -396,7 +443,7 @@ impl Runner<'_> {
         Ok(has_tests(&self.known.argv, &paths, &text))
     }
 
-    /// A note of what it came to.
+    /// The journal's note of what the command came to.
     pub(crate) fn note(&self, effect: &EffectId, tree: &Oid, looked: &Looked) -> Note {
         let judge = match (&looked.answer, &looked.base) {
             (Answer::JudgeChanged(_), Some(base)) => base.files.clone(),
@@ -410,12 +457,15 @@ impl Runner<'_> {
             tree: tree.to_string(),
             answer: looked.answer.clone(),
             judge,
+            // Green by its exit status alone. The landed commit says so.
             uncounted: self.command == ProjectCommand::Test && looked.answer.is_green() && !counted,
         }))
     }
 }
 
-/// What got worse without the tests that have another name now and are the same, by the files that changed.
+/// Drops the regressions that are renamed tests: same content, another name, judged by the files that changed.
+///
+/// Nothing is read unless tests are both missing and new, since only then can there be a rename.
 pub(crate) fn without_renamed(
     site: &Site,
     (before, was): (&Oid, &TestReport),
@@ -437,8 +487,10 @@ pub(crate) fn without_renamed(
     Ok(tribunal_docs::qa::without_renamed(worse, &new, &files))
 }
 
-/// Tests that the files of a change have no more, or skip, by their text alone. It is asked where the runner counts
-/// nothing: a script that only ends with a status would otherwise lose its tests without a word.
+/// Tests that the files of a change lost or now skip, judged by their text alone.
+///
+/// Used where the runner counts nothing: a script that reports only an exit status could otherwise lose its tests
+/// unnoticed.
 pub(crate) fn lost_in_source(
     site: &Site,
     tests: &KnownCommand,
@@ -446,10 +498,12 @@ pub(crate) fn lost_in_source(
     now: &Oid,
 ) -> Result<Vec<Regression>, GitError> {
     let (was, is) = (gates::commands_at(&site.repo, before)?.test, gates::commands_at(&site.repo, now)?.test);
+    // The recipe describes the detected command. If another command runs, it says nothing about which scripts are run.
     let was = was.filter(|was| was.argv == tests.argv);
     let recipe = was.as_ref().map(|was| was.recipe.as_str()).unwrap_or_default();
     let is_run = |path: &str| recipe.split_whitespace().any(|word| word.trim_start_matches("./") == path);
     let mut changed = site.repo.changed_paths(before, now)?;
+    // Looked up before the list is narrowed to tests, because a script may move to a name that does not look like one.
     let moved = moved_scripts(site, before, now, &changed)?;
     changed.retain(|path| integrity::is_test(&path.to_string()) || is_run(&path.to_string()));
     let count = |at: &Oid| -> Result<TestReport, GitError> {
@@ -463,6 +517,7 @@ pub(crate) fn lost_in_source(
     };
     let mut lost = regressions(&count(before)?, &count(now)?);
     lost.iter_mut().for_each(|one| one.detail.push_str(", counted in the files that changed"));
+    // A recipe can stop running a test without any test file changing.
     lost.extend(was.iter().flat_map(|was| taken_out(was, is.as_ref(), &moved)).map(|line| {
         let detail = format!("the test command ran `{line}` before, does not now, and counts no tests");
         Regression { kind: RegressionKind::FewerTests, test: None, detail }
@@ -471,7 +526,7 @@ pub(crate) fn lost_in_source(
     Ok(lost)
 }
 
-/// Tests that are no programs any more: a script that runs every program in a folder leaves them out without a word.
+/// Test programs that lost their executable bit. A script that runs every program in a folder skips them silently.
 fn not_started(
     site: &Site,
     before: &Oid,
@@ -485,7 +540,7 @@ fn not_started(
     let (were, are) = (programs(before, Mode::Executable)?, programs(now, Mode::File)?);
     let mut lost = Vec::new();
     for path in were.intersection(&are) {
-        // Data may have been executable by mistake.
+        // A data file may have been executable by mistake, so only scripts count.
         let text = site.repo.file_at(before, path)?.unwrap_or_default();
         if text.starts_with(b"#!") || path.to_string().ends_with(".sh") {
             let detail = "it was a program before and cannot be started now".to_owned();
@@ -495,7 +550,7 @@ fn not_started(
     Ok(lost)
 }
 
-/// Scripts that a change moves to another folder with all that they check, before and now.
+/// Test scripts that a change moves to another folder with all their checks, as pairs of old and new path.
 fn moved_scripts(
     site: &Site,
     before: &Oid,
@@ -515,6 +570,8 @@ fn moved_scripts(
     let mut moved = Vec::new();
     for (old, text) in &gone {
         let is_it = |other: &&(String, Vec<u8>)| {
+            // The file name must be the same as well: otherwise any new script with as many checks would pass for the
+            // one that is gone.
             let same = other.1 == *text || ordinary::keeps_checks(checks(text), checks(&other.1));
             name(&other.0) == name(old) && same
         };
@@ -527,18 +584,18 @@ fn lost(why: String) -> OneRun {
     OneRun { run: CommandRun::DidNotRun(why.clone()), how: why, counted: false, missing: false }
 }
 
-/// What a command came to on what is judged.
+/// The result of `Runner::compare`: what the command came to on the revision under review.
 pub(crate) struct Looked {
     pub(crate) answer: Answer,
     pub(crate) now: Seen,
-    /// What got worse by what was counted.
+    /// Regressions in what was counted.
     pub(crate) counted: Vec<Regression>,
-    /// The change with its judge put back, and how the command stands there.
+    /// The change with the base's judge files put back, and the command's state there.
     base: Option<BaseLook<Seen>>,
 }
 
 impl Looked {
-    /// That tests fail which did not, where the command was red already.
+    /// Names the tests that newly fail, if the command was red before the change already.
     pub(crate) fn worse(&self) -> Option<String> {
         let failing = |one: &&Regression| one.kind == RegressionKind::NewlyFailing;
         let names: Vec<&str> =
@@ -547,7 +604,10 @@ impl Looked {
         is_red.then(|| format!("it was red before, and fails now where it did not: {}", names.join(", ")))
     }
 
-    /// The finding that it is, if it is one. A judge that was changed is no builder's to put right: a person decides.
+    /// The finding that the answer amounts to, if any.
+    ///
+    /// A changed judge file is not a builder's to fix: only a person can say whether the change may judge itself that
+    /// way.
     pub(crate) fn claim(&self, command: ProjectCommand, shown: &str) -> Option<Claim> {
         let text = self.answer.blocker()?;
         let (Answer::JudgeChanged(_), Some(base)) = (&self.answer, &self.base) else {
@@ -557,7 +617,7 @@ impl Looked {
     }
 }
 
-/// The finding that a change judges itself: nobody but a person settles it.
+/// The finding that a change alters the files that judge it. Only a person can settle it.
 pub(crate) fn judge_changed(mut claim: Claim, check: &str, judged: &BaseJudge) -> Claim {
     claim.rule = Some(format!("{check}:judge"));
     claim.suggestion = format!("leave {} as it was, or let a person take it", judged.files.join(", "));
@@ -566,16 +626,18 @@ pub(crate) fn judge_changed(mut claim: Claim, check: &str, judged: &BaseJudge) -
     claim
 }
 
-/// What was counted in both runs and got worse. A run that counts nothing where tests were counted before has lost them.
+/// Regressions between two runs. A run that counts nothing where tests were counted before has lost all of them.
 fn counted(before: &Seen, now: &Seen) -> Vec<Regression> {
     match (&before.report, &now.report) {
         (Some(before), Some(now)) => regressions(before, now),
         (Some(counted), None) if counted.executed() > 0 => match (&before.state, &now.state) {
-            // The exit status says it all.
+            // Newly red, or not run: the exit status already says it, and lost counts would only repeat it for every
+            // test.
             (CommandState::Green, CommandState::Red { .. }) | (_, CommandState::Unknown { .. }) => Vec::new(),
             _ => regressions(counted, &TestReport::default()),
         },
-        // Both are red and count nothing: what is left is what they print, where that is whole.
+        // Both are red and count nothing, so only the printed lines are left to compare. Clipped output cannot be
+        // compared: a line that is missing may just have been cut off.
         (None, None) if is_red(&before.state) && is_red(&now.state) => {
             let is_whole = |seen: &Seen| (seen.output.len() as u64) < EVIDENCE_MAX / 2;
             let whole = is_whole(before) && is_whole(now);
@@ -590,7 +652,7 @@ fn is_red(state: &CommandState) -> bool {
 }
 
 impl Seen {
-    /// What the command lacked, in its own words, with the way out where we know it.
+    /// What the command lacked, in its own words, with a hint where one is known.
     fn lacked(&self, network: Network) -> String {
         let Some(line) = missing_line(&self.output) else { return String::new() };
         let hint = match line.to_ascii_lowercase().contains("read-only file system") {
@@ -601,12 +663,12 @@ impl Seen {
         format!(": {}{hint}", tribunal_view::plain::clipped(&line, 200))
     }
 
-    /// As the checks of a delivery know it.
+    /// The same in the form that the checks of a delivery use.
     pub(crate) fn as_test_run(&self, shown: &str) -> TestRun {
         test_run(shown, &self.run, self.report.clone())
     }
 
-    /// The finding that an answer is.
+    /// The finding for an answer that blocks.
     pub(crate) fn claim(&self, command: ProjectCommand, shown: &str, text: &str) -> Claim {
         let mut claim = failing(Severity::Blocker, format!("`{shown}`: {text}"));
         claim.evidence.clone_from(&self.output);
@@ -617,9 +679,10 @@ impl Seen {
     }
 }
 
-/// What the tests said: in the file they were told to write, otherwise in words.
+/// The test report: from the JUnit file if the tests wrote one, otherwise from the printed output.
 fn report(dir: &Path, words: &str) -> Option<TestReport> {
-    // Some name a test by its file's whole path; each checkout has another, and each test would be a new one.
+    // Some runners name a test by the full path of its file. The path differs in every checkout, so each test would
+    // look new.
     let root = format!("{}/", dir.join("tree").display());
     let read = |text: &str| read_tests(&text.replace(&root, ""));
     inside::text(&junit_in(dir)).as_deref().and_then(read).or_else(|| read(words))
@@ -631,14 +694,15 @@ fn last_lines(out: &Path) -> String {
     parts.join("\n")
 }
 
-/// Links what the user has installed in the project and git does not have.
+/// Links what the user has installed in the project and git does not track, such as `node_modules`.
 fn borrow(site: &Site, tree: &Path) -> Result<(), String> {
-    // What was installed for exactly this is not mixed with what the user happens to have.
+    // Dependencies that were installed for exactly this tree must not be mixed with the ones the user happens to have.
     if !site.settings.checks.prepare.is_empty() {
         return Ok(());
     }
     for name in crate::sandbox::BORROWED {
         let own = site.project.root().join(name);
+        // Only a real folder is borrowed: a link in its place is not followed.
         if own.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
             inside::link(tree, name, &own).map_err(|error| format!("{name} cannot be borrowed: {error}"))?;
         }
@@ -646,30 +710,32 @@ fn borrow(site: &Site, tree: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// What a change begins from, for the project's commands.
+/// Where a change begins, for the project's commands.
 enum Before {
     Base(Base),
     Commit(String),
     Revision(Revision),
 }
 
-/// One check that runs a command of the project.
+/// A check of a loop that runs a build or test command of the project.
+///
+/// It is gathered in the event loop and run on a worker, so it owns everything it needs.
 pub(crate) struct ProjectCheck {
     effect: EffectId,
     command: ProjectCommand,
     known: Option<KnownCommand>,
     revision: Revision,
     before: Before,
-    /// Where the files that judge come from.
+    /// The source of trusted judge files.
     judge: TrustedJudge,
-    /// No other check of the run compares what was counted.
+    /// No other check of this run compares the tests that were counted, so this one does.
     counts: bool,
-    /// A check that did not run stops nothing, and every report says so.
+    /// A check that did not run stops nothing, and every report says so (`gates.errors = "continue"`).
     lenient: bool,
 }
 
 impl ProjectCheck {
-    /// Gathers what the docket knows.
+    /// Gathers what the check needs from the docket.
     pub(crate) fn gather(
         site: &Site,
         effect: &EffectId,
@@ -684,6 +750,7 @@ impl ProjectCheck {
             Subject::Phase => {
                 Before::Commit(docket.review().map_or(&docket.about.base, |review| &review.base).clone())
             }
+            // A polish and an artifact are compared with what passed before them.
             Subject::Polish | Subject::Chain => Before::Revision(docket.run.as_ref()?.tip()?.clone()),
         };
         let regression = Check::new(crate::REGRESSION);
@@ -701,8 +768,9 @@ impl ProjectCheck {
         })
     }
 
-    /// Runs on a worker.
+    /// Compares base and revision and reports the result. Blocks, so it runs on a worker.
     pub(crate) fn run(self, site: &Site) {
+        // Not a failure: without a test command the loop itself records that no tests ran.
         let Some(known) = &self.known else {
             let report = Report::Loop(LoopReport::Unchecked(unknown(site)));
             return site.report(&self.effect, report, Vec::new());
@@ -741,11 +809,14 @@ impl ProjectCheck {
         };
         let why = format!("`{shown}`: {}{lacked}", answer.text());
         match &answer {
+            // A finding outweighs "did not run": lost tests are known even where the exit status is not.
             Answer::NotRun(_) if findings.is_empty() => return self.not_run(site, why, notes),
             Answer::NoTests(_) if findings.is_empty() => {
                 let report = Report::Loop(LoopReport::Unchecked(why));
                 return site.report(&self.effect, report, notes);
             }
+            // Red before the change as well: a warning, because the change cannot be blamed, but nobody may take it for
+            // green.
             Answer::RedBefore(_) | Answer::FlakyBefore(_) => {
                 notes.push(Note::Warning(format!("{}: {why}", self.command)));
             }
@@ -754,8 +825,9 @@ impl ProjectCheck {
         site.report(&self.effect, Report::Loop(LoopReport::Checked(Checked { findings })), notes);
     }
 
-    /// Nobody knows: a person is asked, unless the user chose that nothing stops for it.
+    /// Reports that nobody knows the result: a person is asked, unless the settings say that this stops nothing.
     fn not_run(&self, site: &Site, why: String, mut notes: Vec<Note>) {
+        // It did not run because it was stopped, and nobody waits for a report any more.
         if site.is_unwanted(&self.effect) {
             return;
         }
@@ -771,7 +843,7 @@ impl ProjectCheck {
     }
 }
 
-/// A note that a landing was not tested, because no test command is known where it lands.
+/// The note that a landing was not tested, because no test command is known where it lands.
 pub(crate) fn no_command(site: &Site, effect: &EffectId, tree: &Oid) -> Note {
     Note::Command(Box::new(CommandNote {
         effect: effect.to_string(),
@@ -784,7 +856,7 @@ pub(crate) fn no_command(site: &Site, effect: &EffectId, tree: &Oid) -> Note {
     }))
 }
 
-/// Why no test command is known, with the way out.
+/// Why no test command is known, with the setting that would name one.
 fn unknown(site: &Site) -> String {
     let checks = &site.settings.checks;
     if green::tests_nothing(&checks.test) {
@@ -796,7 +868,7 @@ fn unknown(site: &Site) -> String {
     }
 }
 
-/// A test that was lost, by what was counted.
+/// The finding about a test that was lost, by what was counted.
 fn lost_test(command: ProjectCommand, one: &Regression) -> Claim {
     let text = match &one.test {
         Some(test) => format!("{test}: {}", one.detail),

@@ -1,7 +1,9 @@
-//! Makes a checkout ready for the commands that judge it, by `checks.prepare`: a command that installs packages and has the
-//! network for that. What it leaves is what git ignores; it is kept by the lock files it came from and copied into every
-//! checkout that has them. Whose code runs in it is decided in `tribunal-core`. A checkout that cannot be prepared is not
-//! judged: the check did not run.
+//! Prepares checkouts for the commands that judge them, by `checks.prepare`: a command that installs packages and has
+//! the network for that. What it leaves is what git ignores; it is kept by the lock files it came from, and copied into
+//! every checkout that has the same ones.
+//!
+//! `tribunal-core` decides whether the base's code or the change's runs in it, because the command has the network and
+//! its result may be shared. A checkout that cannot be prepared is not judged: the check did not run.
 
 use crate::build::make::digest;
 use crate::check::{Command, contained, ended, tail};
@@ -16,21 +18,21 @@ use tribunal_core::prepare::{LockFiles, PreparedFrom, is_lock_file, prepared_fro
 use tribunal_git::{GitError, GitPath, Oid};
 use tribunal_process::ExitHow;
 
-/// What a changed form of these folders is called by.
+/// The version of the folder format. It is part of every name, so that a change of format finds no old folder.
 const FORM: &[u8] = b"tribunal prepared 1";
 /// What the command left, below the folder that is kept.
 const DATA: &str = "data";
-/// Written last: without it, what is there is half of something.
+/// The mark of a complete folder, written last. Without it, the data may be half of something.
 const WHOLE: &str = "whole";
 
-/// What is prepared: a commit, and the tree of it that is looked at, which may have files of the base put back.
+/// What is prepared: a commit, and the tree that is looked at. The tree may have files of the base put back.
 #[derive(Clone, Copy)]
 pub(crate) struct Judged<'a> {
     pub(crate) commit: &'a Oid,
     pub(crate) tree: &'a Oid,
 }
 
-/// Puts what `checks.prepare` leaves into a checkout that nobody has looked at yet. The error says why it is not ready.
+/// Puts what `checks.prepare` leaves into a fresh checkout. The error says why the checkout is not ready.
 pub(crate) fn prepare(site: &Site, judged: Judged<'_>, checkout: &Path) -> Result<(), String> {
     let argv = &site.settings.checks.prepare;
     if argv.is_empty() {
@@ -39,6 +41,7 @@ pub(crate) fn prepare(site: &Site, judged: Judged<'_>, checkout: &Path) -> Resul
     let shown = argv.join(" ");
     let why = |error: String| format!("`{shown}` (checks.prepare) did not run: {error}");
     let place = Place::of(site, judged).map_err(|error| why(error.to_string()))?;
+    // Held until the copy is complete: a cleanup must not remove the data meanwhile.
     let _held = place.lock().map_err(|error| why(error.to_string()))?;
     if !place.dir.join(WHOLE).exists() {
         place.fill(site, &shown)?;
@@ -50,13 +53,16 @@ pub(crate) fn prepare(site: &Site, judged: Judged<'_>, checkout: &Path) -> Resul
     Ok(())
 }
 
-/// Where what was prepared is kept.
+/// Where prepared data is kept, and what it is made from.
+///
+/// Data made from the base may be shared with other runs. Data made from a change runs that change's code, so it stays
+/// in the run.
 struct Place {
     dir: PathBuf,
-    /// What the command runs on.
+    /// The commit and the tree that the command runs on.
     commit: Oid,
     tree: Oid,
-    /// Whether other runs may use it.
+    /// Other runs may use it.
     is_shared: bool,
 }
 
@@ -71,7 +77,10 @@ impl Place {
         match prepared_from(&of_base, &of_change) {
             PreparedFrom::Base => {
                 let names: Vec<String> = site.settings.checks.prepare.first().cloned().into_iter().collect();
+                // The installer's own version is part of the name: another one may install other files from the same
+                // lock files.
                 let (programs, locks) = (programs_of(site, &names, &[]), serde_json::to_vec(&of_base));
+                // Without a sandbox any launch could write to the shared folder, so nothing is shared then.
                 let kept = site.settings.checks.cache_mb > 0 && site.sandbox == Sandbox::Walls;
                 let is_shared = kept && programs.is_some();
                 let root = if is_shared { folder(&site.project) } else { site.dir.clone() };
@@ -91,21 +100,21 @@ impl Place {
         }
     }
 
-    /// Waits until nobody else makes it, uses it or takes it away.
+    /// Waits until nobody else makes, uses or removes it.
     fn lock(&self) -> io::Result<File> {
         loop {
             fs::create_dir_all(&self.dir)?;
             let path = self.dir.join("lock");
             let lock = File::options().create(true).truncate(false).write(true).open(&path)?;
             flock(&lock, FlockOperation::LockExclusive)?;
-            // Whoever tidied up may have removed it in between.
+            // The lock may have been taken on a file that a cleanup removed in between. It would protect nothing then.
             if path.exists() {
                 return Ok(lock);
             }
         }
     }
 
-    /// Runs the command in a checkout of its own, and keeps what it left of files that git ignores.
+    /// Runs the command in a checkout of its own, and keeps the files it left that git ignores.
     fn fill(&self, site: &Site, shown: &str) -> Result<(), String> {
         let name = self.dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let dir = site.dir.join("checks").join(format!("prepare-{name}"));
@@ -135,6 +144,7 @@ impl Place {
             return Err(format!("`{shown}` (checks.prepare) fails with {end}: {}", last.join(" | ")));
         }
         let left = tree.ignored().map_err(|error| why(&error))?;
+        // If git does not ignore what the command made, there is nothing to copy, and no checkout would be prepared.
         if left.is_empty() {
             return Err(why(&"it left nothing that git ignores; name the folders it makes in .gitignore"));
         }
@@ -148,7 +158,7 @@ impl Place {
         fs::write(self.dir.join(WHOLE), list(&self.dir).join("\n")).map_err(|error| why(&error))
     }
 
-    /// Copies it into a checkout. What the change has there itself stays, and nothing is written through a link of its.
+    /// Copies the data into a checkout. Files that the change has there stay, and nothing is written through its links.
     fn copy_to(&self, checkout: &Path) -> io::Result<()> {
         let (data, mut rest) = (self.dir.join(DATA), vec![PathBuf::new()]);
         while let Some(inside) = rest.pop() {
@@ -158,8 +168,9 @@ impl Place {
                 let (from, to) = (entry.path(), checkout.join(&at));
                 let there = to.symlink_metadata().ok();
                 match (there, entry.file_type()?) {
-                    // A folder of the tree, with something that was made below it.
+                    // A folder of the tree with prepared files below it, such as a package of a workspace.
                     (Some(meta), kind) if meta.is_dir() && kind.is_dir() => rest.push(at),
+                    // The change's own entry stays, a link included: `symlink_metadata` did not follow it.
                     (Some(_), _) => {}
                     (None, kind) if kind.is_dir() => copy_folder(&from, &to)?,
                     (None, kind) if kind.is_symlink() => {
@@ -174,7 +185,7 @@ impl Place {
     }
 }
 
-/// Lines of a failed command that are shown.
+/// How many lines of a failed command's output are shown.
 const LINES: usize = 8;
 
 fn list(dir: &Path) -> Vec<String> {

@@ -1,6 +1,9 @@
-//! Which files of a checkout a command reads, by their access times. Before the run they are set to the beginning of time,
-//! which is older than any change of a file, so the first read moves them also where the file system is mounted with
-//! `relatime`. Where access times do not move at all (`noatime`), nothing is seen, and nothing is said to be read.
+//! Finds out which files of a checkout a command reads, by their access times. Before the run they are set to the
+//! epoch, which is older than any change of a file. The first read therefore moves them even on a file system mounted
+//! with `relatime`.
+//!
+//! On a file system with `noatime` nothing moves, and no file is reported as read. Callers must treat an empty answer
+//! as "not known", not as "nothing was read".
 
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_OMIT, utimensat};
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,31 +14,32 @@ use std::path::Path;
 use std::sync::Mutex;
 use tribunal_git::Oid;
 
-/// What commands were seen to read of trees. It is kept for a run only: an answer of an earlier run says nothing of reads.
+/// The reads that were seen, by tree, command and files. It is kept for one run only: answers kept from an earlier run
+/// do not say what was read.
 pub(crate) type Memory = Mutex<BTreeMap<(Oid, Vec<Vec<String>>, Vec<String>), BTreeSet<String>>>;
 
-/// Files of a tree that are watched.
+/// Files of a tree that are being watched.
 pub(crate) struct Reads<'a> {
     tree: &'a Path,
     files: Vec<&'a str>,
 }
 
 impl<'a> Reads<'a> {
-    /// Begins to watch. `dir` is a folder of ours on the same file system, where it is tried whether a read can be seen.
+    /// Begins to watch. `dir` is a folder of ours on the same file system, where it is tried whether a read shows.
     pub(crate) fn begin(dir: &Path, tree: &'a Path, files: &'a [String]) -> Reads<'a> {
         let moves = moves_in(dir).unwrap_or(false);
         let begun = |path: &&String| moves && set_unread(&tree.join(path)).is_ok();
         Reads { tree, files: files.iter().filter(begun).map(String::as_str).collect() }
     }
 
-    /// The files that were read since. One that is no longer there was at least looked at.
+    /// The files that were read since. A file that is gone was at least looked at.
     pub(crate) fn read(&self) -> BTreeSet<String> {
         let is_read = |path: &&&str| is_read(&self.tree.join(path)).unwrap_or(true);
         self.files.iter().filter(is_read).map(|path| (*path).to_owned()).collect()
     }
 }
 
-/// Whether the access time of a file moves when it is read.
+/// Whether the access time of a file moves when the file is read.
 fn moves_in(dir: &Path) -> io::Result<bool> {
     let probe = dir.join("read-probe");
     fs::write(&probe, "x")?;
@@ -48,6 +52,7 @@ fn moves_in(dir: &Path) -> io::Result<bool> {
 
 fn set_unread(path: &Path) -> io::Result<()> {
     let at = |tv_nsec| Timespec { tv_sec: 0, tv_nsec };
+    // `UTIME_OMIT` leaves the modification time alone: build tools decide by it what to rebuild.
     let times = Timestamps { last_access: at(0), last_modification: at(UTIME_OMIT) };
     Ok(utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW)?)
 }

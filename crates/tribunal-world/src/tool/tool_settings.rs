@@ -1,5 +1,7 @@
-//! A tool's second look, with its settings as the base has them. Where a change also changes what a tool goes by, it is asked
-//! twice: what only the settings of the base find on changed lines is kept as a finding, and says so.
+//! A tool's second look, with its settings as the base has them.
+//!
+//! A change that also changes a tool's settings could hide what the tool would find in it. The tool is therefore asked
+//! twice: findings on changed lines that only the base's settings produce are kept, and say where they come from.
 
 use super::tools::{Asked, Looked, changed_files, detect_one, sorted};
 use crate::site::Site;
@@ -11,23 +13,23 @@ use tribunal_core::judge_files::{extended_in, named_in};
 use tribunal_findings::track::Change;
 use tribunal_git::{GitError, GitPath, Oid};
 
-/// How far settings are followed to what they import or extend.
+/// How many levels of imports or `extends` are followed from a settings file.
 const DEPTH: usize = 3;
 /// Endings of settings that are code.
 const CODE: [&str; 7] = [".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".py"];
-/// Endings of settings that others go on in.
+/// Endings of settings that are data and may extend others.
 const DATA: [&str; 8] = [".toml", ".json", ".jsonc", ".yaml", ".yml", ".ini", ".cfg", ".conf"];
-/// Places of switched off rules that are named.
+/// How many places of switched-off rules are named.
 const NAMED_MAX: usize = 5;
 
-/// What a change looks like with a tool's settings as the base has them.
+/// A change with a tool's settings as the base has them.
 struct OldSettings {
     tree: Oid,
     files: BTreeSet<String>,
 }
 
 impl OldSettings {
-    /// None where the change leaves the settings alone.
+    /// Makes that tree; none if the change leaves the settings alone.
     fn of(site: &Site, tool: &Tool, base: &Oid, commit: &Oid) -> Result<Option<OldSettings>, GitError> {
         let repo = &site.repo;
         let changed: BTreeSet<String> =
@@ -41,6 +43,7 @@ impl OldSettings {
             match tool.put_back(path, text(base, path)?.as_deref(), text(commit, path)?.as_deref()) {
                 PutBack::Nothing => {}
                 PutBack::Whole => drop(whole.insert(path.clone())),
+                // A file such as `pyproject.toml` holds more than the tool's settings. Only its section is put back.
                 PutBack::Text(text) => {
                     placed.push((GitPath::from(path.as_str()), repo.write_blob(text.as_bytes())?));
                 }
@@ -56,8 +59,9 @@ impl OldSettings {
     }
 }
 
-/// Changed files that settings of the base import, extend or are a link to: a configuration in JavaScript is what its modules
-/// say.
+/// Changed files that settings of the base import, extend or link to.
+///
+/// A configuration in JavaScript consists of its modules, so changing a module changes the settings.
 fn imported(
     site: &Site,
     tool: &Tool,
@@ -77,12 +81,14 @@ fn imported(
             let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
             let text = String::from_utf8_lossy(&bytes);
             let named = if is_code(&path) { named_in(&text, folder) } else { extended_in(&text, folder) };
-            // A link may lead to a file of any name.
+            // The content of a link is its target, one line without an end; it may lead to a file of any name.
             let is_link = !text.contains('\n');
+            // Only a file that the base has can be put back as the base has it.
             let may_steer =
                 |path: &String| known.contains(path) && (is_link || is_code(path) || is_data(path));
             next.extend(named.into_iter().filter(may_steer));
         }
+        // Settings may extend each other in a circle.
         next.retain(|path| seen.insert(path.clone()));
         found.extend(next.iter().filter(|path| changed.contains(*path)).cloned());
         open = next;
@@ -91,7 +97,7 @@ fn imported(
 }
 
 impl Asked<'_> {
-    /// Adds to what it said what it says with the settings of the base. The inner error says why that could not be asked.
+    /// Adds what the tool says with the base's settings. The inner error says why it could not be asked.
     pub(crate) fn also_by_base(
         &self,
         mut looked: Looked,
@@ -106,6 +112,7 @@ impl Asked<'_> {
         let name = &self.tool.name;
         let files = old.files.iter().cloned().collect::<Vec<String>>().join(", ");
         let mut changed = changed_files(change);
+        // The settings files themselves are left out: they are the base's again in this tree.
         changed.retain(|path| !old.files.contains(path));
         let Some(seat) = detect_one(&self.site.repo, self.tool, base, &old.tree, &changed, &|_| true)? else {
             if changed.iter().any(|path| self.tool.is_for(path)) {
@@ -130,11 +137,13 @@ impl Asked<'_> {
             Err(why) => return Ok(Err(failed(&why))),
         };
         let (by_base, stopped) = sorted(self.tool, report, change);
+        // A tool that stops only with the base's settings has not judged the change, so nothing can be concluded.
         if let Some(why) = stopped.filter(|_| looked.missed.is_none()) {
             return Ok(Err(failed(&why)));
         }
         let key = |claim: &Claim| (claim.file.clone(), claim.line, claim.rule.clone(), claim.claim.clone());
         let known: BTreeSet<_> = looked.found.iter().map(key).collect();
+        // A finding in a settings file is about the base's text, which the change has replaced.
         let is_of_settings = |claim: &Claim| claim.file.as_ref().is_some_and(|file| old.files.contains(file));
         let hidden =
             by_base.found.into_iter().filter(|one| !known.contains(&key(one)) && !is_of_settings(one));
@@ -150,7 +159,7 @@ impl Asked<'_> {
         Ok(Ok(looked))
     }
 
-    /// Says which rules added lines switch off.
+    /// Names the added lines that switch rules off.
     fn muted(&self, change: &Change, commit: &Oid) -> Result<Option<String>, GitError> {
         let mut places = Vec::new();
         let files = change.files().iter().filter(|_| !self.tool.mutes.is_empty());

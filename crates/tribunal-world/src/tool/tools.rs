@@ -1,6 +1,8 @@
-//! Tools as reviewers: a linter or formatter runs contained, in a throwaway checkout of what is judged; what it says about
-//! changed lines is a finding, the rest is kept aside. One that could not run is not green, it did not run. What a
-//! diff's own code makes a tool do stays in its walls.
+//! Tools as reviewers: a linter or formatter runs contained, in a throwaway checkout of the revision under review. Its
+//! findings about changed lines count; the others are filtered out and kept beside the review.
+//!
+//! A tool that could not run has not passed: it did not run. A tool may execute code of the change, and what that code
+//! does stays in the sandbox. So a folder that such code could write to is never used to judge another change.
 
 use super::cache::{Memo, Wanted, Warm, may_run_code};
 use crate::check::{Command, contained, tail, tmp_in};
@@ -29,54 +31,56 @@ use tribunal_findings::{ToolForm, ToolPart, ToolReport, ToolRun, read_answer, re
 use tribunal_git::{GitError, GitPath, Oid, Repo, Tree};
 use tribunal_process::{ExitHow, find_program};
 
-/// Bytes of a diff or of a tool's output read at most.
+/// At most this many bytes of a diff or of a tool's output are read.
 const TEXT_MAX: usize = 64 << 20;
-/// Files named in one call.
+/// How many files are named in one call at most.
 const FILES_AT_ONCE: usize = 500;
-/// What a tool is run for, where it judges.
+/// The purpose of a run in which a tool judges.
 const CHECK: &str = "check";
-/// Findings beside the change that are kept, of each tool.
+/// How many filtered findings of each tool are kept.
 const ASIDE_MAX: usize = 500;
 
-/// Whether a check is a tool's.
+/// Whether a check is a tool.
 pub(crate) fn is_one(check: &Check, docket: &Docket) -> bool {
     docket.tools().iter().any(|tool| tool.name == check.as_str())
 }
 
-/// One look of one tool.
+/// One look of one tool at one revision.
 pub(crate) struct Looking {
     effect: EffectId,
     check: Check,
     of: LoopId,
     revision: Revision,
-    /// Where the change begins; none where that is where the lane left the run's branch.
+    /// The base of the change; none if it is where the lane left the run branch.
     base: Option<String>,
     missing: Vec<String>,
-    /// Files with findings of it that silence must not settle.
+    /// Files with open findings of this tool. Its silence about them must not settle those findings.
     held: Vec<String>,
 }
 
 /// What a tool said of one commit.
+///
+/// It is also the form in which answers are kept between runs, so a change of its fields needs a default.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Looked {
-    /// About changed lines.
+    /// Findings about changed lines.
     pub(crate) found: Vec<Claim>,
-    /// About others.
+    /// Findings about other lines.
     pub(crate) aside: Vec<Claim>,
-    /// What it said that could not be read.
+    /// Parts of its output that could not be read.
     pub(crate) unread: Vec<String>,
     /// What it did not look at, and why.
     pub(crate) missed: Option<String>,
-    /// What else is told of the change: rules that it switches off, settings that only it brings.
+    /// Remarks about the change: rules that it switches off, settings that only it brings.
     #[serde(default)]
     pub(crate) notes: Vec<String>,
-    /// The run in which it said so, where it was not asked again.
+    /// The run in which it said so, if the tool was not asked again.
     #[serde(skip)]
     pub(crate) known: Option<String>,
 }
 
 impl Looking {
-    /// Gathers what the docket knows.
+    /// Gathers what the look needs from the docket.
     pub(crate) fn gather(
         site: &Site,
         effect: &EffectId,
@@ -98,10 +102,11 @@ impl Looking {
         })
     }
 
-    /// Runs on a worker.
+    /// Asks the tool and reports. Blocks, so it runs on a worker.
     pub(crate) fn run(self, site: &Site) {
         let report = match self.look(site) {
             Ok(Ok(looked)) => {
+                // Counted before the list is cut, so that the report names the real number.
                 let count = u32::try_from(looked.aside.len()).unwrap_or(u32::MAX);
                 let claims = looked.aside.into_iter().take(ASIDE_MAX).collect();
                 let note = AsideNote {
@@ -141,14 +146,15 @@ impl Looking {
     }
 }
 
-/// Files of findings that this check holds and that are not settled.
+/// Files with open findings of this check.
 fn held(lp: &Loop, check: &Check) -> Vec<String> {
     let of = |entry: &Entry| entry.by.iter().any(|by| matches!(by, Source::Check(known) if known == check));
     let open = lp.ledger().iter().filter(|(_, entry)| entry.fate == Fate::Open && of(entry));
     open.filter_map(|(_, entry)| entry.claim.file.clone()).collect()
 }
 
-/// What changed from one commit to another, whole: lines of a cut diff would be taken for unchanged ones.
+/// The complete change between two commits. A diff that was cut is an error, because its missing lines would pass for
+/// unchanged ones.
 pub(crate) fn change_between(repo: &Repo, from: &Oid, to: &Oid) -> Result<Result<Change, String>, GitError> {
     let diff = repo.diff_text(from, to, &[], TEXT_MAX)?;
     if diff.cut {
@@ -157,13 +163,15 @@ pub(crate) fn change_between(repo: &Repo, from: &Oid, to: &Oid) -> Result<Result
     Ok(Ok(Change::from_unified(&String::from_utf8_lossy(&diff.bytes))))
 }
 
-/// The files of a change that are still there.
+/// The files of a change that still exist.
 pub(crate) fn changed_files(change: &Change) -> Vec<String> {
     change.files().iter().filter_map(|file| file.new.clone()).collect()
 }
 
-/// Which tools have something to look at in a commit. What configures a tool counts as it was before the change, too: a
-/// change cannot take its judge away.
+/// Whether a tool has something to look at in a commit.
+///
+/// The tool's configuration counts as it was before the change, too, so that a change cannot remove the tool that
+/// judges it.
 pub(crate) fn detect_one(
     repo: &Repo,
     tool: &Tool,
@@ -178,7 +186,7 @@ pub(crate) fn detect_one(
     Ok(tool.detect(&Ground { exists: &exists, text: &text, installed, changed }))
 }
 
-/// Every file of either commit, by name.
+/// The names of all files in either commit.
 pub(crate) fn names(repo: &Repo, base: &Oid, commit: &Oid) -> Result<BTreeSet<String>, GitError> {
     let mut names: BTreeSet<String> =
         repo.list_tree(commit)?.into_iter().map(|entry| entry.path.to_string()).collect();
@@ -186,7 +194,7 @@ pub(crate) fn names(repo: &Repo, base: &Oid, commit: &Oid) -> Result<BTreeSet<St
     Ok(names)
 }
 
-/// The text of a file in both commits.
+/// The text of a file in both commits together.
 pub(crate) fn text_of(repo: &Repo, base: &Oid, commit: &Oid, path: &str) -> Option<String> {
     let at = |oid: &Oid| repo.file_at(oid, &GitPath::from(path)).ok().flatten();
     let texts = [at(commit), at(base)].into_iter().flatten();
@@ -194,7 +202,7 @@ pub(crate) fn text_of(repo: &Repo, base: &Oid, commit: &Oid, path: &str) -> Opti
     (!texts.is_empty()).then(|| texts.join("\n"))
 }
 
-/// Where a tool lies: in the project's own installation, else on the path.
+/// Where a tool is installed: in the project itself, otherwise on the search path.
 pub(crate) fn program(root: &Path, path: Option<&OsString>, name: &str) -> Option<PathBuf> {
     let own = ["node_modules/.bin", ".venv/bin", "venv/bin"].map(|folder| root.join(folder).join(name));
     let env: Vec<(OsString, OsString)> =
@@ -203,7 +211,7 @@ pub(crate) fn program(root: &Path, path: Option<&OsString>, name: &str) -> Optio
     own.or_else(|| find_program(OsStr::new(name), root, &env).ok())
 }
 
-/// Asks a tool about a commit, from another one on. The inner error says why it did not run.
+/// Asks a tool about a change. The inner error says why it did not run.
 fn look(
     site: &Site,
     tool: &Tool,
@@ -216,6 +224,7 @@ fn look(
         Err(why) => return Ok(Err(why)),
     };
     let changed = changed_files(&change);
+    // Whether the tool is installed was asked before. Here it only matters whether there is something to look at.
     let Some(seat) = detect_one(&site.repo, tool, base, commit, &changed, &|_| true)? else {
         return Ok(Ok(Looked::default()));
     };
@@ -228,6 +237,8 @@ fn look(
     fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
     let runs = may_run_code(site, tool, &change, commit)?;
     let mut warm = Warm::take(site, &Wanted { tool, name: &tool.name, base, commit, runs })?;
+    // Code of the change is about to run in an empty folder. The base fills it first, so that what is kept afterwards
+    // comes from the base.
     if let Some(warm) = warm.as_mut().filter(|warm| runs && warm.is_cold()) {
         begin_at_base(site, tool, &seat, (name, &dir), warm, base)?;
     }
@@ -238,7 +249,7 @@ fn look(
     let cache = cache_of(site, &warm, &tool.name, &dir, runs);
     let asked =
         Asked { site, tool, seat: &seat, name, dir: &dir, tree: &tree, cache: &cache, base: Some(base) };
-    // Whether the answer comes from nothing but what it is kept by.
+    // Whether the answer depends only on what it is kept by. If open findings influenced it, it is not kept.
     let mut alone = true;
     let said = match asked.ask(&changed)? {
         Ok(report) => match sorted(tool, report.clone(), &change) {
@@ -252,6 +263,7 @@ fn look(
         Err(why) => Err(why),
     };
     let said = match said {
+        // The second look only follows an answer. A tool that did not run has nothing to compare with.
         Ok(looked) => asked.also_by_base(looked, &change, (base, commit))?,
         Err(why) => Err(why),
     };
@@ -265,8 +277,10 @@ fn look(
     Ok(said)
 }
 
-/// Where code of what is judged runs, the warm folder begins with what the base leaves there: whoever judges the next change
-/// of the same base begins with that as well. What the tool says of the base is of no interest, nor whether it can say it.
+/// Fills a cold cache folder by running the tool on the base.
+///
+/// Where code of the change runs, the next change of the same base must begin with the same folder, so it has to come
+/// from the base. What the tool says of the base does not matter here, nor whether it succeeds.
 fn begin_at_base(
     site: &Site,
     tool: &Tool,
@@ -276,6 +290,7 @@ fn begin_at_base(
     base: &Oid,
 ) -> Result<(), GitError> {
     let trash = |path: &Path| site.shelf.discard(path).is_ok();
+    // If it cannot be recorded that code runs in the folder, none does.
     if warm.will_run(base).is_err() {
         return Ok(());
     }
@@ -283,12 +298,14 @@ fn begin_at_base(
     let name = format!("{name}-first");
     let _ = Asked { site, tool, seat, name: &name, dir, tree: &tree, cache: &cache, base: Some(base) }
         .check(&tool.check, &[])?;
+    // A copy of the base's result is made before code of the change can write there.
     let _ = warm.set_aside(&trash);
     Ok(())
 }
 
-/// The folder that a tool writes to: the warm one, or one of this run. Where code of what is judged runs, one that goes with
-/// this look: the next round may judge other code.
+/// The folder that a tool may write to: the warm one, or one of this run.
+///
+/// If code of the change runs, the folder is gone after this look, because the next round may judge other code.
 pub(crate) fn cache_of(site: &Site, warm: &Option<Warm>, name: &str, dir: &Path, runs: bool) -> PathBuf {
     match warm {
         Some(warm) => warm.data(),
@@ -297,13 +314,14 @@ pub(crate) fn cache_of(site: &Site, warm: &Option<Warm>, name: &str, dir: &Path,
     }
 }
 
-/// What it stopped at and went past, where that is all that failed and may be left out; `None` where it is not, or where
-/// it cannot be told from the rest.
+/// The parts that the tool stopped at and went past, if nothing else failed and they may be left out. `None` if there
+/// is more, or if the parts cannot be told from the rest.
 pub(crate) fn left_out<'r>(tool: &Tool, report: &'r ToolReport) -> Option<Vec<&'r ToolPart>> {
     let kinds = &tool.past.as_ref()?.kinds;
     let (out, seen): (Vec<&ToolPart>, Vec<&ToolPart>) =
         report.parts.iter().partition(|part| !part.stopped.is_empty());
     let named = |line: &String| kinds.iter().any(|kind| line.contains(&format!("({kind} \"")));
+    // A part that may hold the files of one that counts cannot be left out.
     let apart = |part: &&ToolPart| {
         kinds.contains(&part.kind)
             && !seen.iter().any(|other| !kinds.contains(&other.kind) && part.may_hold(&other.path))
@@ -312,8 +330,10 @@ pub(crate) fn left_out<'r>(tool: &Tool, report: &'r ToolReport) -> Option<Vec<&'
     (told && !out.is_empty() && out.iter().all(apart)).then_some(out)
 }
 
-/// What comes of a stop that is not on changed lines. What did not compile before either is left out, and told, unless
-/// something of it changed or is held; what did is the fault of the change.
+/// What follows from a stop that is not on changed lines.
+///
+/// A part that did not compile before either is left out with a note, unless something of it changed or has open
+/// findings. A part that compiled before was broken by the change.
 fn stopped(
     tool: &Tool,
     report: &ToolReport,
@@ -332,6 +352,7 @@ fn stopped(
         let same = |part: &&ToolPart| before.parts.iter().any(|was| is_same_stop(part, was));
         if !out.is_empty() && out.iter().all(same) {
             let named = change.files().iter().flat_map(|file| file.old.iter().chain(&file.new));
+            // An open finding in the part would look fixed if the part were left out.
             if !named.chain(held).any(|path| tool.is_for(path) && out.iter().any(|part| part.may_hold(path)))
             {
                 return Ok(Looked { missed, ..looked });
@@ -354,6 +375,7 @@ fn stopped(
             }
         }
     }
+    // Nothing was found and not everything was looked at: that is not a pass.
     if looked.found.is_empty() {
         return Err(format!("{name} could not look at it: {why}"));
     }
@@ -367,7 +389,8 @@ fn is_same_stop(part: &ToolPart, was: &ToolPart) -> bool {
         && part.stopped.iter().all(|text| count(part, text) <= count(was, text))
 }
 
-/// What is on changed lines, and what is not; and at what it stopped that is not the change's own fault.
+/// Splits a report into findings on changed lines and others. Also returns the stop, if the change is not to blame for
+/// it.
 pub(crate) fn sorted(tool: &Tool, report: ToolReport, change: &Change) -> (Looked, Option<String>) {
     let weighed = report.findings.into_iter().filter_map(|claim| tool.weigh(claim));
     let (found, aside): (Vec<Claim>, Vec<Claim>) = weighed.partition(|claim| is_changed(claim, change));
@@ -375,7 +398,7 @@ pub(crate) fn sorted(tool: &Tool, report: ToolReport, change: &Change) -> (Looke
     (Looked { found, aside, unread: report.unread, ..Looked::default() }, stopped)
 }
 
-/// Whether a finding is about what changed: a line of it, the file where there is no line, or nothing in particular.
+/// Whether a finding is about the change: one of its lines, its file if there is no line, or nothing in particular.
 pub(crate) fn is_changed(claim: &Claim, change: &Change) -> bool {
     let Some(file) = claim.file.as_deref() else { return true };
     match (claim.line, claim.end) {
@@ -392,37 +415,38 @@ pub(crate) struct Asked<'a> {
     pub(crate) name: &'a str,
     pub(crate) dir: &'a Path,
     pub(crate) tree: &'a Tree,
-    /// The folder that it keeps for itself.
+    /// The folder that the tool keeps for itself.
     pub(crate) cache: &'a Path,
-    /// The commit whose programs judge; none where it only fixes.
+    /// The commit whose programs judge; none if the tool only fixes.
     pub(crate) base: Option<&'a Oid>,
 }
 
 impl Asked<'_> {
-    /// Asks it; where it stops at something that does not compile, once more, to go on past that.
+    /// Asks the tool. If it stops at something that does not compile, it is asked again with the words that make it go
+    /// on.
     pub(crate) fn ask(&self, changed: &[String]) -> Result<Result<ToolReport, String>, GitError> {
         let first = match (self.check(&self.tool.check, changed)?, &self.tool.past) {
             (Ok(report), Some(_)) if report.broken.is_some() => report,
             (said, _) => return Ok(said),
         };
-        // What did not go on has not named all its parts.
+        // The first report broke off, so its list of parts is not complete and must not be used.
         let went_on = self.check(&self.onward(&self.tool.check), changed)?;
         Ok(Ok(went_on.unwrap_or(ToolReport { parts: Vec::new(), ..first })))
     }
 
-    /// A command line of the row, with what makes it go on.
+    /// A command line of the row, with the words that make the tool go on.
     pub(crate) fn onward(&self, words: &[String]) -> Vec<String> {
         words.iter().chain(self.tool.past.iter().flat_map(|past| &past.words)).cloned().collect()
     }
 
-    /// What it says of the base: whether that compiled tells whose fault it is that this does not.
+    /// What the tool says of the base. If the base did not compile either, the change is not to blame.
     fn before(&self, base: &Oid) -> Result<Option<ToolReport>, GitError> {
-        // A cache of its own: cargo goes by the times of files, and would take one commit for the other.
+        // A cache of its own: cargo compares the times of files, and would take one commit for the other.
         let own = format!("{}-base", self.tool.name);
         let runs = may_run_code(self.site, self.tool, &Change::default(), base)?;
         let wanted = Wanted { tool: self.tool, name: &own, base, commit: base, runs: false };
         let mut warm = Warm::take(self.site, &wanted)?;
-        // Code of the base is believed, where it is the base.
+        // The base's code may run in this folder, but only once the folder records that it did.
         if runs && warm.as_mut().is_some_and(|warm| warm.will_run(base).is_err()) {
             warm = None;
         }
@@ -431,7 +455,7 @@ impl Asked<'_> {
         let tree =
             self.site.shelf.checkout(&self.dir.join("base"), &self.dir.join("base-index"), base, "check")?;
         let there = Asked { name: &name, tree: &tree, cache: &cache, ..*self };
-        // One that fails elsewhere at the base does not tell whose fault it is here.
+        // A tool that fails at the base for other reasons does not tell who is to blame here.
         let clear = |was: &ToolReport| was.failed.is_empty() || left_out(self.tool, was).is_some();
         let said = there.check(&self.onward(&self.tool.check), &[])?.ok().filter(clear);
         if let Some(warm) = warm {
@@ -440,7 +464,7 @@ impl Asked<'_> {
         Ok(said)
     }
 
-    /// Asks it by a command line of its row; of what it would lay out otherwise, only in these files.
+    /// Asks the tool by one command line of its row. A formatter's changes count only in these files.
     pub(crate) fn check(
         &self,
         words: &[String],
@@ -463,6 +487,7 @@ impl Asked<'_> {
             }
         }
         if self.tool.form == ToolForm::Rewrite {
+            // The formatter has rewritten the checkout; the diff is its answer.
             let captured = self.tree.capture()?;
             let only: Vec<GitPath> = changed
                 .iter()
@@ -478,7 +503,7 @@ impl Asked<'_> {
         Ok(Ok(all))
     }
 
-    /// Whether a changed file is one that it was asked about.
+    /// Whether a changed file is one that the tool was asked about.
     fn looks_at(&self, path: &str) -> bool {
         self.seat.places.iter().any(|(place, files)| match place.as_str() {
             "" => files.iter().any(|file| file == path),
@@ -489,12 +514,15 @@ impl Asked<'_> {
         })
     }
 
-    /// The file that a formatter has to lay out besides those of the project, to show that it looks at all.
+    /// A badly formatted file that a formatter has to rewrite together with the project's, to prove that it looks at
+    /// all.
+    ///
+    /// A formatter that has nothing to say ends well. Without the probe, one that looked at nothing would pass as well.
     fn probe(&self) -> Result<Option<PathBuf>, String> {
         let Some(probe) = &self.tool.probe else { return Ok(None) };
         let tmp = tmp_in(self.dir);
         let path = tmp.join(&probe.name);
-        // Whoever ran here before may have left a link.
+        // An earlier program may have left a link in its place, so the file is removed before it is written.
         fs::create_dir_all(&tmp)
             .and_then(|()| match fs::remove_file(&path) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
@@ -504,14 +532,16 @@ impl Asked<'_> {
         Ok(Some(path))
     }
 
-    /// Whether the probe is as it was. A link that was put in its place is not followed.
+    /// Whether the probe is unchanged. A link in its place is not followed.
     fn is_untouched(&self, probe: &Path) -> bool {
         let plain = probe.symlink_metadata().is_ok_and(|meta| meta.is_file());
         let text = self.tool.probe.as_ref().map(|probe| probe.text.as_str());
+        // A probe that is gone or replaced counts as untouched: it proves nothing either.
         !plain || fs::read_to_string(probe).ok().as_deref() == text
     }
 
-    /// Runs a command line of the row in each of its places: where, its output's folder, and how it ended.
+    /// Runs a command line of the row in each of its places. Returns the place, the folder with the output, and how it
+    /// ended.
     pub(crate) fn each(
         &self,
         words: &[String],
@@ -519,9 +549,11 @@ impl Asked<'_> {
     ) -> Result<Vec<(String, PathBuf, ExitHow)>, String> {
         let cache = self.cache;
         fs::create_dir_all(cache).map_err(|error| format!("{}: {error}", cache.display()))?;
+        // Without folders of the tree: a program of the change must not take the tool's place.
         let path = self.site.environment.get("PATH").map(|path| self.site.plain_path(path, self.tree.path()));
         let own = program(self.site.project.root(), path.as_ref(), self.tool.program());
         let own = own.map_or_else(|| self.tool.program().to_owned(), |path| path.display().to_string());
+        // A tool that takes no files looks at the whole place in one run.
         let named = words.iter().any(|word| word == "{files}");
         let (words, own, programs) = self.words_of_base(words, own)?;
         let words = &words;
@@ -553,7 +585,7 @@ impl Asked<'_> {
                 };
                 let tree = self.tree.path();
                 let (how, out) = contained(self.site, self.name, runs.len(), tree, self.dir, &command)?;
-                // One that failed says why itself.
+                // A tool that failed says why itself, so the probe is only looked at after a success.
                 if how == ExitHow::Code(0) && probe.is_some_and(|probe| self.is_untouched(&probe)) {
                     let name = &self.tool.name;
                     return Err(format!(
@@ -566,7 +598,8 @@ impl Asked<'_> {
         Ok(runs)
     }
 
-    /// The row's words and its program, with files of the tree as the base has them, and the folder to show for that.
+    /// The row's arguments and its program, with files of the tree replaced by the base's, and the folder to show for
+    /// that.
     fn words_of_base(
         &self,
         words: &[String],
@@ -579,7 +612,7 @@ impl Asked<'_> {
         let did_not_run = |why| format!("{} did not run: {why}", self.tool.name);
         let is_program = |word: &OsString| word == "{program}";
         let called = all.iter().map(|word| if is_program(word) { program[0].clone() } else { word.clone() });
-        // A variable may name a file as well: `BASH_ENV=lint/env.sh`.
+        // A variable may name a file as well, such as `BASH_ENV=lint/env.sh`.
         let variables = self.tool.env.iter().map(|(name, value)| OsString::from(format!("{name}={value}")));
         let called = called.chain(variables);
         self.site.takes_orders_elsewhere(judged, &called.collect::<Vec<OsString>>()).map_err(did_not_run)?;
@@ -590,10 +623,11 @@ impl Asked<'_> {
         Ok((all.into_iter().map(text).collect(), text(program), first.or(then)))
     }
 
-    /// Folders that a tool needs and git does not have: those of the user's work tree, to read.
+    /// Links folders that a tool needs and git does not have. They are those of the user's work tree, read-only.
     fn borrow(&self, place: &str) -> Result<Vec<PathBuf>, String> {
         let mut borrowed = Vec::new();
         for name in &self.tool.borrow {
+            // The nearest one counts: a package of a workspace may use a folder of the packages above it.
             let above = std::iter::successors(Some(place), |p| (!p.is_empty()).then(|| up(p)));
             let own = above
                 .map(|folder| self.site.project.root().join(folder).join(name))
@@ -607,6 +641,7 @@ impl Asked<'_> {
         Ok(borrowed)
     }
 
+    /// Reads what the tool printed in one place. Output that is not in the tool's form means that it did not run.
     fn read(&self, place: &str, out_dir: &Path, how: &ExitHow) -> Result<ToolReport, String> {
         let code = match how {
             ExitHow::Code(code) => *code,
@@ -631,6 +666,7 @@ impl Asked<'_> {
             let hint = hint.map_or("", |_| "; it has no network: `network = true` in its row gives it one");
             format!("{} did not run: {why} (exit code {code}){hint}{said}", self.tool.name)
         })?;
+        // The tool ran in a subfolder and names its files from there.
         for claim in report.findings.iter_mut().filter(|_| !place.is_empty()) {
             claim.file = claim.file.take().map(|file| format!("{place}/{file}"));
         }
@@ -645,6 +681,7 @@ fn up(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(above, _)| above)
 }
 
+/// The text of an output file, up to `TEXT_MAX` bytes.
 fn read_capped(path: &Path) -> String {
     use std::io::Read as _;
     let mut bytes = Vec::new();
