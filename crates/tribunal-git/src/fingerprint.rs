@@ -1,5 +1,7 @@
-//! Everything the user owns in a repository, so that a test can say: nothing of it changed. For tests; it reads whole
-//! files and never writes.
+//! A fingerprint of everything the user owns in a repository, so that a test can say that nothing of it changed.
+//!
+//! It is for tests only: it reads whole files and never writes. `index.lock` and `ORIG_HEAD` are part of it, because a
+//! leftover lock or a moved marker is a trace in the user's repository too.
 
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;

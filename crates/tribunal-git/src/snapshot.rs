@@ -1,6 +1,8 @@
-//! Saves everything an agent has not handed in yet, before its tree is taken away: the files, and the commits it made in
-//! its private repository. The agent owns that repository, so git is never pointed at it: refs are read by hand,
-//! object files are copied by hand without following a link, and git re-hashes every object it takes from the copy.
+//! Saves everything an agent has not handed in, before its tree is taken away: the files, and the commits it made in
+//! its private repository.
+//!
+//! The agent owns that repository, so git is never pointed at it. Refs are read by hand, object files are copied by
+//! hand without following a link, and git hashes every object anew that it takes from the copy.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
@@ -13,40 +15,44 @@ use crate::open::quoted;
 use crate::tree::left;
 use crate::{GitError, Oid, Problem, RefChange, Repo, Signature, Tree};
 
-/// How many refs of an agent are looked at.
+/// How many refs of an agent are examined.
 const REFS_MAX: usize = 256;
-/// How many object files of an agent are looked at.
+/// How many object files of an agent are examined.
 const OBJECTS_MAX: usize = 200_000;
 /// How many bytes of objects are taken from an agent.
 const BYTES_MAX: u64 = 512 << 20;
 /// How many subjects of an agent's own commits are shown.
 const SUBJECTS_MAX: usize = 200;
 
-/// What was saved.
+/// What a snapshot of an agent's tree saved.
+///
+/// Delete the tree only when `left` is empty: otherwise something in it exists nowhere else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
-    /// The commit that holds it, now at the ref; `None` when there was nothing that the base commit does not hold.
+    /// The commit that holds everything, now at the ref; `None` when the base commit holds it all already.
     pub commit: Option<Oid>,
     /// The files, as a tree object.
     pub tree: Oid,
-    /// What could not be taken just as it lay there.
+    /// Files that could not be taken exactly as they lay there.
     pub problems: Vec<Problem>,
     /// Commits the agent made itself, oldest first, with their subjects.
     pub own_commits: Vec<(Oid, String)>,
-    /// Why commits of the agent could not be saved, if so.
+    /// Why commits of the agent could not be saved, if that failed.
     pub unsaved: Option<String>,
 }
 
 impl Snapshot {
-    /// What is in the tree and in no commit: as long as there is such a thing, the tree is not to be deleted.
+    /// What is in the tree and in no commit. As long as there is any, the tree must not be deleted.
     pub fn left(&self) -> Vec<String> {
         left(&self.problems).into_iter().chain(self.unsaved.clone()).collect()
     }
 }
 
 impl Repo {
-    /// Saves a tree's files and its agent's own commits as one commit at `name` (under `refs/tribunal/`). Doing it twice
-    /// gives the same commit.
+    /// Saves a tree's files and its agent's own commits as one commit at `name` (under `refs/tribunal/`).
+    ///
+    /// Doing it twice gives the same commit, so a crash in between does no harm. The agent's commits become further
+    /// parents, which keeps them reachable.
     pub fn snapshot(
         &self,
         tree: &Tree,
@@ -60,6 +66,7 @@ impl Repo {
         let captured = tree.capture()?;
         let (tips, unsaved) = match self.own_tips(tree) {
             Ok(tips) => (tips, None),
+            // A broken repository of the agent must not cost its files, which are the larger part of the work.
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
         let own_commits =
@@ -86,6 +93,7 @@ impl Repo {
         };
         let mut tips = read_tips(&dir, tree.base().as_str().len());
         tips.retain(|tip| tip != tree.base());
+        // The tips come in the order of a directory listing; sorted, the same commits give the same snapshot.
         tips.sort();
         tips.dedup();
         let mut new = tips.clone();
@@ -114,8 +122,10 @@ impl Repo {
         Ok(commits)
     }
 
-    /// Takes all that `tips` reach and `base` does not from a copy of an object store. The pack in between makes git
-    /// compute every id anew, and `--strict` makes it refuse what is malformed or incomplete.
+    /// Takes everything that `tips` reach and `base` does not from a copy of an object store.
+    ///
+    /// The pack in between makes git compute every id anew, and `--strict` makes it refuse what is malformed or
+    /// incomplete.
     fn bring(&self, tips: &[Oid], base: &Oid, copy: &Path) -> Result<(), GitError> {
         let mut revs = String::new();
         for tip in tips {
@@ -132,7 +142,7 @@ impl Repo {
     }
 }
 
-/// All commit ids the private repository names: HEAD, loose refs, packed refs. What is odd is passed over.
+/// All commit ids that the private repository names: HEAD, loose refs and packed refs. Anything odd is skipped.
 fn read_tips(git: &OwnedFd, len: usize) -> Vec<Oid> {
     let mut tips = Vec::new();
     let mut note = |bytes: &[u8]| {
@@ -160,6 +170,7 @@ fn read_tips(git: &OwnedFd, len: usize) -> Vec<Oid> {
 fn walk_refs(dir: &OwnedFd, depth: usize, note: &mut impl FnMut(&[u8])) {
     for name in names(dir, REFS_MAX).unwrap_or_default() {
         match open_dir_at(dir, &name) {
+            // A depth limit, because the agent made these folders.
             Ok(sub) if depth < 8 => walk_refs(&sub, depth + 1, note),
             Ok(_) => {}
             Err(_) => note(&read_at(dir, &name, 4096).unwrap_or_default()),
@@ -167,7 +178,7 @@ fn walk_refs(dir: &OwnedFd, depth: usize, note: &mut impl FnMut(&[u8])) {
     }
 }
 
-/// Copies object files, and only those: no alternates, no links, within bounds.
+/// Copies object files within bounds, and nothing else: no alternates and no links.
 fn copy_objects(git: &OwnedFd, to: &Path) -> std::io::Result<()> {
     let objects = open_dir_at(git, b"objects")?;
     let mut budget = Budget { files: OBJECTS_MAX, bytes: BYTES_MAX };
