@@ -31,7 +31,7 @@ pub struct Hook {
 impl Repo {
     /// The hooks that git would run at a commit of the user's, from `core.hooksPath` or the repository's own folder.
     ///
-    /// Git silently skips a file that is not executable, and so does this: such a hook has never judged anything.
+    /// Git skips a file that is not executable, and so does this: such a file is not a hook that anybody relies on.
     pub fn hooks(&self) -> Result<Vec<Hook>, GitError> {
         let config = Config::read(self.work_tree())?;
         let home = std::env::var_os("HOME").map(PathBuf::from);

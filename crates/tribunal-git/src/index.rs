@@ -82,7 +82,6 @@ impl Stat {
         } else {
             0
         };
-        // A file with a second name could be written through that name, from outside the tree.
         self.mode >> 12 == kind
             && self.times_and_place
                 == [
@@ -94,6 +93,7 @@ impl Stat {
                     cut(meta.ino()),
                 ]
             && self.owner_and_size == [meta.uid(), meta.gid(), cut(meta.size())]
+            // A file with a second name could be written through that name, from outside the tree.
             && meta.nlink() == 1
     }
 }

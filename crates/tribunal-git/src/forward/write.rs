@@ -1,5 +1,9 @@
-//! The fast-forward itself: every new file is made in a folder of ours first, then all is written down, and only then do
-//! files change places, one step of the file system for each. The index follows, the branch comes last.
+//! The fast-forward itself: every new file is made in a folder of ours first, then everything is written down, and only
+//! then do files change places, one step of the file system for each.
+//!
+//! The index follows and the branch comes last. Keep this order: whatever stops it half-way, the branch tells whether
+//! to finish or to put back. Git's own `read-tree -m -u` is not let loose on the user's files, because it replaces each
+//! one in two steps and stops at the first that it cannot write.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -16,13 +20,13 @@ use crate::open::{fields, on_work_tree};
 use crate::run::Call;
 use crate::{GitError, GitPath, Mode, Oid, Repo};
 
-/// Where the new files wait, and the old ones of the same paths after them.
+/// Where the new files wait. The old files of the same paths take their places here.
 pub(super) const NEW: &str = "new";
 /// Where files go that the result does not have.
 pub(super) const OLD: &str = "old";
 /// Where empty folders go that must leave their place to a file.
 pub(super) const FOLDERS: &str = "folders";
-/// The user's index as it was.
+/// A copy of the user's index as it was.
 pub(super) const INDEX: &str = "index";
 
 /// Everything is ready to be written, or something of the user's is in the way.
@@ -30,6 +34,9 @@ type Prepared = Result<(Record, Vec<Option<Looked>>), Refusal>;
 
 impl Repo {
     /// Brings files, index and branch forward, or leaves all of them as they were.
+    ///
+    /// The branch moves last. Until then nothing has promised the result, so every failure is put back instead of
+    /// finished.
     pub(super) fn write_forward(
         &self,
         bring: &Bring<'_>,
@@ -74,7 +81,9 @@ impl Repo {
         }
     }
 
-    /// Makes the new files and the new index beside the user's, and looks at everything that is to be written.
+    /// Makes the new files and the new index beside the user's, and examines everything that is to be written.
+    ///
+    /// A full disk or a missing permission shows here, where nothing of the user's has changed yet.
     fn prepare(
         &self,
         bring: &Bring<'_>,
@@ -107,7 +116,7 @@ impl Repo {
         Ok(Ok((record, looked)))
     }
 
-    /// Looks at what is on the disk: each file must be the old one, and everything must be writable.
+    /// Examines what is on the disk: each file must be the old one, and everything must be writable.
     fn look_at(
         &self,
         bring: &Bring<'_>,
@@ -154,7 +163,7 @@ impl Repo {
         Ok(Ok((record, looked)))
     }
 
-    /// Every file to its place: those that leave first, for a folder may come where a file was.
+    /// Moves every file to its place. Files that leave go first, because a folder may come where a file was.
     fn place_all(
         &self,
         bring: &Bring<'_>,
@@ -190,7 +199,7 @@ impl Repo {
         user.flush(above.iter()).map_err(io(&self.inner.work_tree))
     }
 
-    /// The index gets to know the files as they lie there now, and takes its place.
+    /// Refreshes the new index from the files as they lie there now, and puts it in its place.
     fn place_index(&self, bring: &Bring<'_>, lock: &IndexLock) -> Result<(), GitError> {
         self.refresh(&lock.copy)?;
         let index = self.inner.git_dir.join("index");
@@ -200,15 +209,17 @@ impl Repo {
         Ok(())
     }
 
-    /// Lets an index find out what the files of the user's work tree are.
+    /// Lets an index learn what the files of the user's work tree are.
     pub(super) fn refresh(&self, index: &Path) -> Result<(), GitError> {
         let call = self.user().env("GIT_INDEX_FILE", index);
-        // Its exit code says that files have changes, which some of the user's may have.
+        // Its exit code only says that files have changes, and some of the user's may have.
         call.args(["update-index", "-q", "--ignore-submodules", "--refresh"]).run().map(drop)
     }
 
-    /// The files below a folder that are not what they should be, with the conversions of line endings and the like that
-    /// git would do: with the attributes that lie there, or with those of a commit.
+    /// The files below a folder that are not what they should be.
+    ///
+    /// They are compared after the conversions that git would do, such as line endings: with the attributes that lie
+    /// there, or with those of a commit.
     pub(super) fn unlike(
         &self,
         files: &[(&GitPath, &Leaf)],
@@ -248,7 +259,7 @@ pub(super) fn fill(call: Call, files: &[(&GitPath, &Leaf)]) -> Result<(), GitErr
     call.args(["update-index", "-z", "--index-info"]).input(input).ok().map(drop)
 }
 
-/// Puts a new file where none was; an empty folder that is there goes aside.
+/// Puts a new file where none was. An empty folder that is there goes aside.
 pub(super) fn put_new(user: &Place, from: &Place, folders: &Place, path: &GitPath) -> io::Result<()> {
     if user.look(path)?.is_some_and(|found| found.is_dir()) {
         if !only_folders(&path.under(user.path())) {
@@ -284,7 +295,8 @@ pub(super) fn unwritable(path: &GitPath, error: &io::Error) -> GitError {
     GitError::Unwritable { path: PathBuf::from(path.os()), why: error.to_string() }
 }
 
-/// The folders that the new files need and that are not there, each after the one it lies in. A submodule is an empty one.
+/// The folders that the new files need and that do not exist, each after the one it lies in. A submodule is an empty
+/// one.
 fn folders_to_make(changes: &[Change], user: &Place) -> Vec<GitPath> {
     let (mut wanted, mut known) = (BTreeSet::new(), BTreeSet::new());
     for change in changes {
@@ -303,15 +315,15 @@ fn folders_to_make(changes: &[Change], user: &Place) -> Vec<GitPath> {
     wanted.into_iter().collect()
 }
 
-/// Copies an index. What changed in the moment it was written is told by its time, so that is kept.
+/// Copies an index with its modification time, by which git tells files that changed in the moment it was written.
 pub(super) fn copy_with_time(index: &Path, copy: &Path) -> io::Result<()> {
     std::fs::copy(index, copy)?;
     let time = index.metadata()?.modified()?;
     File::options().write(true).open(copy)?.set_modified(time)
 }
 
-/// Empties the folder of a fast-forward that wrote nothing, or has its end.
+/// Empties the folder of a fast-forward that wrote nothing, or that is settled.
 pub(super) fn clear(notes: &Path) {
-    // What cannot be removed is found, and removed, the next time.
+    // What cannot be removed now is found, and removed, the next time.
     let _ = std::fs::remove_dir_all(notes);
 }
