@@ -44,6 +44,7 @@ impl Archive {
     /// Finds the repository that a directory is in, or is.
     pub fn open(dir: &Path) -> Result<Archive, GitError> {
         let dir = std::fs::canonicalize(dir).map_err(GitError::io(dir))?;
+        // Asking git takes a process, which is saved in the plain case.
         let git_dir = match own_git_dir(&dir) {
             Some(found) => found,
             None => PathBuf::from(ask(&dir, &["--absolute-git-dir"])?),
@@ -92,6 +93,7 @@ impl Archive {
     /// The commit that a revision names; [`GitError::NoSuch`] when there is none.
     pub fn commit(&self, rev: &str) -> Result<Oid, GitError> {
         let none = || GitError::NoSuch { what: format!("revision {rev:?}") };
+        // The revision goes to `cat-file` as one line.
         if rev.is_empty() || rev.contains(['\n', '\r', '\0']) {
             return Err(none());
         }
@@ -108,6 +110,7 @@ impl Archive {
         let call = call.args(SAFE).args([from, to]);
         let name = call.name();
         let output = call.run()?;
+        // Half a difference would move findings to wrong lines, so it is an error and not a result.
         if output.cut {
             return Err(GitError::TooLarge { command: name, cap: DIFF_MAX });
         }

@@ -115,6 +115,7 @@ impl Repo {
         for pair in all.chunks(2) {
             let [about, path] = pair else { continue };
             let about = String::from_utf8_lossy(about).into_owned();
+            // Mode, mode, old id, new id, kind.
             let mut words = about.trim_start_matches('\n').split(' ').skip(3);
             let (Some(oid), Some(kind)) = (words.next(), words.next()) else { continue };
             let oid = if kind.starts_with('D') { None } else { Some(Oid::parse(oid)?) };

@@ -99,6 +99,7 @@ impl Repo {
         let mut found = Vec::with_capacity(paths.len());
         for some in batches(paths) {
             let all = self.diff_text(from, to, some, TEXTS_MAX)?;
+            // The header of a file without rename names it twice, which is what identifies it.
             let begins = |file: &[u8]| file.split(|byte| *byte == b'\n').next().map(<[u8]>::to_vec);
             // A file that changed its kind is shown twice, as removed and as new.
             let mut shown: HashMap<Vec<u8>, Vec<&[u8]>> = HashMap::new();
@@ -147,6 +148,7 @@ impl Repo {
             let text = shown.iter().find(|text| hidden && named(text) == named(file));
             bytes.extend_from_slice(text.unwrap_or(&file));
         }
+        // A failure counts as cut: an incomplete patch must never look complete.
         let cut = output.cut || !output.status.success() || bytes.len() > cap;
         bytes.truncate(cap);
         Ok(DiffText { bytes, cut })
@@ -185,6 +187,7 @@ impl Repo {
     fn is_whole(&self, from: &Oid, to: &Oid, only: &[GitPath]) -> bool {
         let only: HashSet<&GitPath> = only.iter().collect();
         let given = |file: &crate::trees::Differs| only.contains(&file.path);
+        // The long-lived process compares whole trees only, so it can answer when nothing else differs.
         only.is_empty() || self.differing(from, to).is_ok_and(|files| files.iter().all(given))
     }
 

@@ -108,13 +108,12 @@ pub enum GitError {
         /// Its exit code, or the signal.
         code: String,
         /// What git wrote to standard error, cut to a readable length.
-        /// What was not understood, as a whole sentence.
         detail: String,
     },
     /// Git answered something we do not understand, or we were asked something that makes no sense.
     #[error("{what}")]
     Odd {
-        /// What was not understood.
+        /// What was not understood, as a whole sentence.
         what: String,
     },
     /// A file of the user's work tree cannot be written, so none of the result was.

@@ -18,6 +18,7 @@ pub struct Fingerprint(BTreeMap<String, String>);
 pub fn take(repo: &Repo) -> Result<Fingerprint, GitError> {
     let mut lines = BTreeMap::new();
     walk(repo.work_tree(), repo.work_tree(), &mut lines)?;
+    // A file that is absent is noted as such, so that one that appears shows as a difference.
     for name in ["index", "HEAD", "MERGE_HEAD", "ORIG_HEAD", "index.lock"] {
         let bytes = std::fs::read(repo.inner.git_dir.join(name));
         let line = bytes.map_or_else(|_| "absent".to_owned(), |bytes| digest(&bytes));
@@ -55,6 +56,7 @@ fn walk(root: &Path, dir: &Path, lines: &mut BTreeMap<String, String>) -> Result
     for entry in std::fs::read_dir(dir).map_err(GitError::io(dir))? {
         let entry = entry.map_err(GitError::io(dir))?;
         let (path, name) = (entry.path(), entry.file_name());
+        // Only the folder at the root is Tribunal's; a `.tribunal` elsewhere belongs to the user.
         if name == ".git" || (dir == root && name == ".tribunal") {
             continue;
         }

@@ -46,6 +46,7 @@ impl Archive {
         let output = call.run()?;
         match output.code() {
             Some(0) => fields(&output.stdout).map(commit).collect(),
+            // Git ends with 128 when it does not know the revision.
             Some(128) => Err(none()),
             _ => Err(failed(&name, &output)),
         }
@@ -103,6 +104,7 @@ impl Archive {
         for oid in oids {
             match self.commit(&format!("{oid}^1")) {
                 Ok(parent) => parents.push(parent),
+                // A root commit has no parent, so nothing came before all of them.
                 Err(GitError::NoSuch { .. }) => return Ok(None),
                 Err(error) => return Err(error),
             }

@@ -47,6 +47,7 @@ impl Repo {
         let hook = |name: &'static str| {
             let path = folder.join(name);
             let runs = path.is_file() && access(&path, Access::EXEC_OK).is_ok();
+            // A hook below `.git` lies in the work tree too, by its path; `is_inside` sorts that out.
             let in_tree = path.strip_prefix(self.work_tree()).ok();
             let in_tree =
                 in_tree.map(|path| GitPath::new(path.as_os_str().as_bytes())).filter(GitPath::is_inside);

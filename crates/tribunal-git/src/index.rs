@@ -112,6 +112,7 @@ pub(crate) fn read(path: &Path, sha256: bool) -> Result<Index, GitError> {
 
 fn parse(bytes: &[u8], oid_len: usize) -> Option<Index> {
     let word = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+    // Version 4 compresses paths. Tribunal's own indexes never have it.
     let version = word(4)?;
     if bytes.get(..4)? != b"DIRC" || !(2..=3).contains(&version) {
         return None;
@@ -145,6 +146,7 @@ fn parse(bytes: &[u8], oid_len: usize) -> Option<Index> {
     }
     index.dirs.sort();
     index.dirs.dedup();
+    // The file ends with a checksum over everything before it.
     let end = bytes.len().checked_sub(oid_len)?;
     index.tree = noted_tree(bytes.get(at..end)?, oid_len);
     index.digest = bytes.get(end..).filter(|sum| sum.iter().any(|byte| *byte != 0)).map(<[u8]>::to_vec);

@@ -43,6 +43,7 @@ impl Repo {
                     walks[side] = (None, seen);
                     continue;
                 };
+                // Only the other side's commits count; a commit never meets itself on its own line.
                 if walks[1 - side].1.contains(&at) {
                     return Some(at);
                 }

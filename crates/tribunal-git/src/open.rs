@@ -406,6 +406,7 @@ pub(crate) fn ask(dir: &Path, args: &[&str]) -> Result<OsString, GitError> {
     }
     let complaint = output.complaint();
     let dir = dir.to_owned();
+    // Git's words are stable here because every call sets `LC_ALL=C`.
     if complaint.contains("dubious ownership") {
         Err(GitError::NotTrusted { dir })
     } else if complaint.contains("not a git repository") {
@@ -439,12 +440,14 @@ impl Config {
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<&[u8]> {
+        // The last value wins, as it does for git.
         self.0.iter().rev().find(|(k, _)| k == key).map(|(_, value)| value.as_slice())
     }
 
     fn is_partial(&self) -> bool {
         self.get("extensions.partialclone").is_some()
             || self.0.iter().any(|(key, value)| {
+                // A promisor remote makes a partial clone as well.
                 key.starts_with("remote.") && key.ends_with(".promisor") && value != b"false"
             })
     }
@@ -463,6 +466,7 @@ impl Config {
         let mut names: Vec<Vec<u8>> = Vec::new();
         for (key, _) in &self.0 {
             let name = key.strip_prefix("filter.").and_then(|rest| rest.rsplit_once('.'));
+            // LFS stays, because without it its files would look changed.
             if let Some((name, _)) = name.filter(|(name, _)| *name != "lfs") {
                 names.push(name.as_bytes().to_vec());
             }
@@ -533,8 +537,10 @@ impl Inner {
         settings.push(("core.trustctime".into(), b"true".to_vec()));
         settings.push(("core.checkstat".into(), b"default".to_vec()));
         write_if_new(&self.engine.join("config"), &self.config_text(&settings))?;
+        // Git refuses a directory without HEAD; the branch it names need not exist.
         write_if_new(&self.engine.join("HEAD"), b"ref: refs/heads/none\n")?;
         for name in ["info/exclude", "info/attributes"] {
+            // The user's ignore and attribute rules count, since they are not part of a tree that an agent can write.
             let theirs = std::fs::read(self.common_dir.join(name)).unwrap_or_default();
             write_if_new(&self.engine.join(name), &theirs)?;
         }
@@ -573,6 +579,7 @@ impl Inner {
 
 fn write_if_new(path: &Path, bytes: &[u8]) -> Result<(), GitError> {
     match std::fs::read(path) {
+        // Several runs may share the directory, so files that are right already are left alone.
         Ok(there) if there == bytes => Ok(()),
         _ => write_atomic(path, bytes),
     }

@@ -95,6 +95,7 @@ fn public_entry(key: &str, value: Option<&str>) -> Option<String> {
     let (section, rest) = key.split_once('.')?;
     let (name, variable) = rest.rsplit_once('.').map_or((None, rest), |(name, last)| (Some(name), last));
     let value = match section {
+        // Only these keys of a remote are public; others, such as `proxy`, may hold a password.
         "remote" if ["url", "pushurl"].contains(&variable) => Some(without_password(value?)),
         "remote" if variable == "fetch" => value.map(str::to_owned),
         // A named section of `diff` or `merge` defines a driver, which is a program.
@@ -107,6 +108,7 @@ fn public_entry(key: &str, value: Option<&str>) -> Option<String> {
         None => format!("[{section}]"),
     };
     let value = value.map(|value| format!(" = {}", quoted(&value))).unwrap_or_default();
+    // Every entry has its section header, which is simpler than grouping and means the same to git.
     Some(format!("{head}\n\t{variable}{value}\n"))
 }
 

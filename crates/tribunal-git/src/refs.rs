@@ -61,6 +61,7 @@ pub enum RefsMoved {
 impl Repo {
     /// Where the user's worktree stands now.
     pub fn head(&self) -> Result<Head, GitError> {
+        // The commit first: on an unborn branch this is the error that callers look for.
         let commit = self.resolve("HEAD")?;
         let output = self.refs().args(["symbolic-ref", "-q", "HEAD"]).run()?;
         let name = String::from_utf8_lossy(&output.stdout);
@@ -116,6 +117,7 @@ impl Repo {
     pub fn refs_update(&self, changes: &[RefChange], reason: &str) -> Result<RefsMoved, GitError> {
         let Some(zero) = zeros(changes) else { return Ok(RefsMoved::Done) };
         let tips: Vec<Oid> = changes.iter().filter_map(|change| change.new.clone()).collect();
+        // Before the refs move; see `hold`.
         self.hold(&tips)?;
         let mut input = Vec::new();
         for change in changes {
@@ -140,6 +142,7 @@ impl Repo {
 
     /// Why a transaction failed, if a ref is not where it should be.
     fn why_not(&self, changes: &[RefChange]) -> Result<Option<RefsMoved>, GitError> {
+        // Being there already wins over being elsewhere: it is what a repeated call finds.
         let (mut already, mut elsewhere) = (true, None);
         for change in changes {
             let found = self.ref_at(&change.name)?;
@@ -201,6 +204,7 @@ impl Repo {
         let entry = |entry: &[u8]| {
             let text = String::from_utf8_lossy(entry);
             let (oid, subject) = text.split_once('\n').unwrap_or((&text, ""));
+            // Subjects are printed on terminals, where a control character could do anything.
             let subject = subject.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
             Ok((Oid::parse(oid)?, subject))
         };

@@ -429,6 +429,7 @@ fn end(child: &mut Child) {
         // A failure means it is gone already; the wait below settles it either way.
         let _ = kill_process_group(pid, Signal::KILL);
     }
+    // Killing the group may have failed, and the process itself has to end in any case.
     let _ = child.kill();
     let _ = child.wait();
 }
@@ -562,6 +563,7 @@ impl Drop for Session {
         self.stdin = None;
         let deadline = Instant::now() + GRACE;
         while self.more(deadline).is_ok() {
+            // The output is read and thrown away, because git does not end while its pipe is full.
             self.buffer.clear();
         }
         end(&mut self.child);

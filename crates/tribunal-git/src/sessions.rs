@@ -57,6 +57,7 @@ impl Repo {
         talk(&self.inner.sessions.names, open, |session| {
             session.send(format!("{name}\n").as_bytes())?;
             let line = session.line()?;
+            // Git answers on the same line whether it found something or not.
             if line.ends_with(b" missing") || line.ends_with(b" ambiguous") {
                 return Ok(None);
             }
@@ -70,6 +71,7 @@ impl Repo {
     pub(crate) fn move_refs(&self, lines: &[u8]) -> Result<(), GitError> {
         let open = || self.refs().args(["update-ref", "--no-deref", "-m", "tribunal", "--stdin", "-z"]);
         talk(&self.inner.sessions.mover, open, |session| {
+            // All commands go at once, and the answers are read afterwards, so the locks are held only briefly.
             session.send(&[b"start\0", lines, b"prepare\0commit\0"].concat())?;
             for answer in ["start: ok", "prepare: ok", "commit: ok"] {
                 let line = session.line()?;

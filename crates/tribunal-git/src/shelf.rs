@@ -79,6 +79,7 @@ impl Shelf {
     fn keep(&self, tree: &Tree, index: &Path, kept: &Mutex<Vec<PathBuf>>) -> Result<(), GitError> {
         let there = |path: &Path| path.symlink_metadata().is_ok();
         let mut kept = lock(kept);
+        // An agent may have deleted its own tree.
         if kept.len() >= self.max || !there(tree.path()) || !there(index) {
             drop(kept);
             return self.retire(tree);

@@ -53,6 +53,7 @@ impl Repo {
     /// How the user's git signs commits; `None` where `commit.gpgsign` is not set.
     pub fn signing(&self) -> Result<Option<Signing>, GitError> {
         let signs = self.setting(&["--type=bool", "--get", "commit.gpgsign"])?;
+        // Git reads the value as a boolean first, since `yes` and `on` mean the same.
         if signs.as_deref() != Some("true") {
             return Ok(None);
         }
@@ -183,6 +184,7 @@ impl Repo {
         call = call.env("SSH_ASKPASS", "/bin/false").env("SSH_ASKPASS_REQUIRE", "force");
         call = call.env("GIT_OBJECT_DIRECTORY", objects.unwrap_or(&self.inner.own_objects));
         call = call.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", crate::open::quoted(&self.inner.objects));
+        // Git would otherwise note the user's encoding in the commit, which would be another commit then.
         let mut encoding = OsString::from("i18n.commitEncoding=");
         encoding.push(os(parts.encoding.unwrap_or(b"UTF-8")));
         call = call.option("-c").option(encoding);
@@ -190,6 +192,7 @@ impl Repo {
             for (part, value) in [("NAME", ident.name), ("EMAIL", ident.email)] {
                 call = call.env(&format!("GIT_{role}_{part}"), os(value));
             }
+            // With the sign, git takes the number as seconds and does not guess at a date format.
             let at = [b"@", ident.at].concat();
             call = call.env(&format!("GIT_{role}_DATE"), os(&at));
         }
@@ -233,6 +236,7 @@ struct Ident<'a> {
 impl<'a> Ident<'a> {
     fn of(line: &'a [u8]) -> Option<Ident<'a>> {
         let open = line.iter().position(|b| *b == b'<')?;
+        // The last bracket: a damaged name may contain one as well.
         let close = line.iter().rposition(|b| *b == b'>')?;
         let name = line.get(..open)?;
         let name = name.strip_suffix(b" ").unwrap_or(name);
@@ -273,6 +277,7 @@ fn headers(raw: &[u8]) -> (Vec<Vec<u8>>, &[u8]) {
     let mut headers: Vec<Vec<u8>> = Vec::new();
     for line in head.split(|b| *b == b'\n') {
         match headers.last_mut().filter(|_| line.starts_with(b" ")) {
+            // A signature has many lines, and all but the first begin with a space.
             Some(header) => header.extend([b"\n", line].concat()),
             None => headers.push(line.to_vec()),
         }

@@ -96,6 +96,7 @@ impl Repo {
         // The tips come in the order of a directory listing; sorted, the same commits give the same snapshot.
         tips.sort();
         tips.dedup();
+        // An id that we have already needs no copy, whatever the agent's repository says about it.
         let mut new = tips.clone();
         new.retain(|tip| !matches!(self.object(tip.as_str().as_bytes()), Ok(Some(_))));
         if !new.is_empty() {
@@ -131,6 +132,7 @@ impl Repo {
         for tip in tips {
             revs.push_str(&format!("{tip}\n"));
         }
+        // The base is ours, so everything it leads to is left out of the pack.
         revs.push_str(&format!("--not\n{base}\n"));
         let mut stores = quoted(copy);
         stores.push(":");
@@ -186,6 +188,7 @@ fn copy_objects(git: &OwnedFd, to: &Path) -> std::io::Result<()> {
     for name in names(&objects, 1024)? {
         let is_pack = name == b"pack";
         let is_fan = name.len() == 2 && name.iter().all(u8::is_ascii_hexdigit);
+        // Everything else below `objects` is skipped, above all `info/alternates`, which could lead anywhere.
         if is_pack || is_fan {
             let Ok(dir) = open_dir_at(&objects, &name) else { continue };
             copy_files(&dir, &to.join(std::ffi::OsStr::from_bytes(&name)), is_pack, &mut budget)?;
@@ -208,6 +211,7 @@ fn copy_files(from: &OwnedFd, to: &Path, packs: bool, budget: &mut Budget) -> st
         };
         if wanted {
             let bytes = read_at(from, &name, budget.bytes)?;
+            // The limit of the next read is what is left, so that all files together stay within the bound.
             budget.bytes -= bytes.len() as u64;
             budget.files = budget.files.saturating_sub(1);
             std::fs::write(to.join(std::ffi::OsStr::from_bytes(&name)), bytes)?;

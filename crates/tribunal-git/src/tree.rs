@@ -169,6 +169,7 @@ impl Repo {
             path.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(GitError::io(&path))?;
             std::fs::write(&path, bytes).map_err(GitError::io(path))?;
         }
+        // The agent gets a copy; ours is never given away.
         let copy = git.join("index");
         std::fs::copy(index, &copy).map_err(GitError::io(copy))?;
         // The change time of the index is moved beyond that of every file. The time was just looked at, and newer
@@ -394,6 +395,7 @@ impl Tree {
         let index = index::read(&self.index, self.repo.inner.sha256);
         let (Ok(written), Ok(index)) = (self.index.symlink_metadata(), index) else { return UNKNOWN };
         let real = self.path.symlink_metadata().is_ok_and(|meta| meta.is_dir());
+        // A submodule's directory is not in the index file by file, so nothing can be proven about it.
         if !index.gitlinks.is_empty() || !real {
             return UNKNOWN;
         }
@@ -408,6 +410,7 @@ impl Tree {
         if look.directory(&self.path, &[]).is_none() {
             return UNKNOWN;
         }
+        // Files that are gone were not met on the way; they show in how many are missing from the same ones.
         let changed = look.other.max(look.files.len().saturating_sub(look.same));
         (changed, Some(index))
     }
@@ -430,6 +433,7 @@ impl Tree {
         let same = |path: &GitPath, meta: &std::fs::Metadata| {
             known.get(path.as_bytes()).is_some_and(|stat| stat.is_untouched(meta))
         };
+        // A large file of the base commit is nothing that the agent brought.
         found.retain(|(path, meta)| !same(path, meta));
         let input = found.iter().flat_map(|(path, _)| [path.as_bytes(), b"\0"].concat()).collect::<Vec<u8>>();
         let asked = self.call().args(["check-ignore", "-z", "--stdin"]).input(input).run()?;
@@ -811,6 +815,7 @@ fn unopened(stderr: &[u8], inside: &GitPath) -> Vec<Problem> {
 fn open_folders(dir: &Path) -> bool {
     let Ok(meta) = dir.symlink_metadata() else { return false };
     let mut opened = false;
+    // Changing a folder of somebody else would fail anyway, and is not ours to do.
     let ours = meta.uid() == rustix::process::geteuid().as_raw();
     if meta.is_dir() && ours && meta.mode() & 0o700 != 0o700 {
         let mode = Permissions::from_mode(meta.mode() & 0o7777 | 0o700);

@@ -54,6 +54,7 @@ impl Repo {
         let (from, to) = (self.peeled(from)?, self.peeled(to)?);
         let mut found = Vec::new();
         self.compare_dirs(Some(&from), Some(&to), &mut Vec::new(), 0, &mut found)?;
+        // Directories are walked in the order of names, which is not the order of whole paths.
         found.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(found)
     }
@@ -74,6 +75,7 @@ impl Repo {
     /// The tree of a commit, or the tree itself.
     pub(crate) fn peeled(&self, oid: &Oid) -> Result<Oid, GitError> {
         match self.tree_of(oid) {
+            // Not a commit, so it is taken for a tree; whether it is one shows when it is read.
             Err(GitError::NoSuch { .. }) => Ok(oid.clone()),
             other => other,
         }
@@ -178,6 +180,7 @@ impl Repo {
                 None => {}
             }
         }
+        // Git has no empty directories, so an empty one disappears from its parent.
         if names.is_empty() { Ok(None) } else { self.write("tree", &serialise(&names)).map(Some) }
     }
 

@@ -161,6 +161,7 @@ impl From<&[u8]> for GitPath {
 impl fmt::Display for GitPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for c in String::from_utf8_lossy(&self.0).chars() {
+            // A terminal would obey an escape sequence in a file name.
             if c.is_control() { write!(f, "{}", c.escape_default())? } else { write!(f, "{c}")? }
         }
         Ok(())

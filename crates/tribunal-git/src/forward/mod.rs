@@ -138,6 +138,8 @@ impl Repo {
         let Bring { branch, old, new, .. } = *bring;
         let name = format!("refs/heads/{branch}");
         check_name(&name)?;
+        // An earlier attempt may have stopped half-way, and the checks below would take its files for the user's
+        // changes.
         settle::settle(self, bring.notes)?;
         // Before the branch moves: afterwards it would lead to objects that `git gc` may already have taken.
         self.hold(std::slice::from_ref(new))?;
@@ -157,11 +159,13 @@ impl Repo {
         if !self.is_ancestor(old, new)? {
             return refused(Refusal::NotAhead);
         }
+        // A merge or rebase would come back to a branch that is not where it left it.
         if let Some(what) = self.busy_with(&name, here) {
             return refused(Refusal::Busy { what });
         }
         if !here {
             return match self.holder(&name)? {
+                // That worktree has an index and files of its own, so it is moved as a whole from there.
                 Some(folder) if bring.asked => Repo::open(&folder)?.fast_forward(bring),
                 Some(folder) => refused(Refusal::Elsewhere { folder }),
                 None => self.move_alone(&RefChange::forward(name, old, new)),
@@ -228,6 +232,7 @@ impl Repo {
     fn ready(&self, bring: &Bring<'_>, changes: &[Change]) -> Result<Ready, GitError> {
         let mut dirty = changed(self.user())?;
         dirty.retain(|path| !bring.ignoring.iter().any(|dir| path.is_under(dir)));
+        // Asked before the changes: a file that passes through a filter cannot be compared without it.
         let filtered = self.filtered(bring.new, changes)?;
         if !filtered.is_empty() {
             return Ok(Ready::No(Refusal::Filtered { paths: filtered }));
@@ -391,6 +396,7 @@ fn in_the_way(root: &Path, changes: &[Change]) -> Vec<GitPath> {
         let (path, bytes) = (&change.path, change.path.as_bytes());
         for at in bytes.iter().enumerate().filter(|(_, b)| **b == b'/').map(|(at, _)| at) {
             let parent = GitPath::from(bytes.get(..at).unwrap_or_default());
+            // A file that the change removes makes room for the folder.
             if leaving.contains(&parent) || !seen.insert(parent.clone()) {
                 continue;
             }

@@ -49,6 +49,7 @@ impl Place {
     }
 
     pub(super) fn open(path: &Path) -> io::Result<Place> {
+        // The root itself may be reached through a link: it is the user's own path to their work tree.
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Place { root: rustix::fs::open(path, flags, Mode::empty())?, path: path.to_owned() })
     }
@@ -131,6 +132,7 @@ impl Place {
     pub(super) fn make(&self, path: &GitPath) -> io::Result<()> {
         let (dir, name) = self.parent(path)?;
         match mkdirat(&dir, name, Mode::from_raw_mode(0o777)) {
+            // Somebody else may have made the folder, but only a real folder will do.
             Err(Errno::EXIST) if self.look(path)?.is_some_and(|found| found.is_dir()) => Ok(()),
             other => Ok(other?),
         }
@@ -147,6 +149,7 @@ impl Place {
         to.make_above(path)?;
         let ((dir, name), (there, same)) = (self.parent(path)?, to.parent(path)?);
         match renameat(&dir, name, &there, same) {
+            // The file was compared with the old commit before, so its content can be made again.
             Err(Errno::XDEV) => Ok(unlinkat(&dir, name, AtFlags::empty())?),
             other => Ok(other?),
         }

@@ -72,6 +72,7 @@ impl Record {
         let mut field = |name: &str, value: &[u8]| {
             bytes.extend_from_slice(&[b"\0", name.as_bytes(), b" ", value].concat());
         };
+        // Fields end at NUL, the one byte that no path contains.
         field("work-tree", self.work_tree.as_os_str().as_bytes());
         field("branch", self.branch.as_bytes());
         field("old", self.old.as_str().as_bytes());
@@ -103,6 +104,7 @@ impl Record {
                 Some(record) => Ok(Some(record)),
                 None => Err(GitError::odd(format!("{} cannot be read", path.display()))),
             },
+            // Only a missing file means that nothing was begun; everything else has to be looked at by a person.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(GitError::io(path)(error)),
         }

@@ -63,6 +63,7 @@ pub(super) fn settle(repo: &Repo, notes: &Path) -> Result<Settled, GitError> {
     let repo = match record.work_tree == repo.inner.work_tree {
         true => repo,
         false => {
+            // The fast-forward was of another worktree, whose index and HEAD are the ones to settle.
             other = Repo::open(&record.work_tree)?;
             &other
         }
@@ -70,6 +71,7 @@ pub(super) fn settle(repo: &Repo, notes: &Path) -> Result<Settled, GitError> {
     // A leftover lock would stop every later move of the branch.
     lock::drop_movers(repo, notes, &record.branch, &record.new);
     let way = way_of(branch_found(repo, &record)?);
+    // The notes go too: whatever the user did from here on is theirs.
     if way == Settle::LeaveAlone {
         lock::drop_dead(repo);
         Record::forget(notes)?;
@@ -110,6 +112,7 @@ pub(super) fn tidy(repo: &Repo, notes: &Path, record: &Record) -> Result<(), Git
     for change in record.changes.iter().filter(|change| change.old.is_some() && change.new.is_none()) {
         let link = change.old.as_ref().is_some_and(|leaf| leaf.mode == Mode::Gitlink);
         let mut dir = if link { change.path.clone() } else { up(&change.path) };
+        // Git removes folders that lose their last file; an untracked file keeps them.
         while !dir.as_bytes().is_empty() && user.remove_empty(&dir) {
             dir = up(&dir);
         }
@@ -123,6 +126,7 @@ fn branch_found(repo: &Repo, record: &Record) -> Result<BranchFound, GitError> {
     let found = repo.ref_at(&format!("refs/heads/{}", record.branch))?;
     let here = repo.head()?.branch.as_deref() == Some(record.branch.as_str());
     Ok(match found {
+        // A worktree that left the branch is elsewhere, wherever the branch is.
         Some(found) if here && found == record.old => BranchFound::Old,
         Some(found) if here && repo.is_ancestor(&record.new, &found)? => BranchFound::New,
         _ => BranchFound::Elsewhere,
@@ -144,6 +148,7 @@ fn files_found(repo: &Repo, notes: &Path, record: &Record) -> Result<Vec<FileFou
             None => !there,
         };
         Ok(match (is(change.before(), &not_old), is(change.after(), &not_new)) {
+            // A path that is the same in both counts as old; nothing has to be written for it either way.
             (true, _) => FileFound::Old,
             (false, true) => FileFound::New,
             (false, false) => FileFound::Neither,
@@ -214,6 +219,7 @@ fn sources<'a>(
 ) -> Result<Vec<(&'a GitPath, std::rc::Rc<Place>)>, GitError> {
     let mut found = Vec::new();
     let mut left = files.to_vec();
+    // A swapped file is in the folder of the new ones, so both are searched before git is asked.
     for name in [OLD, NEW] {
         let place = std::rc::Rc::new(Place::new(&notes.join(name)).map_err(GitError::io(notes))?);
         let unlike = unlike_either(repo, &left, commit, place.path(), notes)?;

@@ -43,6 +43,7 @@ impl Repo {
         name: &str,
         changes: Vec<Change>,
     ) -> Result<Forward, GitError> {
+        // Taken before anything is looked at, and held to the end: no commit of the user's can come in between.
         let lock = IndexLock::take(self)?;
         let prepared = self.prepare(bring, changes, &lock);
         let (record, looked) = match prepared {
@@ -52,6 +53,7 @@ impl Repo {
                 return other.map(|refused| Forward::Refused(refused.err().unwrap_or(Refusal::NotAhead)));
             }
         };
+        // From here on a crash leaves traces, and the record says which.
         record.write(bring.notes)?;
         (bring.passed)("forward:noted");
         let moved = self
@@ -66,6 +68,7 @@ impl Repo {
             Ok(false) => self.not_moved(bring, name),
             Err(error) => Err(error),
         };
+        // A failure to put back hides the first one: the user has to know that files are half-way.
         settle::put_back(self, bring.notes, &record)?;
         refusal
     }
@@ -94,12 +97,15 @@ impl Repo {
         let io = |path: &Path| GitError::io(path.to_owned());
         let stage = Place::new(&bring.notes.join(NEW)).map_err(io(bring.notes))?;
         let index = self.inner.git_dir.join("index");
+        // One copy to restore byte for byte, and one for git to change.
         copy_with_time(&index, &bring.notes.join(INDEX)).map_err(io(&index))?;
         copy_with_time(&index, &lock.copy).map_err(io(&index))?;
+        // Git writes the files below the stage, as if it were the work tree. A full disk shows now.
         let call = on_work_tree(&self.inner.git_dir, stage.path(), &self.inner.filters);
         let call = call.env("GIT_INDEX_FILE", &lock.copy).args(["read-tree", "-m", "-u"]);
         let output = call.args([bring.old, bring.new]).run()?;
         let complaint = output.complaint();
+        // Git has one exit code for all failures; only its words tell the user's changes from the rest.
         if complaint.contains("would be overwritten") || complaint.contains("not uptodate") {
             return Ok(Err(Refusal::Dirty { paths: super::quoted_paths(&complaint) }));
         }
@@ -112,6 +118,7 @@ impl Repo {
             Err(refusal) => return Ok(Err(refusal)),
         };
         let written = record.changes.iter().filter(|change| change.after().is_some());
+        // The new files are on the disk before the first one takes its place.
         stage.flush(written.map(|change| &change.path)).map_err(io(bring.notes))?;
         Ok(Ok((record, looked)))
     }
@@ -127,9 +134,11 @@ impl Repo {
         let mut looked = Vec::new();
         for change in &mut changes {
             let io = || GitError::io(change.path.under(user.path()));
+            // A directory where the old commit has a file means that the file is gone.
             let found = user.look(&change.path).map_err(io())?.filter(|found| !found.is_dir());
             change.was = change.old.is_some() && found.is_some();
             let staged = stage.look(&change.path).map_err(io())?.is_some_and(|found| !found.is_dir());
+            // Git staged only what belongs into the work tree: a sparse checkout leaves the rest out.
             change.will = change.new.is_some() && staged;
             if change.was
                 && !change.will
@@ -147,6 +156,7 @@ impl Repo {
         if !dirty.is_empty() {
             return Ok(Err(Refusal::Dirty { paths: dirty.into_iter().collect() }));
         }
+        // Every path is asked before the first one is written, so that a refusal changes nothing.
         let tried = |change: &&Change| stands(Defence::ForwardChecked) && (change.was || change.will);
         for change in changes.iter().filter(tried) {
             user.refuses(&change.path).map_err(|error| unwritable(&change.path, &error))?;
@@ -192,15 +202,18 @@ impl Repo {
             }
             (bring.passed)("forward:path");
         }
+        // The folder of a new submodule has no file that would have made it.
         for dir in record.made.iter() {
             user.make_above(dir).and_then(|()| user.make(dir)).map_err(|error| unwritable(dir, &error))?;
         }
         let above: BTreeSet<GitPath> = record.changes.iter().map(|change| up(&change.path)).collect();
+        // Renames are on the disk only when their folders are.
         user.flush(above.iter()).map_err(io(&self.inner.work_tree))
     }
 
     /// Refreshes the new index from the files as they lie there now, and puts it in its place.
     fn place_index(&self, bring: &Bring<'_>, lock: &IndexLock) -> Result<(), GitError> {
+        // The files changed places since the index was made, so its stat data are of other inodes.
         self.refresh(&lock.copy)?;
         let index = self.inner.git_dir.join("index");
         let placed = File::open(&lock.copy).and_then(|copy| copy.sync_all());
