@@ -1,4 +1,7 @@
-//! A plan's contract, as the plan says it. Must never grant a path the plan does not claim.
+//! The contract of a plan: which paths its builder may change, what must hold, and which commands check it.
+//!
+//! It is derived from the plan's own words and never grants a path that the plan does not claim. The engine seals it
+//! later; what is unknown here (base commit, time, hash) stays empty.
 
 use std::collections::BTreeSet;
 
@@ -7,15 +10,18 @@ use tribunal_core::tables;
 
 use crate::{Plan, PlanId};
 
-/// What a dev may take for a plan's tasks, unless somebody says otherwise.
+/// How long a builder may take for a plan's tasks, in seconds, unless somebody says otherwise.
 const TIMEOUT_S: u64 = 3_600;
 
-/// The contract of a plan, unsealed. `phase` stands in where the plan does not say its own.
+/// The contract of a plan, unsealed.
+///
+/// Where the plan does not write its phase or number itself, those from its id stand in.
 pub fn contract_of(plan: &Plan) -> Contract {
     let id = &plan.id;
     let forbidden: Vec<String> = plan.files_forbidden.iter().map(|file| path_in(file)).collect();
     let of_tasks = plan.tasks.iter().flat_map(|task| &task.verification);
     let mut checks: Vec<String> = Vec::new();
+    // Tasks first, in their order, then the plan's own. A command that both name is run once.
     for check in of_tasks.chain(&plan.verification_commands) {
         if !checks.contains(check) {
             checks.push(check.clone());
@@ -26,6 +32,7 @@ pub fn contract_of(plan: &Plan) -> Contract {
         .map(|dependency| match dependency.id(&id.phase) {
             Some(id) => id.to_string(),
             None => dependency.written.clone(),
+        // An entry that names a whole phase has no plan id; it is kept as the author wrote it.
         })
         .collect();
     let allowed = allowed_paths(plan);
@@ -53,8 +60,10 @@ pub fn contract_of(plan: &Plan) -> Contract {
     }
 }
 
-/// The files a plan claims, those it shares with others, and those it says must be there in the end. A plan that claims
-/// none names no paths, and is held to none.
+/// The files that a plan claims, those it shares with others, and those it says must exist in the end.
+///
+/// A plan that claims no files names no paths and is held to none. The other lists alone would turn into a restriction
+/// that its author never wrote.
 fn allowed_paths(plan: &Plan) -> Vec<String> {
     let mut allowed: BTreeSet<String> = plan.claimed_files().into_iter().collect();
     if !allowed.is_empty() {
@@ -65,17 +74,17 @@ fn allowed_paths(plan: &Plan) -> Vec<String> {
     allowed.into_iter().collect()
 }
 
-/// A task's name across phases: `01-02-T3`.
+/// The name of a task across phases: `01-02-T3`.
 pub fn task_id(plan: &PlanId, number: u32) -> String {
     format!("{plan}-T{number}")
 }
 
-/// A forbidden entry's path; an entry that is no path is kept as it is, so that it forbids what it names.
+/// The path of a forbidden entry. An entry that is not a path is kept as it is, so that it still forbids what it names.
 fn path_in(entry: &str) -> String {
     crate::plan::listed_path(entry).map_or_else(|| entry.trim().to_owned(), |file| file.path)
 }
 
-/// What `<objective>` or a section `Objective` says, otherwise the title.
+/// The text of `<objective>` or of a section `Objective`, otherwise the title.
 fn objective(plan: &Plan) -> String {
     let tagged = plan.body.split_once("<objective>").and_then(|(_, rest)| rest.split_once("</objective>"));
     let headed = || {

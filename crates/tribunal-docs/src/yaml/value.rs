@@ -1,33 +1,35 @@
 //! The tree of a frontmatter block.
-//! Must never turn a scalar into a number: `08`, `1.10` and `84e9493` stay the text they were.
+//!
+//! No scalar is turned into a number: `08`, `1.10` and `84e9493` stay the text that they were. A field that needs a
+//! number parses the text itself and can report it with its place.
 
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
-/// A node of a frontmatter block; scalars keep their source text.
+/// A node of a frontmatter block. Scalars keep their source text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
     /// An empty value, `~` or `null`.
     Null,
-    /// Any other scalar.
+    /// Any other scalar, as written.
     Text(String),
-    /// A sequence.
+    /// A sequence, in block or flow form.
     List(Vec<Value>),
-    /// A mapping, in the order written.
+    /// A mapping, in the order in which it was written.
     Map(Vec<(String, Value)>),
 }
 
 impl Value {
-    /// A text node.
+    /// Makes a text node.
     pub fn text(text: impl Into<String>) -> Self {
         Value::Text(text.into())
     }
 
-    /// A list of text nodes.
+    /// Makes a list of text nodes.
     pub fn texts<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Self {
         Value::List(texts.into_iter().map(Value::text).collect())
     }
 
-    /// The text of a scalar; nothing for null, lists and maps.
+    /// The text of a scalar; `None` for null, lists and maps.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Value::Text(text) => Some(text),
@@ -35,7 +37,7 @@ impl Value {
         }
     }
 
-    /// Whether there is nothing in it.
+    /// Whether the node holds nothing: null, blank text, or no entries.
     pub fn is_empty(&self) -> bool {
         match self {
             Value::Null => true,
@@ -45,7 +47,7 @@ impl Value {
         }
     }
 
-    /// The value under `key` of a map; keys compare as [`canonical_key`](crate::canonical_key) does.
+    /// The value under `key` of a map. Keys compare as [`canonical_key`](crate::canonical_key) does.
     pub fn get(&self, key: &str) -> Option<&Value> {
         match self {
             Value::Map(entries) => {
@@ -55,7 +57,10 @@ impl Value {
         }
     }
 
-    /// The value as one line of words: `a: b` of an unquoted sentence becomes that sentence again.
+    /// The value as one line of words.
+    ///
+    /// An unquoted sentence with a colon in it is a map to YAML. Joined this way, `a: b` becomes the sentence again
+    /// that its author wrote.
     pub fn to_words(&self) -> String {
         match self {
             Value::Null => String::new(),
@@ -72,7 +77,7 @@ impl Value {
         }
     }
 
-    /// The value as a list of words: a single scalar is a list of one, null is empty.
+    /// The value as a list of words: a single scalar is a list of one, and null is empty.
     pub fn to_word_list(&self) -> Vec<String> {
         match self {
             Value::Null => Vec::new(),
