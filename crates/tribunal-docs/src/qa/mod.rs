@@ -1,6 +1,8 @@
-//! The five QA checks of a delivery as pure functions over facts: what the summary says ([`crate::check_summary`]),
-//! how commits are named, which files changed, what shows each must_have, and what the tests say. Must never take a
-//! word for a proof, or a check that could not look for a pass.
+//! The five QA checks of a delivery as pure functions over facts: what the summary says ([`crate::check_summary`]), how
+//! commits are named, which files changed, what shows each must_have, and what the tests say.
+//!
+//! No check takes a word for a proof, and none that could not look counts as a pass. Facts come in as arguments, so the
+//! same functions serve the run, the protocol's commands and the tests.
 
 mod diff;
 mod lint;
@@ -23,7 +25,7 @@ pub use requirements::{
 };
 pub use runners::{is_missing, lacks_network, missing_line, ran_no_test, read_tests};
 
-/// Who can mend what each check finds.
+/// Which role can fix what a check finds.
 pub fn fixable_by(check: &str) -> &'static str {
     match check {
         "check-regression" => "architect",
@@ -33,7 +35,7 @@ pub fn fixable_by(check: &str) -> &'static str {
     }
 }
 
-/// The five checks, in the order they are run.
+/// The five checks, in the order in which they are run.
 pub const CHECKS: [&str; 5] = [
     "verify-plan-completion",
     "commit-lint",
