@@ -88,6 +88,8 @@ impl Artifact {
 }
 
 /// Something that an artifact lacks.
+///
+/// It is found without a reviewer, before anybody judges the artifact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gap {
     /// The line, from 1; `None` when the whole document is meant.
@@ -117,6 +119,7 @@ pub fn gaps(artifact: Artifact, document: Option<&[u8]>) -> Vec<Gap> {
             format!("write {file}"),
         )];
     };
+    // Before it is decoded: an agent may have written a file of any size.
     if bytes.len() > BYTES_MAX {
         let text = format!("{file} has {} bytes; {BYTES_MAX} is the most", bytes.len());
         return vec![Gap::new(None, text, "say it in fewer words")];
@@ -194,6 +197,8 @@ fn sections(text: &str) -> Vec<Section> {
 }
 
 /// Tasks of the plans that a list of tasks does not name. Each must be named by its plan's id and its title.
+///
+/// Only missing tasks are found here. Whether the list is a good one is for its reviewers to say.
 pub fn unnamed_tasks(list: &str, plans: &[Plan]) -> Vec<String> {
     let list = list.to_lowercase();
     let mut missing = Vec::new();
@@ -201,6 +206,7 @@ pub fn unnamed_tasks(list: &str, plans: &[Plan]) -> Vec<String> {
         let id = plan.id.to_string();
         for task in &plan.tasks {
             let title = task.title.trim().to_lowercase();
+            // Both, since two plans may have tasks of the same title.
             if !list.contains(&id.to_lowercase()) || !list.contains(&title) {
                 missing.push(format!("{id}: {}", task.title.trim()));
             }

@@ -37,6 +37,7 @@ pub fn contract_of(plan: &Plan) -> Contract {
         .collect();
     let allowed = allowed_paths(plan);
     let must_haves = plan.must_haves.entries();
+    // The budget follows from the size of the plan and not from its words.
     let score = tables::task_score(must_haves.len(), allowed.len(), depends_on.len());
     Contract {
         phase_id: id.phase.clone(),
@@ -75,6 +76,8 @@ fn allowed_paths(plan: &Plan) -> Vec<String> {
 }
 
 /// The name of a task across phases: `01-02-T3`.
+///
+/// The contract lists the tasks of its plan in this form.
 pub fn task_id(plan: &PlanId, number: u32) -> String {
     format!("{plan}-T{number}")
 }
@@ -88,6 +91,7 @@ fn path_in(entry: &str) -> String {
 fn objective(plan: &Plan) -> String {
     let tagged = plan.body.split_once("<objective>").and_then(|(_, rest)| rest.split_once("</objective>"));
     let headed = || {
+        // A heading at a line's start; the same words in a sentence are prose.
         let at = plan.body.find("\n## Objective")?;
         let rest = plan.body[at + 1..].split_once('\n')?.1;
         Some(rest.split("\n## ").next().unwrap_or(rest))

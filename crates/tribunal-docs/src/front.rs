@@ -13,6 +13,8 @@ use crate::{Diagnostic, yaml::strict::Entry};
 const FRONT_MAX: usize = 2 * 1024 * 1024;
 
 /// A key in the form in which readers compare it: lower case, with `-` and spaces as `_`.
+///
+/// `Depends-On`, `depends on` and `depends_on` are one key, since authors write all three.
 pub fn canonical_key(key: &str) -> String {
     key.trim()
         .chars()
@@ -58,6 +60,7 @@ pub(crate) fn cut(text: &str) -> Option<Cut> {
     let (yaml_start, yaml_line) = (at, line);
     for inner in lines {
         let fence = inner.trim_end();
+        // YAML allows both as the end of a document.
         if fence == "---" || fence == "..." {
             let close = at + inner.len();
             return Some(Cut {
@@ -170,6 +173,7 @@ pub(crate) fn read<'a>(text: &'a str, known: &dyn Fn(&str) -> bool) -> Front<'a>
     if !cut.closed {
         let message = "the frontmatter has no closing `---`; it ends here as far as can be told";
         front.diagnostics.push(Diagnostic::new(cut.body_line, 1, message));
+        // Keys in the text below are what a missing fence costs, so they are named one by one.
         front.diagnostics.extend(strays(front.body, cut.body_line, known));
     }
     // In a block without an end, everything below might be a second block.
@@ -228,12 +232,14 @@ fn second_block(body: &str, first_line: u32) -> Option<u32> {
 
 impl Front<'_> {
     fn accept(&mut self, tree: strict::Tree) {
+        // A key that is given twice is readable, but not as it was written.
         self.recovered |= !tree.remarks.is_empty();
         self.diagnostics.extend(tree.remarks);
         self.entries = tree.entries;
     }
 
     fn recover(&mut self, yaml: &str, line: u32, error: Diagnostic, known: &dyn Fn(&str) -> bool) {
+        // The repaired text has the same lines, so every place still holds.
         let repaired = repair::repair(yaml, line);
         self.recovered = true;
         self.diagnostics.extend(repaired.diagnostics);
@@ -241,6 +247,7 @@ impl Front<'_> {
             Ok(tree) => self.accept(tree),
             Err(_) => self.salvage(&repaired.text, line, known),
         }
+        // A block that was refused without any repair still needs its reason.
         if self.diagnostics.is_empty() {
             self.diagnostics.push(error);
         }
@@ -275,6 +282,7 @@ impl Front<'_> {
     pub fn take_fields(&mut self, synonyms: &[(&str, &str)]) -> Fields {
         let mut fields = Fields::default();
         let entries = std::mem::take(&mut self.entries);
+        // Known before the loop, because the name itself may come after its synonym.
         let names: BTreeSet<String> = entries.iter().map(|e| canonical_key(&e.key)).collect();
         for entry in entries {
             let canonical = canonical_key(&entry.key);
@@ -317,6 +325,8 @@ fn blocks(yaml: &str) -> Vec<(u32, &str)> {
 }
 
 /// Frontmatter entries by canonical name.
+///
+/// Readers take the fields they know out of it, and what is left over is kept as `extra`.
 #[derive(Debug, Default)]
 pub(crate) struct Fields {
     by_name: BTreeMap<String, Entry>,
@@ -366,6 +376,7 @@ pub fn set_frontmatter(text: &str, key: &str, value: &Value) -> Result<String, D
         _ => "\n",
     };
     let Some(cut) = cut(text) else {
+        // The byte order mark stays in front, where programs look for it.
         let bom = text.len() - text.trim_start_matches('\u{FEFF}').len();
         let entry = emit::entry(key, value, newline);
         let block = format!("---{newline}{entry}---{newline}");
@@ -403,12 +414,14 @@ fn splice(text: &str, cut: &Cut, entries: &[Entry], key: &str, value: &Value, ne
         return format!("{}{gap}{entry}{}", &text[..cut.yaml.1], &text[cut.yaml.1..]);
     };
     let from = line_start(text, cut, entries[found].line);
+    // The entry reaches to the next key, with all its continuation lines.
     let next = entries.get(found + 1).map(|next| next.line);
     let to = next.map_or(cut.yaml.1, |line| line_start(text, cut, line));
     let old = &text[from..to];
     let kept = trailing_remarks(old);
     let comment = trailing_comment(old.lines().next().unwrap_or(""));
     let mut entry = emit::entry(&entries[found].key, value, newline);
+    // A value over several lines has no place for the comment behind it.
     if let (Some(comment), true) = (comment, entry.lines().count() == 1) {
         entry.truncate(entry.trim_end().len());
         entry.push_str(comment);

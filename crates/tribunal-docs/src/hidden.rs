@@ -78,6 +78,7 @@ pub fn hidden(old: &[u8], new: &[u8]) -> Option<Hidden> {
     let known: BTreeSet<&[u8]> = old.split(|byte| *byte == b'\n').collect();
     let mut found: Option<Hidden> = None;
     for (line, number) in new.split(|byte| *byte == b'\n').zip(1..) {
+        // Moved lines were there before and are not what the change adds.
         if known.contains(line) {
             continue;
         }

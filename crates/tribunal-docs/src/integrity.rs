@@ -5,6 +5,8 @@
 //! works for every language, at the price of an occasional false alarm.
 
 /// Whether a path looks like a test, by the conventions of the common languages.
+///
+/// It errs on the side of yes. A false yes costs a reviewer a glance, a false no hides a weakened test.
 pub fn is_test(path: &str) -> bool {
     const FOLDERS: [&str; 6] = ["test", "tests", "__tests__", "spec", "specs", "androidtest"];
     /// Perl and bats have an ending of their own for tests.
@@ -43,6 +45,8 @@ fn is_test_class(name: &str) -> bool {
 }
 
 /// Whether a path configures a lint.
+///
+/// A change to such a file can silence findings anywhere in the project.
 pub fn is_lint(path: &str) -> bool {
     const NAMES: [&str; 17] = [
         "clippy.toml",
@@ -71,6 +75,7 @@ pub fn is_lint(path: &str) -> bool {
 ///
 /// Removed and added lines are counted against each other, so a test that was only moved or renamed is not reported.
 pub fn weakened(diff: &str) -> Vec<String> {
+    // The lines of a deleted file would only repeat this.
     if diff.lines().any(|line| line.starts_with("deleted file mode ")) {
         return vec!["the test file is deleted".to_owned()];
     }
@@ -81,6 +86,7 @@ pub fn weakened(diff: &str) -> Vec<String> {
             .map(|line| line[1..].trim())
     };
     let count = |sign: char, is: &dyn Fn(&str) -> bool| lines(sign).filter(|line| is(line)).count();
+    // Added and removed lines cancel out, so a rename is not a loss.
     let fewer = |is: &dyn Fn(&str) -> bool| count('-', is).saturating_sub(count('+', is));
     let mut found = Vec::new();
     if count('+', &is_skip) > count('-', &is_skip) {
@@ -144,6 +150,7 @@ pub fn count_in(text: &str) -> SourceCount {
     let lines = || text.lines().map(str::trim).filter(|line| !is_comment(line));
     let count = |is: fn(&str) -> bool| lines().filter(|line| is(line)).count() as u64;
     let (heads, skipped) = (count(is_test_head), count(is_skip));
+    // Without a recognised test, the file as a whole is the test.
     let tests = match heads {
         0 => count(is_assertion).max(1),
         heads => heads,
@@ -180,6 +187,7 @@ fn is_comment(line: &str) -> bool {
 
 fn is_skip(line: &str) -> bool {
     const MARKS: [&str; 34] = [
+        // Split, so that this file does not contain the mark itself.
         concat!("#[", "ignore"),
         "@pytest.mark.skip",
         "@pytest.mark.xfail",
@@ -260,6 +268,7 @@ fn is_test_head(line: &str) -> bool {
         line.ends_with('{')
             && (name.starts_with("test_") || name.starts_with("test"))
             && name.len() > 4
+            // `test_dir=$(pwd) {` is an assignment.
             && !line.contains('=')
     };
     // `test_x();`: a program that calls its tests by hand loses one with its line.

@@ -8,6 +8,9 @@ use serde::Serialize;
 use crate::{front, markdown, names};
 
 /// The kinds of planning documents.
+///
+/// Plans, summaries, acceptances and verification reports have readers of their own. The other kinds are recognised so
+/// that they can be named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -63,6 +66,7 @@ pub fn kind_of(path: &str, text: &str) -> Kind {
     if by_name != Kind::Other {
         return by_name;
     }
+    // The folder names these documents, not their own names.
     if path.split(['/', '\\']).rev().nth(1) == Some("codebase") {
         return Kind::Codebase;
     }
@@ -98,6 +102,7 @@ fn by_text(text: &str) -> Kind {
             false => Kind::Plan,
         };
     }
+    // A plan without numbers is still known by what must hold, and when.
     if has("must_haves") && (has("wave") || has("depends_on")) {
         return Kind::Plan;
     }

@@ -91,6 +91,7 @@ const DIAGNOSTICS_MAX: usize = 200;
 /// Diagnostics in the order of the file, without repetitions, and not more than anybody would read.
 fn in_order(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     diagnostics.sort();
+    // A strict and a tolerant reading may both report the same place.
     diagnostics.dedup();
     let more = diagnostics.len().saturating_sub(DIAGNOSTICS_MAX);
     // The cut is itself a diagnostic, so that a list of two hundred does not look complete.

@@ -56,6 +56,7 @@ fn opens_fence(line: &str) -> Option<(char, usize)> {
     // A fence may be the first thing in a list item.
     let line = line.strip_prefix("- ").unwrap_or(line).trim_start();
     let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    // The closing fence has to be at least as long as the opening one.
     let length = line.len() - line.trim_start_matches(mark).len();
     let info = &line[length..];
     // Backticks after the opening ones make it inline code, by the rules of CommonMark.

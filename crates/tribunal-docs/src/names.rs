@@ -12,6 +12,7 @@ pub const PLANNING_FOLDERS: [&str; 3] = [".planning", ".yolo-planning", ".vbw-pl
 
 /// The planning folder of a project: the first that exists, otherwise the default.
 pub fn planning_folder(exists: &dyn Fn(&str) -> bool) -> &'static str {
+    // A project keeps the folder that it has.
     let found = PLANNING_FOLDERS.into_iter().find(|name| exists(name));
     found.unwrap_or(PLANNING_FOLDERS[0])
 }
@@ -93,11 +94,13 @@ pub(crate) fn leading_number(text: &str) -> Option<(String, &str)> {
     if !(1..=4).contains(&digits) {
         return None;
     }
+    // `007` and `7` are the same phase; `00` is padded again below.
     let whole = text[..digits].trim_start_matches('0');
     let mut rest = &text[digits..];
     let mut number = format!("{whole:0>2}");
     while let Some(part) = rest.strip_prefix('.') {
         let length = part.len() - part.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        // A trailing dot ends a sentence, and a long part is not a sub-phase.
         if length == 0 || length > 4 {
             break;
         }
@@ -148,6 +151,9 @@ impl DocumentName {
 }
 
 /// Reads `NN-MM-PLAN.md` and its relatives: `02-PLAN.md` in `01-slug/`, `04-UAT.md`, `ROADMAP.md`.
+///
+/// The file's own numbers win over the folder's. A document that was copied into another phase keeps the id in its
+/// name.
 pub fn document_name(path: &str) -> Option<DocumentName> {
     let name = last_part(path);
     let stem = name.strip_suffix(".md").or_else(|| name.strip_suffix(".MD"))?;
@@ -173,6 +179,7 @@ fn split_head(head: &str, folder: Option<String>, kind: &str) -> (Option<String>
     if head.is_empty() {
         return (folder, None);
     }
+    // Only these two kinds belong to one plan; the others are about a whole phase.
     let per_plan = matches!(kind, "PLAN" | "SUMMARY");
     let Some((first, rest)) = leading_number(head) else {
         return (folder, per_plan.then(|| head.to_owned()));
@@ -195,6 +202,8 @@ fn last_part(path: &str) -> &str {
 }
 
 /// A phase or plan as it is given on the command line.
+///
+/// The same number means different things to different commands, so its meaning is left to the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanArgument {
     /// The phase, if the argument names one, as in `01-02`.

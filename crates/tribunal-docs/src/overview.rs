@@ -68,6 +68,7 @@ pub fn overview(path: &str, text: &str) -> Overview {
     if !plan.has_frontmatter && !must_have_front {
         diagnostics.retain(|said| (said.line, said.column) != (1, 1));
     }
+    // Only the summary reader knows this key, and any kind of document may have it.
     let status = read_summary(path, text).value.and_then(|summary| summary.status);
     Overview {
         path: path.to_owned(),

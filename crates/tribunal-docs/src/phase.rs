@@ -28,6 +28,8 @@ pub struct Phase {
 }
 
 /// What is known of plans of other phases: whether each has a SUMMARY with status complete.
+///
+/// The caller fills it from the summaries on the disk; nothing here reads them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Completions {
     known: BTreeMap<PlanId, bool>,
@@ -58,6 +60,7 @@ impl Completions {
         let mut found = Completion::Unknown;
         for (_, complete) in matching {
             found = match (complete, found) {
+                // One plan that is not complete decides for the whole phase.
                 (true, Completion::Unknown | Completion::Complete) => Completion::Complete,
                 _ => return Completion::Open,
             };
@@ -142,6 +145,7 @@ pub(crate) fn structural_problems(plan: &Plan, others: &[&Plan]) -> Vec<Problem>
     problems.extend(graph.cycle_problems());
     problems.extend(graph.wave_problems());
     problems.extend(graph.self_dependencies());
+    // The neighbours' own mistakes are reported where they are checked.
     problems.retain(|problem| problem.plan == plan.id);
     // For a whole phase a claim is reported for the later plan only; here both sides have to learn of it.
     problems.extend(graph.claims_of(own));
@@ -151,6 +155,8 @@ pub(crate) fn structural_problems(plan: &Plan, others: &[&Plan]) -> Vec<Problem>
 }
 
 /// The wave of each plan: as declared, otherwise one above its dependencies.
+///
+/// Plans of one wave are built side by side. In a cycle the numbers mean nothing, so validate the phase first.
 pub fn waves(plans: &[Plan]) -> BTreeMap<PlanId, u32> {
     let refs: Vec<&Plan> = plans.iter().collect();
     let graph = Graph::new(&refs);
@@ -177,6 +183,8 @@ pub struct Counted {
 }
 
 /// What `validate-plan` answers for one plan.
+///
+/// Its form and its exit codes are read by scripts, so neither may change.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct PlanValidation {
     /// Dependencies within the phase.
@@ -205,6 +213,7 @@ impl PlanValidation {
 pub fn validate_plan(id: &PlanId, phase: &Phase, others: &Completions) -> PlanValidation {
     let plans: Vec<&Plan> = phase.plans.iter().collect();
     let graph = Graph::new(&plans);
+    // A file whose name gives another id than its frontmatter ends up here.
     let Some(own) = plans.iter().position(|plan| plan.id == *id) else {
         return PlanValidation {
             errors: vec![format!(
@@ -218,6 +227,7 @@ pub fn validate_plan(id: &PlanId, phase: &Phase, others: &Completions) -> PlanVa
     for (dependency, target) in graph.dependencies(own) {
         let problem = graph
             .dependency_problem(own, dependency, &target, others)
+            // A dependency that exists can still be part of a cycle.
             .or_else(|| graph.cycle_through(own, &target));
         let count = match target {
             Target::Foreign(..) => &mut answer.cross_phase,
@@ -283,6 +293,7 @@ impl<'a> Graph<'a> {
         graph.cycles = graph.find_cycles();
         for place in order {
             let above = graph.edges[place].iter().map(|to| graph.waves[*to]).max();
+            // What the author declared wins, even if it is wrong: that is reported and not corrected.
             let computed = above.map_or(1, |wave| wave.saturating_add(1));
             graph.waves[place] = plans[place].wave_number().unwrap_or(computed);
         }
@@ -307,6 +318,7 @@ impl<'a> Graph<'a> {
         let phase = dependency.phase.as_deref().unwrap_or(&from.phase);
         let foreign = phase != from.phase;
         match dependency.id(&from.phase) {
+            // Without a plan the whole phase is meant.
             None => Target::Foreign(phase.to_owned(), None),
             Some(id) => match self.by_id.get(&id) {
                 Some(place) => Target::Own(*place),
@@ -371,9 +383,11 @@ impl<'a> Graph<'a> {
         let mut covered = BTreeSet::new();
         let mut cycles = Vec::new();
         for place in 0..self.plans.len() {
+            // One cycle for each plan is enough to repair it.
             if cycles.len() == CYCLES_MAX || covered.contains(&place) {
                 continue;
             }
+            // A dependency on itself has a message of its own.
             let next = self.edges[place].iter().filter(|to| **to != place);
             let shortest = next.filter_map(|to| self.way(*to, place)).min_by_key(Vec::len);
             if let Some(cycle) = shortest {
@@ -386,6 +400,7 @@ impl<'a> Graph<'a> {
 
     /// The shortest way between two plans that can reach each other, `to` first: the plans of a cycle in order.
     fn way(&self, from: usize, to: usize) -> Option<Vec<usize>> {
+        // Only plans of one component can lie on a cycle, which spares most searches.
         if !self.share_cycle(from, to) {
             return None;
         }
@@ -553,6 +568,7 @@ impl<'a> Graph<'a> {
             };
             for to in &self.edges[place] {
                 let below = self.waves[*to];
+                // Each of these is reported elsewhere, or is right.
                 if *to == place || wave > below || self.share_cycle(place, *to) {
                     continue;
                 }
@@ -577,6 +593,7 @@ impl<'a> Graph<'a> {
         let mut claims: BTreeMap<(u32, String), BTreeSet<usize>> = BTreeMap::new();
         for (place, plan) in self.plans.iter().enumerate() {
             for file in plan.claimed_files() {
+                // The same file in two spellings must meet.
                 let file = clean(&file).unwrap_or(file);
                 claims.entry((self.waves[place], file)).or_default().insert(place);
             }
@@ -587,6 +604,7 @@ impl<'a> Graph<'a> {
         let mut held: BTreeMap<(u32, String), Vec<usize>> = BTreeMap::new();
         for ((wave, file), who) in &claims {
             let mut all = who.clone();
+            // A claim on a folder is a claim on every file in it.
             let above = std::iter::successors(file.rsplit_once('/'), |(path, _)| path.rsplit_once('/'));
             let above = above.map(|(path, _)| path.to_owned());
             // The cheap test first: `covers` is asked for very few of all pairs.
@@ -622,6 +640,7 @@ impl<'a> Graph<'a> {
     fn claim_problems(&self) -> Vec<Problem> {
         let mut found = Vec::new();
         for ((_, file), who) in self.claims() {
+            // The first plan keeps its claim; each later one is told.
             for place in &who[1..] {
                 if !self.is_sequential(&file, who[0], *place) {
                     found.push(self.claim_problem(&file, *place, who[0]));

@@ -143,6 +143,8 @@ impl Plan {
     }
 
     /// Every file that the plan claims, from the frontmatter and from its tasks, each once.
+    ///
+    /// Two plans of one wave must not claim the same file, and a builder is held to what its plan claims.
     pub fn claimed_files(&self) -> Vec<String> {
         let listed = self.files_modified.iter().filter_map(|f| listed_path(f));
         let tasks = self.tasks.iter().flat_map(|task| &task.files);
@@ -185,6 +187,7 @@ impl Dependency {
     /// It never fails. An entry that fits no form is taken for a slug, so that validation can report it with its own
     /// words.
     pub fn parse(written: &str) -> Self {
+        // The author's spelling is kept in every case, because messages quote it.
         let dependency = Dependency { written: written.to_owned(), ..Dependency::default() };
         let text = written.trim().trim_matches(['"', '\'', '`']).trim();
         if let Some((phase, plan)) = spelled(text) {
@@ -209,6 +212,7 @@ impl Dependency {
             return Dependency::parse(&value.to_words());
         }
         let phase = phase.map(|phase| names::normal(&phase));
+        // `plan: 05-06` below `phase: 05` is plan 06 of that phase.
         let own = phase.clone().unwrap_or_default();
         Dependency {
             plan: plan.map(|plan| names::normal_plan(&plan, &own)),
@@ -282,6 +286,7 @@ pub struct MustHaves {
 impl MustHaves {
     /// How many entries all lists have together.
     pub fn count(&self) -> usize {
+        // A single value is a remark; only lists hold entries.
         let other = self.other.iter().map(|(_, value)| match value {
             Value::List(items) => items.len(),
             _ => 0,
@@ -323,6 +328,7 @@ impl MustHaves {
                 "truths" => found.truths = value.to_word_list(),
                 "artifacts" => found.artifacts = items.iter().map(Artifact::from_value).collect(),
                 "key_links" => found.key_links = items.iter().map(KeyLink::from_value).collect(),
+                // An unknown list under must_haves counts and is written back, although nothing checks it.
                 _ => found.other.push((key.clone(), value.clone())),
             }
         }
@@ -348,6 +354,8 @@ impl MustHaves {
 }
 
 /// A file that must exist, and what must be in it.
+///
+/// A plain path in the document is an artifact without details.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Artifact {
     /// The path from the repository root.
@@ -396,6 +404,8 @@ impl Artifact {
 }
 
 /// A connection that must hold between two places.
+///
+/// It is checked by text: the place where it starts has to mention where it leads, or hold the pattern.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct KeyLink {
     /// The place where the connection starts.
@@ -477,6 +487,7 @@ pub fn read_plan(path: &str, text: &str) -> Read<Plan> {
         body: front.body.to_owned(),
         ..Plan::default()
     };
+    // The remaining keys stay in `extra`, so every known one has to be taken before that.
     if let Some(value) = fields.take("must_haves") {
         plan.must_haves = MustHaves::from_value(&value);
     }
@@ -501,6 +512,7 @@ pub fn read_plan(path: &str, text: &str) -> Read<Plan> {
 
 /// The steering key to which a line of the frontmatter belongs, if it is one.
 fn steered_at(text: &str, line: u32) -> Option<&'static str> {
+    // A line that begins at the margin with a word starts an entry; everything below belongs to it.
     let begins = |line: &&str| !line.is_empty() && !line.starts_with([' ', '\t', '-', '#', ']', '}']);
     let above: Vec<&str> = text.lines().take(line as usize).collect();
     let word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
@@ -553,6 +565,7 @@ fn dependencies(value: Option<Value>) -> Vec<Dependency> {
             .split([',', ' '])
             .map(str::trim)
             .filter(|part| !part.is_empty())
+            // Authors write these words instead of an empty list.
             .filter(|part| !["none", "n/a", "-", "[]"].contains(&part.to_ascii_lowercase().as_str()))
             .map(Dependency::parse)
             .collect(),
@@ -560,6 +573,9 @@ fn dependencies(value: Option<Value>) -> Vec<Dependency> {
 }
 
 /// Writes a plan: its frontmatter in canonical keys, then its body, or its tasks if it has no body.
+///
+/// Reading the result gives the same plan again. Comments in the frontmatter are lost, so use
+/// [`crate::set_frontmatter`] to change one key of a person's document.
 pub fn write_plan(plan: &Plan) -> String {
     let mut out = String::new();
     // A plan that was read without a block gets none, since nobody asked for it.

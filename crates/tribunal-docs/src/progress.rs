@@ -9,6 +9,8 @@ use crate::names::{PlanId, leading_number};
 use crate::{document_name, front};
 
 /// Where a phase stands.
+///
+/// The caller counts it from the summaries; the day comes in, because nothing here knows the time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PhaseProgress {
     /// The phase number, with at least two digits.
@@ -100,6 +102,8 @@ fn plan_named(text: &str, phase: &str) -> Option<PlanId> {
 }
 
 /// Updates a roadmap: the boxes of this phase and its row of the progress table.
+///
+/// Everything else in the document is left byte for byte as it was.
 pub fn update_roadmap(text: &str, phase: &PhaseProgress) -> String {
     edited(text, |lines| {
         let mut edits = Edits::default();
@@ -196,6 +200,7 @@ impl Edits {
         for line in lines {
             let row = (!line.hidden).then(|| cells(line.text)).flatten();
             let Some(row) = row else {
+                // Any other line ends the table.
                 columns = None;
                 continue;
             };
@@ -228,6 +233,7 @@ impl Edits {
                 },
                 _ => continue,
             };
+            // Only the status tells a reader where the phase stands; a date alone does not.
             self.told |= column == "status";
             if new != old && !old.is_empty() {
                 self.put(line, old, new);
@@ -241,6 +247,7 @@ impl Edits {
         for line in lines.iter().filter(|line| !line.hidden) {
             if let Some((level, title)) = heading(line.text) {
                 let title = title.to_ascii_lowercase();
+                // Sections about history keep their old values.
                 current = level == 1 || title.starts_with("current");
                 continue;
             }

@@ -11,6 +11,8 @@ const KEYS: [&str; 7] =
     ["status", "result", "verdict", "checks_passed", "checks_failed", "checks_total", "score"];
 
 /// Reads a verification report: its frontmatter, otherwise `key: value` lines of its body.
+///
+/// Missing fields stay `None`; what that means is for the gate to decide.
 pub fn read_verification(text: &str) -> Verification {
     let mut front = front::read(text, &|key| KEYS.contains(&key));
     let mut fields = front.take_fields(&[("result", "status"), ("verdict", "status")]);
@@ -46,6 +48,7 @@ fn body_field(lines: &[markdown::Line<'_>], key: &str) -> Option<String> {
     lines.iter().filter(|line| !line.hidden).find_map(|line| {
         let text = line.text.trim().trim_start_matches(['-', '*', ' ']);
         let (name, value) = text.split_once(':')?;
+        // `**Checks passed:** 7` and `checks_passed: 7` say the same.
         let name = name.trim_matches(['*', '_', ' ', '`']).to_ascii_lowercase().replace(' ', "_");
         let value = value.trim_matches(['*', ' ', '`']);
         (name == key && !value.is_empty()).then(|| value.to_owned())

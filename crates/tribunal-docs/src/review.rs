@@ -32,6 +32,8 @@ const CHECKS: [&str; 13] = [
 ];
 
 /// What the check must be told about the world around a plan.
+///
+/// The caller gathers these facts, which keeps the check pure and the same for every caller.
 pub struct PlanFacts<'a> {
     /// Whether a path exists, from the repository root. It is asked only for paths inside the repository.
     pub exists: &'a dyn Fn(&str) -> bool,
@@ -89,6 +91,9 @@ pub struct Check {
 }
 
 /// One thing that is wrong with a plan.
+///
+/// Its id is made of the check and its subject and not of the message, so better wording does not make it another
+/// finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PlanFinding {
     /// The same for the same mistake in every revision, so that findings can be followed from one to the next.
@@ -128,13 +133,16 @@ impl StructuralReport {
     /// Later checks are left out instead of passing: they were not made.
     fn cut_short(findings: Vec<PlanFinding>) -> Self {
         let mut report = StructuralReport::of(findings);
+        // The checks after it were never made, and must not be shown as passed.
         let last = report.checks.iter().position(|check| check.status == CheckStatus::Fail);
         report.checks.truncate(last.map_or(report.checks.len(), |last| last + 1));
         report
     }
 
     fn of(mut findings: Vec<PlanFinding>) -> Self {
+        // A fixed order, since reports of two revisions are compared with each other.
         findings.sort_by(|a, b| (a.severity, a.line, &a.id).cmp(&(b.severity, b.line, &b.id)));
+        // One id is one mistake, even where two rules meet it.
         findings.dedup_by(|a, b| a.id == b.id);
         // `High` is the smallest value, so the minimum is the worst.
         let worst = findings.iter().map(|finding| finding.severity).min();
@@ -283,6 +291,7 @@ fn check_keys(plan: &Plan, findings: &mut Findings) {
             suggested_key(plan, key),
         );
     }
+    // A missing key is reported above; here it is written and says nothing.
     if plan.has("must_haves") && plan.must_haves.is_empty() {
         findings.add(
             Rule::new("must_haves", PlanSeverity::High, plan.line_of("must_haves")),
@@ -292,6 +301,7 @@ fn check_keys(plan: &Plan, findings: &mut Findings) {
             "list what must be true in the end, one statement each".to_owned(),
         );
     }
+    // Every other spelling of a wave would silently be taken for none.
     if plan.has("wave") && plan.wave_number().is_none() {
         let written = plan.wave.as_deref().unwrap_or("");
         findings.add(
@@ -317,6 +327,7 @@ fn suggested_key(plan: &Plan, key: &str) -> String {
 fn check_size(plan: &Plan, facts: &PlanFacts<'_>, findings: &mut Findings) {
     let count = plan.tasks.len();
     if count > facts.tasks_max {
+        // The first task too many is where the plan would have to be split.
         let line = plan.tasks.get(facts.tasks_max).map_or(1, |task| task.line);
         findings.add(
             Rule::new("task_count", PlanSeverity::Medium, line),
@@ -359,6 +370,7 @@ fn check_files(plan: &Plan, facts: &PlanFacts<'_>, findings: &mut Findings) {
 
 /// Whether a path is relative and does not leave the repository.
 fn is_inside(path: &str) -> bool {
+    // `C:\` is absolute on Windows.
     let drive = path.as_bytes().get(1) == Some(&b':');
     !path.starts_with(['/', '\\', '~']) && !drive && path.split(['/', '\\']).all(|part| part != "..")
 }
@@ -375,6 +387,7 @@ fn check_phase(plan: &Plan, facts: &PlanFacts<'_>, findings: &mut Findings) {
             ProblemKind::MissingDependency | ProblemKind::CrossPhase => continue,
         };
         let rule = Rule::new(check, PlanSeverity::High, problem.line)
+            // The right wave follows from the others; every other mistake needs a decision.
             .fixable(problem.kind == ProblemKind::WaveOrder);
         findings.add(rule, &problem.subject, title, problem.message, problem.fix);
     }
@@ -408,6 +421,7 @@ fn check_texts(plan: &Plan, findings: &mut Findings) {
 }
 
 fn check_skills(plan: &Plan, facts: &PlanFacts<'_>, findings: &mut Findings) {
+    // Without a list of skills, every name would be reported as unknown.
     let Some(known) = facts.known_skills else {
         return;
     };
@@ -426,10 +440,12 @@ fn check_skills(plan: &Plan, facts: &PlanFacts<'_>, findings: &mut Findings) {
 
 /// Reports a must_have that nobody works on: no task shares enough of its words, its names or its path.
 fn check_served(plan: &Plan, findings: &mut Findings) {
+    // An empty list is reported by another check.
     if plan.must_haves.is_empty() {
         return;
     }
     let rule = Rule::new("must_haves_served", PlanSeverity::Medium, plan.line_of("must_haves"));
+    // One finding instead of one for each must_have, which would all say the same.
     if plan.tasks.is_empty() {
         findings.add(
             rule,
@@ -555,6 +571,7 @@ fn stem(word: &str) -> String {
     if word.contains('_') {
         return word.to_owned();
     }
+    // The longest ending first, and never so much that less than three letters remain.
     let cut = ["ations", "ation", "ings", "ing", "ies", "ed", "es", "s", "e", "y"]
         .iter()
         .filter_map(|ending| word.strip_suffix(ending))
@@ -566,6 +583,7 @@ fn stem(word: &str) -> String {
 fn slug(text: &str) -> String {
     let plain = plain(text).replace(' ', "-");
     match plain.char_indices().nth(60) {
+        // Bounded, because the name becomes part of an id.
         Some((cut, _)) => plain[..cut].to_owned(),
         None => plain,
     }
@@ -620,6 +638,7 @@ pub fn check_revision(before: &Plan, after: &Plan, asked: &[&str]) -> Vec<PlanFi
     let kept: BTreeSet<String> = after.must_haves.entries().iter().map(|m| plain(m)).collect();
     for lost in before.must_haves.entries() {
         let words = plain(&lost);
+        // A finding that quotes the must_have asked for the change, so dropping it is an answer.
         if kept.contains(&words) || asked.iter().any(|a| asks_for(a, &words)) {
             continue;
         }

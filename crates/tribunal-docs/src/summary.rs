@@ -103,6 +103,8 @@ pub struct Section {
 }
 
 /// One line of `Files Modified`: `path` -- action: purpose.
+///
+/// The list is the author's own claim. It is compared with what the commits really changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct FileChange {
     /// The path of the file.
@@ -152,6 +154,7 @@ pub fn read_summary(path: &str, text: &str) -> Read<Summary> {
 /// The hash of each entry: `84e9493`, `d39ffa6: docs: words` (a map of one), `"84e9493 words"`. A count (`commits: 3`)
 /// names no commit.
 fn hashes(value: Option<Value>) -> Vec<String> {
+    // `commits: 3` is a count, while every entry of a list was meant as a hash.
     let listed = matches!(value, Some(Value::List(_)));
     let words = value.map(|value| value.to_word_list()).unwrap_or_default();
     words
@@ -165,6 +168,7 @@ fn hashes(value: Option<Value>) -> Vec<String> {
 }
 
 fn is_hash(word: &str) -> bool {
+    // From git's shortest abbreviation to a full SHA-256 id.
     (4..=64).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
@@ -199,6 +203,7 @@ fn sections(body: &str, lines: &[Line<'_>]) -> (Vec<Section>, Vec<FileChange>) {
         let from = inner.first().map_or(body.len(), |line| line.start);
         let to = lines.get(end).map_or(body.len(), |line| line.start);
         let text = body.get(from..to).unwrap_or("").trim();
+        // Authors add words behind it, as in `Files Modified (3)`.
         if title.to_ascii_lowercase().starts_with("files modified") {
             files.extend(inner.iter().filter(|l| !l.hidden).filter_map(file_change));
         }
@@ -328,6 +333,7 @@ fn check(name: &'static str, problem: Option<String>) -> SummaryCheck {
             None => CheckStatus::Pass,
         },
         detail: problem.unwrap_or_default(),
+        // Every problem of a summary is one of its author.
         fixable_by: "dev",
     }
 }
@@ -352,6 +358,7 @@ fn is_day(text: &str) -> bool {
         _ => b.is_ascii_digit(),
     };
     let day = text.as_bytes().get(..10);
+    // A time may follow; a longer number may not.
     let rest = text.get(10..).unwrap_or("");
     day.is_some_and(|day| day.iter().copied().enumerate().all(shape))
         && (rest.is_empty() || rest.starts_with(['T', ' ']))
@@ -374,6 +381,7 @@ fn completion_problem(summary: &Summary) -> Option<String> {
     let (Some(done), Some(total)) = (done, total) else {
         return Some("tasks_completed and tasks_total must be numbers".to_owned());
     };
+    // More done than planned is a mistake in the summary, whatever its status says.
     if done > total {
         return Some(format!("{done} of {total} tasks completed"));
     }
@@ -383,6 +391,7 @@ fn completion_problem(summary: &Summary) -> Option<String> {
 }
 
 fn commits_problem(summary: &Summary, facts: &SummaryFacts<'_>) -> Option<String> {
+    // A plan that changed nothing committed nothing, and must not count as complete.
     if summary.commit_hashes.is_empty() {
         return Some("commit_hashes is empty".to_owned());
     }
@@ -398,6 +407,7 @@ fn commits_problem(summary: &Summary, facts: &SummaryFacts<'_>) -> Option<String
 fn sections_problem(summary: &Summary) -> Option<String> {
     let missing: Vec<_> = SECTIONS
         .into_iter()
+        // A heading without text says nothing, so it counts as missing.
         .filter(|title| summary.section(title).is_none_or(|s| s.text.is_empty()))
         .collect();
     (!missing.is_empty()).then(|| format!("missing or empty: {}", missing.join(", ")))

@@ -48,6 +48,8 @@ pub enum UatAnswer {
 }
 
 /// One scenario to try.
+///
+/// Its id is stable as long as the summary is, so answers survive when the document is made again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct UatTest {
     /// The id of the scenario, as in `P01-T2`.
@@ -80,7 +82,9 @@ pub struct Uat {
 /// The whole answer has to be a known word. "ok, but the button is missing" begins with one and is an issue.
 pub fn uat_answer(said: &str) -> Option<UatAnswer> {
     let text = said.trim();
+    // Phones and word processors write this apostrophe in "doesn't".
     let lower = text.to_lowercase().replace('’', "'");
+    // "Works!" is a yes.
     let plain = lower.trim_end_matches(['.', '!']);
     if text.is_empty() {
         return None;
@@ -121,6 +125,7 @@ impl Uat {
             let same = |old: &&UatTest| old.id == test.id && old.scenario == test.scenario;
             test.answer = before.tests.iter().find(same).and_then(|old| old.answer.clone());
         }
+        // The day on which somebody began stays, however often the questions are made again.
         if !before.started.is_empty() {
             self.started.clone_from(&before.started);
         }
@@ -154,6 +159,7 @@ impl Uat {
     /// The status of the acceptance: `in_progress`, `complete` or `issues_found`.
     pub fn status(&self) -> &'static str {
         match (self.next(), self.issues().is_empty()) {
+            // An open question keeps it in progress, even if there are issues already.
             (Some(_), _) => "in_progress",
             (None, true) => "complete",
             (None, false) => "issues_found",
@@ -189,6 +195,7 @@ fn scenarios(summary: &Summary) -> Vec<UatTest> {
     }
     if points.is_empty() {
         let first = built.lines().map(str::trim).find(|line| !line.is_empty());
+        // Every plan is tried at least once, even if its summary lists nothing.
         points.push(first.map_or_else(|| title.clone(), one_line));
     }
     let test = |(at, scenario): (usize, String)| UatTest {
@@ -212,6 +219,7 @@ pub fn write_uat(uat: &Uat) -> String {
         plans.len(),
         uat.status(),
         uat.started,
+        // An empty value would be null to a reader of YAML.
         if uat.completed.is_empty() { "\"\"" } else { &uat.completed },
         uat.tests.len(),
         uat.phase,
@@ -247,6 +255,7 @@ pub fn read_uat(text: &str) -> Uat {
     for line in markdown::lines(front.body, front.body_line).iter().filter(|line| !line.hidden) {
         if let Some((3, head)) = heading(line.text) {
             let (id, title) = head.split_once(':').unwrap_or((head, ""));
+            // Other headings of this level are a person's own notes.
             if is_test(id.trim()) {
                 let (id, title) = (id.trim().to_owned(), title.trim().to_owned());
                 let plan = PlanId::new(&uat.phase, id[1..].split('-').next().unwrap_or(""));

@@ -49,6 +49,9 @@ impl Format {
 }
 
 /// How a document writes its tasks down.
+///
+/// A shape from which nothing is read is reported as such, so that an empty import is never taken for an empty
+/// document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Shape {
@@ -109,6 +112,8 @@ pub struct ImportedTask {
 }
 
 /// A box that checks the document or the result instead of asking for work.
+///
+/// Checks are kept apart from tasks: an agent that is asked to work on "all tests pass" would have nothing to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ImportedCheck {
     /// The line of the box in the file.
@@ -142,6 +147,7 @@ pub fn read_tasks(format: Format, text: &str) -> TaskDocument {
         Format::TaskMaster => taskmaster::read(text),
         Format::SpecKit | Format::OpenSpec | Format::Kiro => checklist::read(format, text),
     };
+    // The readers note things in several passes, and people read a file from its top.
     document.diagnostics = in_order(document.diagnostics);
     document
 }

@@ -26,11 +26,15 @@ pub use requirements::{
 pub use runners::{is_missing, lacks_network, missing_line, ran_no_test, read_tests};
 
 /// Which role can fix what a check finds.
+///
+/// The names are those of the protocol's roles: a regression goes to the architect, other findings to the builder or to
+/// a person.
 pub fn fixable_by(check: &str) -> &'static str {
     match check {
         "check-regression" => "architect",
         "commit-lint" | "diff-against-plan" | "verify-plan-completion" | "validate-requirements" => "dev",
         "commit_hygiene" | "artifact_persistence" | "verification_threshold" => "dev",
+        // An unknown check has nobody who could be sent to fix it.
         _ => "manual",
     }
 }

@@ -6,6 +6,8 @@
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 /// A node of a frontmatter block. Scalars keep their source text.
+///
+/// Keys and entries keep their order too, so a document that is written back looks like the one that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
     /// An empty value, `~` or `null`.
@@ -41,6 +43,7 @@ impl Value {
     pub fn is_empty(&self) -> bool {
         match self {
             Value::Null => true,
+            // A text of blanks was left empty by its author.
             Value::Text(text) => text.trim().is_empty(),
             Value::List(items) => items.is_empty(),
             Value::Map(entries) => entries.is_empty(),
@@ -69,6 +72,7 @@ impl Value {
             Value::Map(entries) => entries
                 .iter()
                 .map(|(key, value)| match value.to_words() {
+                    // `- sentence:` is a map with an empty value; the colon was the end of a sentence.
                     words if words.is_empty() => key.clone(),
                     words => format!("{key}: {words}"),
                 })
@@ -78,6 +82,8 @@ impl Value {
     }
 
     /// The value as a list of words: a single scalar is a list of one, and null is empty.
+    ///
+    /// Authors often write one entry without the list around it.
     pub fn to_word_list(&self) -> Vec<String> {
         match self {
             Value::Null => Vec::new(),
@@ -90,6 +96,7 @@ impl Value {
 
     /// What this node weighs in memory, for the bound on aliases.
     pub(crate) fn weight(&self) -> usize {
+        // A rough size of a node itself, so that a million empty ones are not free.
         const NODE: usize = 32;
         NODE + match self {
             Value::Null => 0,
