@@ -1,7 +1,7 @@
 //! The contract of a plan: which paths its builder may change, what must hold, and which commands check it.
 //!
 //! It is derived from the plan's own words and never grants a path that the plan does not claim. The engine seals it
-//! later; what is unknown here (base commit, time, hash) stays empty.
+//! later; facts that are unknown here (base commit, time, hash) stay empty.
 
 use std::collections::BTreeSet;
 
@@ -31,8 +31,8 @@ pub fn contract_of(plan: &Plan) -> Contract {
     let depends_on: Vec<String> = depends_on
         .map(|dependency| match dependency.id(&id.phase) {
             Some(id) => id.to_string(),
+            // An entry that names a whole phase has no plan id; it is kept as the author wrote it.
             None => dependency.written.clone(),
-        // An entry that names a whole phase has no plan id; it is kept as the author wrote it.
         })
         .collect();
     let allowed = allowed_paths(plan);

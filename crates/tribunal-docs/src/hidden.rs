@@ -1,7 +1,7 @@
 //! Finds characters that a reader of code cannot see, or that make code read otherwise than it runs: controls,
 //! direction marks and zero-width characters.
 //!
-//! It says where a change adds some; what follows from that is decided elsewhere. Scripts and emoji that are ordinarily
+//! It says where a change adds some; the consequence is decided elsewhere. Scripts and emoji that are ordinarily
 //! written with such characters are spared, or every Persian or Hindi text would be reported.
 
 use std::collections::BTreeSet;

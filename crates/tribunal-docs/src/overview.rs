@@ -56,8 +56,8 @@ impl Overview {
 
 /// Reads a document of any kind.
 pub fn overview(path: &str, text: &str) -> Overview {
-    // The plan reader serves every kind: it keeps what it does not know and finds titles and tasks anywhere.
     let kind = kind_of(path, text);
+    // The plan reader serves every kind: it keeps what it does not know and finds titles and tasks anywhere.
     let read = read_plan(path, text);
     let Some(plan) = read.value else {
         return Overview { diagnostics: read.diagnostics, ..Overview::refused(path, 1, 1, "") };

@@ -293,7 +293,7 @@ impl<'a> Graph<'a> {
         graph.cycles = graph.find_cycles();
         for place in order {
             let above = graph.edges[place].iter().map(|to| graph.waves[*to]).max();
-            // What the author declared wins, even if it is wrong: that is reported and not corrected.
+            // The declared wave wins, even if it is wrong: a mistake is reported and not corrected.
             let computed = above.map_or(1, |wave| wave.saturating_add(1));
             graph.waves[place] = plans[place].wave_number().unwrap_or(computed);
         }
@@ -669,6 +669,7 @@ impl<'a> Graph<'a> {
     fn claims_of(&self, own: usize) -> Vec<Problem> {
         let mut found = Vec::new();
         for (file, rivals) in self.rivals(own) {
+            // One problem for each file, however many plans claim it.
             let first = rivals.first().and_then(|id| self.by_id.get(id));
             found.extend(first.map(|other| self.claim_problem(&file, own, *other)));
         }

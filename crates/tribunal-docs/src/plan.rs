@@ -200,6 +200,7 @@ impl Dependency {
                 ..dependency
             };
         }
+        // Numbers, or else a slug, which validation reports if no plan has it.
         let (phase, plan) = numbers(text);
         Dependency { phase, plan: Some(plan), ..dependency }
     }
@@ -535,6 +536,7 @@ fn flag(fields: &mut front::Fields, diagnostics: &mut Vec<Diagnostic>) -> Option
     let line = fields.lines().get("autonomous").copied().unwrap_or(1);
     let text = fields.take_text("autonomous")?;
     match text.trim().to_ascii_lowercase().as_str() {
+        // Spellings that YAML readers take for a flag.
         "true" | "yes" | "on" => Some(true),
         "false" | "no" | "off" => Some(false),
         _ => {

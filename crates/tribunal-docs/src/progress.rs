@@ -128,8 +128,8 @@ pub fn update_state(text: &str, phase: &PhaseProgress) -> String {
         told = edits.told;
         edits
     });
-    // Line ends follow the document.
     if !told {
+        // Line ends follow the document.
         let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let gap = match updated.trim_end_matches(['\n', '\r']).len() {
             0 => String::new(),
@@ -210,6 +210,7 @@ impl Edits {
             };
             let first = columns.first().is_some_and(|name| matches!(name.as_str(), "phase" | "#"));
             let head = row.first().map_or("", |cell| cell.trim()).trim_start_matches(['*', '[', '`']);
+            // Tables of other things may have a row that begins with the same number.
             if first && (phase.is_it(head) || phase.is_named(head)) {
                 self.row(line, columns, &row, phase);
             }

@@ -276,7 +276,7 @@ fn check_keys(plan: &Plan, findings: &mut Findings) {
         if plan.has(key) && !unnamed {
             continue;
         }
-        // What the rest of the document already says can be filled in without judgement.
+        // A value that the rest of the document already gives can be filled in without judgement.
         let known = match key {
             "phase" => !plan.id.phase.is_empty(),
             "plan" => !plan.id.plan.is_empty(),
@@ -625,6 +625,7 @@ pub fn check_revision(before: &Plan, after: &Plan, asked: &[&str]) -> Vec<PlanFi
         );
     }
     let asked: Vec<String> = asked.iter().map(|words| plain(words)).collect();
+    // Compared without case and punctuation: better wording is not a loss.
     let kept: BTreeSet<String> = after.requirements.iter().map(|r| plain(r)).collect();
     for lost in before.requirements.iter().filter(|r| !kept.contains(&plain(r))) {
         findings.add(

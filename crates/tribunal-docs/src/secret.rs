@@ -5,6 +5,8 @@
 //! needs a long readable run before it counts, because checksums and images would otherwise be full of false alarms.
 
 /// A secret in a text.
+///
+/// Keep `text` out of logs, reports and prompts. It exists so that the same secret is recognised in two places.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Secret {
     /// The line in which it begins, from 1.
@@ -46,6 +48,7 @@ pub fn secrets(text: &str) -> Vec<Secret> {
         let mut find = |kind: &str, text: &str| {
             found.push(Secret { line: number, last: number, kind: kind.to_owned(), text: text.to_owned() });
         };
+        // Any kind of key: RSA, EC, OpenSSH and encrypted ones differ only in the word between.
         if line.contains("-----BEGIN ") && line.contains("PRIVATE KEY-----") {
             find(PRIVATE_KEY, line.trim());
         }
@@ -67,6 +70,7 @@ pub fn secrets(text: &str) -> Vec<Secret> {
 /// text in the middle of other text.
 pub fn readings(bytes: &[u8]) -> Vec<String> {
     let mut all = vec![String::from_utf8_lossy(bytes).into_owned()];
+    // Letters of UTF-16 have their zeros all on even or all on odd places.
     let (even, odd) =
         bytes.iter().enumerate().fold((0usize, 0usize), |(even, odd), (at, byte)| match *byte {
             0 if at % 2 == 0 => (even + 1, odd),
@@ -164,6 +168,7 @@ pub fn encoded(text: &str) -> Vec<Encoded> {
     let mut number = 0;
     for line in text.lines() {
         number += 1;
+        // Both readings: a line may hold a whole secret beside one that is put together.
         let glued = glued(line);
         for line in [Some(line), glued.as_deref()].into_iter().flatten() {
             line.split(|c| !is_part(c)).for_each(|run| read(&mut found, (number, number), run));
@@ -180,7 +185,7 @@ pub fn encoded(text: &str) -> Vec<Encoded> {
             if !end.is_empty() {
                 (*last, *run) = (number, std::mem::take(run) + end);
             }
-            // Padding, or a short line, is the end of a folded text.
+            // A full line without padding goes on in the next one; padding or a short line is the end.
             if whole && body.len() == inside.len() && body.len() >= FOLDED_MIN {
                 continue;
             }
@@ -377,7 +382,7 @@ fn aws_secret(line: &str) -> Option<&str> {
         let has = |test: fn(&char) -> bool| word.chars().any(|c| test(&c));
         has(char::is_ascii_uppercase) && has(char::is_ascii_lowercase) && has(char::is_ascii_digit)
     };
-    // Without the words around it, 40 characters of this kind are just as well a git hash.
+    // Without the words around it, 40 such characters could be anything.
     let mut words = line.split(|c| !is_part(c)).filter(|_| named);
     words.find(|word| word.len() == 40 && mixed(word) && !word.to_ascii_uppercase().contains("EXAMPLE"))
 }
@@ -385,10 +390,12 @@ fn aws_secret(line: &str) -> Option<&str> {
 /// The token that begins here, if it is long enough, stands alone and is not an example.
 fn token(line: &str, at: usize, start: usize, length: usize) -> Option<&str> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    // In the middle of a longer word the beginning is a coincidence.
     let alone = !line[..at].chars().next_back().is_some_and(is_part);
     let rest = &line[at + start..];
     let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
     let upper = rest[..end].to_ascii_uppercase();
+    // Documentation shows tokens like these, and a report of each would bury the real ones.
     let example = upper.contains("EXAMPLE") || upper.contains("XXXX") || upper.contains("0000");
     (alone && end >= length && !example).then(|| &line[at..at + start + end])
 }

@@ -141,6 +141,7 @@ pub fn read_summary(path: &str, text: &str) -> Read<Summary> {
         ..Summary::default()
     };
     summary.extra = fields.rest();
+    // The heading stands in, so a summary without the key still has a name.
     if !summary.has("title") {
         summary.title = markdown::first_title(&lines);
     }
@@ -154,7 +155,6 @@ pub fn read_summary(path: &str, text: &str) -> Read<Summary> {
 /// The hash of each entry: `84e9493`, `d39ffa6: docs: words` (a map of one), `"84e9493 words"`. A count (`commits: 3`)
 /// names no commit.
 fn hashes(value: Option<Value>) -> Vec<String> {
-    // `commits: 3` is a count, while every entry of a list was meant as a hash.
     let listed = matches!(value, Some(Value::List(_)));
     let words = value.map(|value| value.to_word_list()).unwrap_or_default();
     words
@@ -312,7 +312,7 @@ pub struct SummaryCheck {
 /// All checks are always made, so that one answer names everything that is wrong.
 pub fn check_summary(summary: &Summary, plan: &Plan, facts: &SummaryFacts<'_>) -> Vec<SummaryCheck> {
     vec![
-        // A complete set of fields for another plan is no summary of this one.
+        // A complete set of fields for another plan is not a summary of this one.
         check("frontmatter_fields", fields_problem(summary).or_else(|| other_plan(summary, plan))),
         check("task_count_match", count_problem(summary, plan)),
         check("completion_match", completion_problem(summary)),

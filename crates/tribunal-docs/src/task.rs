@@ -11,6 +11,8 @@ use crate::Diagnostic;
 use crate::markdown::{Line, heading, without_ticks};
 
 /// One task of a plan.
+///
+/// Everything in it is the author's word. Commands come only from places that are marked as commands.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Task {
     /// The number as written, or its place if it has none.
@@ -34,6 +36,8 @@ pub struct Task {
 }
 
 /// A file that a task says it touches.
+///
+/// The claim counts for waves and contracts, so a file that is left out here may be out of scope for the builder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct PlannedFile {
     /// The path from the repository root.
@@ -44,6 +48,7 @@ pub struct PlannedFile {
 
 /// All tasks of a body given as lines. If there are any blocks, headings are not read as tasks.
 pub(crate) fn tasks(body: &str, lines: &[Line<'_>], diagnostics: &mut Vec<Diagnostic>) -> Vec<Task> {
+    // Headings inside a plan of blocks are its sections.
     let blocks = block_tasks(body, lines, diagnostics);
     let tasks = match blocks.is_empty() {
         true => heading_tasks(body, lines),
@@ -72,7 +77,7 @@ fn task_heading(line: &str) -> Option<(usize, Option<u32>, &str)> {
 fn numbered(text: &str) -> Option<(Option<u32>, &str)> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, mut rest) = text.split_at(digits);
-    // `Task 2b` and `Tasks` are other words.
+    // `Task 2b` has no number that could be used.
     if digits == 0 || rest.starts_with(char::is_alphanumeric) {
         return None;
     }
@@ -80,6 +85,7 @@ fn numbered(text: &str) -> Option<(Option<u32>, &str)> {
     if let Some(sub) = rest.strip_prefix('.')
         && sub.starts_with(|c: char| c.is_ascii_digit())
     {
+        // `1.2` is not a plain number, and cutting it would give two tasks the number 1.
         number = None;
         rest = sub.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     }
@@ -146,6 +152,7 @@ fn fill_section(task: &mut Task, body: &str, lines: &[Line<'_>]) {
             task.verification.push(command);
         } else if let Some((name, value)) = bold_field(line.text) {
             match name.as_str() {
+                // The first one counts, as a reader would take it.
                 "commit" if task.commit.is_none() => {
                     let words = without_ticks(value);
                     task.commit = Some(words.to_owned()).filter(|words| !words.is_empty());
@@ -228,6 +235,7 @@ fn bold_field(line: &str) -> Option<(String, &str)> {
 /// Beside paths in backticks a bare word counts if it looks like a path, up to the first remark in words.
 pub(crate) fn planned_files(text: &str) -> Vec<PlannedFile> {
     let file = |path: Option<String>, remark: &str| Some(PlannedFile { path: path?, new: is_new(remark) });
+    // A single backtick marks nothing, so the line is read without them.
     if text.matches('`').count() < 2 {
         return parted(text)
             .into_iter()
@@ -320,6 +328,7 @@ pub(crate) fn ticked_path(text: &str) -> Option<String> {
     let path = text.trim().trim_start_matches("./");
     let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
     let file = (1..=8).contains(&ending.len()) && ending.bytes().all(|b| b.is_ascii_alphanumeric());
+    // `cargo test -p x.rs` ends like a file, but has an option in it.
     let command = path.contains(" -") || path.contains(['\n', '|', ';', '&', '$']);
     (file && !command && path.contains(char::is_whitespace)).then(|| path.to_owned())
 }
@@ -445,6 +454,7 @@ fn commands(verify: &str) -> Vec<String> {
         let end = rest.find("</automated>").unwrap_or(rest.len());
         rest = rest.get(end + "</automated>".len()..).unwrap_or("");
     }
+    // Without the tag, only a line that is nothing but code can be a command.
     if found.is_empty() {
         let ticked = verify.lines().map(str::trim).filter(|line| {
             line.len() > 2 && line.starts_with('`') && line.ends_with('`') && !line.contains("``")

@@ -24,8 +24,8 @@ const PASS: [&str; 12] = [
     "lgtm",
     "looks good",
 ];
-// Severities are tried from the worst down, so an answer with words of both is the worse one.
 const SKIP: [&str; 7] = ["skip", "skipped", "next", "n/a", "na", "later", "defer"];
+// Severities are tried from the worst down, so an answer with words of both is the worse one.
 const CRITICAL: [&str; 6] = ["crash", "broken", "error", "doesn't work", "fails", "exception"];
 const MAJOR: [&str; 5] = ["wrong", "incorrect", "missing", "not working", "bug"];
 const MINOR: [&str; 6] = ["minor", "cosmetic", "nitpick", "small", "typo", "polish"];
@@ -258,6 +258,7 @@ pub fn read_uat(text: &str) -> Uat {
             // Other headings of this level are a person's own notes.
             if is_test(id.trim()) {
                 let (id, title) = (id.trim().to_owned(), title.trim().to_owned());
+                // The plan is taken from the id; the field `Plan` is for people.
                 let plan = PlanId::new(&uat.phase, id[1..].split('-').next().unwrap_or(""));
                 uat.tests.push(UatTest { id, plan, title, scenario: String::new(), answer: None });
             }

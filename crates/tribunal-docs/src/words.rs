@@ -40,6 +40,7 @@ pub fn plan(words: &str) -> Plan {
     Plan {
         id: PlanId::new("", PLAN),
         path: PATH.to_owned(),
+        // The one thing that must be true is what was asked for.
         must_haves: MustHaves { truths: vec![title.clone()], ..MustHaves::default() },
         title: Some(title),
         tasks: vec![task],
@@ -79,7 +80,10 @@ fn type_of(sentence: &str) -> &'static str {
 }
 
 /// Whether commits with these subjects have types: most of the latest ones do, merges and reverts left out.
+///
+/// The request's own commit follows the custom of the repository, so nobody has to set it.
 pub fn are_conventional<'a>(subjects: impl Iterator<Item = &'a str>) -> bool {
+    // Git writes these subjects itself.
     let own = |subject: &&str| !subject.starts_with("Merge ") && !subject.starts_with("Revert ");
     let (mut typed, mut all) = (0, 0);
     for subject in subjects.filter(own) {
@@ -141,6 +145,7 @@ fn cut(line: &str, max: usize) -> String {
     if line.chars().count() <= max {
         return line.to_owned();
     }
+    // One less, for the ellipsis.
     let head: String = line.chars().take(max - 1).collect();
     let between = head.rfind(' ').filter(|at| *at > max / 2).unwrap_or(head.len());
     format!("{}…", head[..between].trim_end_matches([' ', ',', ';', ':', '-']))

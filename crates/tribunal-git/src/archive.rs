@@ -86,6 +86,7 @@ impl Archive {
         fill.input(lines).ok()?;
         let diff = call().config("diff.autoRefreshIndex=true").args(["diff", "--name-only", "-z"]);
         let diff = diff.args(["--no-renames", "--no-ext-diff", "--no-textconv"]);
+        // `d` leaves out deleted files: in a sparse checkout they are absent on purpose.
         let sparse = config.is_sparse().then_some("--diff-filter=d");
         Ok(paths(&diff.args(sparse).ok()?))
     }
@@ -142,7 +143,7 @@ impl Archive {
                 found.push(bytes);
             }
             *reader = Some(open);
-            // A whole chunk was answered, so the reader is in step even when the rest is left out.
+            // Only between chunks, where the reader is in step with git.
             if size > cap {
                 break;
             }

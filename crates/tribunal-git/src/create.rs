@@ -36,6 +36,7 @@ impl Repo {
             here().args(["config", key, value]).ok()?;
         }
         here().args(["add", "--all", "."]).ok()?;
+        // Git itself commits here: nothing in this folder comes from an agent.
         here().args(["commit", "--quiet", "--no-verify", "--message", message]).ok()?;
         Repo::open(dir)
     }

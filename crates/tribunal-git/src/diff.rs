@@ -232,6 +232,7 @@ fn batches(paths: &[GitPath]) -> Vec<&[GitPath]> {
             bytes += path.as_bytes().len() + 1;
             bytes <= NAMES_MAX
         };
+        // At least one path, or a name that is too long would never be asked for.
         let (some, more) = rest.split_at(rest.iter().take_while(fits).count().max(1));
         all.push(some);
         rest = more;

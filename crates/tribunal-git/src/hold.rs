@@ -93,7 +93,7 @@ impl Repo {
             std::fs::create_dir_all(&to).map_err(GitError::io(&to))?;
             let keep = to.join(format!("{name}.keep"));
             match std::fs::write(&keep, format!("{KEEP}{}\n", crate::forward::own_process())) {
-                // The file belongs to somebody else, who keeps the pack already.
+                // A file that we may not write belongs to somebody else, who keeps the pack already.
                 Err(error) if error.kind() != ErrorKind::PermissionDenied => {
                     return Err(GitError::io(keep)(error));
                 }

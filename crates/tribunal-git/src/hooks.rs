@@ -1,7 +1,7 @@
 //! Finds the hooks that the user's git would run at a commit, and where they lie.
 //!
-//! Nothing here runs a hook. Whoever does has to put it into a sandbox first, because a hook in the work tree is code
-//! that a change may bring.
+//! Nothing here runs a hook. A caller that does has to put it into a sandbox first, because a hook in the work tree is
+//! code that a change may bring.
 
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
@@ -43,6 +43,7 @@ impl Repo {
                 _ => self.work_tree().join(std::ffi::OsStr::from_bytes(path)),
             },
         };
+        // By its text alone: links are not followed, because the configured place is what counts.
         let folder = lexical(&folder);
         let hook = |name: &'static str| {
             let path = folder.join(name);

@@ -50,7 +50,7 @@ impl Repo {
         }
         let mut parts = fields(&output.stdout);
         let tree = parts.next().ok_or_else(|| GitError::odd("merge-tree named no tree"))?;
-        // The list of conflicting files ends at an empty field; what follows it is not about paths.
+        // The list of conflicting files ends at an empty field; the fields after it are not paths.
         let conflicts = parts.take_while(|part| !part.is_empty()).map(GitPath::from).collect();
         Ok(United { tree: Oid::from_bytes(tree)?, conflicts })
     }
@@ -59,6 +59,7 @@ impl Repo {
     ///
     /// Half an identity counts as none. The answer is read once for each `Repo`.
     pub fn identity(&self) -> Result<Option<(String, String)>, GitError> {
+        // Two processes for an answer that does not change while a run lives.
         if let Some(known) = self.inner.identity.get() {
             return Ok(known.clone());
         }

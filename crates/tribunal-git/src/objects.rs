@@ -36,8 +36,8 @@ pub(crate) type Known = BTreeMap<Oid, Arc<[u8]>>;
 
 /// The long-lived process that reads objects.
 ///
-/// It answers in the order of the questions. Whoever gets an error must drop it, because the rest of the answer may
-/// still be in the pipe.
+/// It answers in the order of the questions. A caller that gets an error must drop it, because the rest of the answer
+/// may still be in the pipe.
 pub(crate) struct Reader(pub(crate) Session);
 
 /// An object as `cat-file` gave it.

@@ -41,8 +41,8 @@ const KEPT: &[&str] = &[
 
 /// The user's repository, and the one way to run git on it. Cheap to clone.
 ///
-/// All clones share one set of long-lived git processes and caches. What the caches hold of objects cannot go stale,
-/// because an id names its bytes for ever.
+/// All clones share one set of long-lived git processes and caches. Cached objects cannot go stale, because an id names
+/// its bytes for ever.
 #[derive(Clone)]
 pub struct Repo {
     pub(crate) inner: Arc<Inner>,
@@ -170,6 +170,7 @@ impl Repo {
     /// The engine directory has a copy of that file, made when the repository was opened, so the line is added there
     /// too.
     pub fn exclude(&self, pattern: &str) -> Result<(), GitError> {
+        // A line break would add a second pattern that nobody asked for.
         if pattern.contains('\n') || pattern.is_empty() {
             return Err(GitError::odd(format!("not an exclude pattern: {pattern:?}")));
         }
@@ -385,6 +386,7 @@ fn absolute_paths<const N: usize>(dir: &Path, asked: [&[&str]; N]) -> Result<[Pa
     let said = absolute(&asked.concat())?;
     let lines =
         said.as_bytes().split(|byte| *byte == b'\n').map(|line| PathBuf::from(OsStr::from_bytes(line)));
+    // The right number of lines means that no path contains a newline.
     if let Ok(all) = lines.collect::<Vec<_>>().try_into() {
         return Ok(all);
     }
@@ -521,6 +523,7 @@ impl Inner {
         ] {
             std::fs::create_dir_all(dir).map_err(GitError::io(dir))?;
         }
+        // Read from the user's configuration as it is now, so a changed setting takes effect with the next run.
         let mut settings = self.settings.clone();
         if let Some(file) = config.excludes_file().filter(|file| file.is_absolute()) {
             settings.push(("core.excludesfile".into(), file.into_os_string().into_vec()));

@@ -93,6 +93,7 @@ fn public_text(listed: &str) -> String {
 
 fn public_entry(key: &str, value: Option<&str>) -> Option<String> {
     let (section, rest) = key.split_once('.')?;
+    // A subsection may contain dots itself, so the key is what follows the last one.
     let (name, variable) = rest.rsplit_once('.').map_or((None, rest), |(name, last)| (Some(name), last));
     let value = match section {
         // Only these keys of a remote are public; others, such as `proxy`, may hold a password.
@@ -116,6 +117,7 @@ fn public_entry(key: &str, value: Option<&str>) -> Option<String> {
 fn without_password(address: &str) -> String {
     let Some((scheme, rest)) = address.split_once("://") else { return address.to_owned() };
     let (host, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    // A password may contain the sign as well, so the last one counts.
     let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
     // The query of an address may hold a token as well.
     format!("{scheme}://{host}{}", path.split(['?', '#']).next().unwrap_or_default())

@@ -66,7 +66,7 @@ impl Repo {
         let output = self.refs().args(["symbolic-ref", "-q", "HEAD"]).run()?;
         let name = String::from_utf8_lossy(&output.stdout);
         let branch = name.trim_end().strip_prefix("refs/heads/").map(str::to_owned);
-        // A detached HEAD is no symbolic ref, and git says so by its exit code.
+        // A detached HEAD is not a symbolic ref, and git says so by its exit code.
         Ok(Head { branch: branch.filter(|_| output.status.success()), commit })
     }
 

@@ -43,8 +43,8 @@ struct Wanted<'a> {
 }
 
 impl Shelf {
-    /// Opens a pool that keeps at most `max` trees of each kind. What an earlier process left in it is deleted in the
-    /// background.
+    /// Opens a pool that keeps at most `max` trees of each kind. Trees that an earlier process left in it are deleted
+    /// in the background.
     pub fn open(repo: &Repo, dir: &Path, max: usize) -> Result<Shelf, GitError> {
         let (kept, trash) = (dir.join("kept"), dir.join("trash"));
         std::fs::create_dir_all(&kept).map_err(GitError::io(&kept))?;
@@ -182,7 +182,7 @@ impl Shelf {
     /// Deletes everything and waits until it is done.
     pub fn empty(self) {
         for kept in lock(&self.untouched).drain(..).chain(lock(&self.worked).drain(..)) {
-            // What cannot be taken now is swept at the next start.
+            // A tree that cannot be taken now is swept at the next start.
             let _ = self.trash.take(&kept);
         }
         self.trash.empty();

@@ -148,6 +148,7 @@ impl Repo {
 fn read_tips(git: &OwnedFd, len: usize) -> Vec<Oid> {
     let mut tips = Vec::new();
     let mut note = |bytes: &[u8]| {
+        // HEAD usually holds the name of a branch, which is not an id and is found among the refs.
         if let Ok(oid) = Oid::from_bytes(bytes)
             && oid.as_str().len() == len
             && tips.len() < REFS_MAX
@@ -206,6 +207,7 @@ fn copy_files(from: &OwnedFd, to: &Path, packs: bool, budget: &mut Budget) -> st
     std::fs::create_dir_all(to)?;
     for name in names(from, budget.files)? {
         let wanted = match packs {
+            // Only packs and their indexes; `.keep` and other files of the agent mean nothing here.
             true => name.starts_with(b"pack-") && (name.ends_with(b".pack") || name.ends_with(b".idx")),
             false => name.iter().all(u8::is_ascii_hexdigit),
         };

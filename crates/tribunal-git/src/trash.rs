@@ -77,7 +77,7 @@ fn rename(from: &Path, to: &Path) -> std::io::Result<()> {
     }
 }
 
-/// Deletes a file or directory without following links. What cannot be deleted stays for the next sweep.
+/// Deletes a file or directory without following links. Anything that cannot be deleted stays for the next sweep.
 fn delete(path: &Path) {
     let is_dir = path.symlink_metadata().is_ok_and(|meta| meta.is_dir());
     if !is_dir {

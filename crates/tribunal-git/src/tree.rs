@@ -476,7 +476,7 @@ impl Tree {
         if first.as_ref().is_ok_and(is_content) || !open_folders(&self.path) {
             return first;
         }
-        // What the first attempt complained about may be solved now.
+        // The complaints of the first attempt may be settled now.
         problems.truncate(before);
         drop_lock(&self.index);
         self.add_once(known, settings, problems)

@@ -253,8 +253,10 @@ fn is_table_row(line: &Line<'_>) -> bool {
 
 /// Which items are checks.
 fn checks_of(items: &[Item<'_>], rule: CheckRule) -> Vec<bool> {
+    // Numbers occur as ids in every format; a letter shows that the author follows spec-kit.
     let is_letter = |id: &String| !id.starts_with(|c: char| c.is_ascii_digit());
     let ids = || items.iter().filter_map(|item| item.head.id.as_ref());
+    // In a document without ids, boxes without an id are its tasks, so the rule does not apply.
     let applies = match rule {
         CheckRule::WithoutTaskId => ids().any(is_letter),
         CheckRule::UnderCheckHeading => ids().next().is_some(),
@@ -312,6 +314,7 @@ fn task(
         done: item.done,
         box_mark: item.mark,
         status: None,
+        // Each tool has its own mark for it, and a formatter may have moved Kiro's.
         optional: item.starred || item.head.starred || words.contains("(optional)"),
         parallel: item.head.parallel,
         story,
@@ -332,6 +335,7 @@ fn parent(
     ids: &BTreeSet<&str>,
 ) -> Option<String> {
     let number = item.head.id.as_deref().filter(|id| id.starts_with(|c: char| c.is_ascii_digit()));
+    // Only if that number exists: `2.1` without a task 2 belongs to a heading.
     let by_number =
         number.and_then(|id| id.rsplit_once('.')).map(|(above, _)| above).filter(|id| ids.contains(id));
     if let Some(above) = by_number {
@@ -353,6 +357,7 @@ fn story_of(heading: &str) -> Option<String> {
     };
     let words = ["user story", "用户故事", "使用者故事", "ユーザーストーリー"];
     let spelled = words.into_iter().find_map(|word| lower.find(word).map(|at| &lower[at + word.len()..]));
+    // `US1` in the middle of a word does not count.
     let short = || {
         let mut parts = heading.split(|c: char| !c.is_ascii_alphanumeric());
         parts.find_map(|part| part.strip_prefix("US").and_then(number))

@@ -33,6 +33,7 @@ fn markdown_by_path(folders: &[&str]) -> Option<Format> {
     let found = [
         (after("openspec", "changes"), Format::OpenSpec),
         (after(".kiro", "specs"), Format::Kiro),
+        // Kiro's folder is called `specs` too, so it has to be ruled out first.
         (spec_kit.filter(|_| after(".kiro", "specs").is_none()), Format::SpecKit),
     ];
     found.into_iter().filter_map(|(at, format)| Some((at?, format))).max().map(|(_, format)| format)

@@ -63,6 +63,7 @@ impl Place {
         let written = text.get(self.start..self.end)?;
         match (&self.kind, written.bytes().next()) {
             (Kind::Scalar, Some(b'"')) => serde_json::from_str(written).ok(),
+            // As written: an id of many digits would lose some as a float.
             (Kind::Scalar, Some(b'-' | b'0'..=b'9')) => Some(written.to_owned()),
             _ => None,
         }
@@ -100,6 +101,7 @@ impl Walk<'_> {
             Some(b'[') => Kind::Array(self.list(b']', Walk::value)),
             Some(b'"') => self.string(),
             _ => {
+                // A number or a word ends where any other sign of JSON begins.
                 let rest = self.text.get(start..).unwrap_or_default();
                 let end = rest.find(|c: char| matches!(c, ',' | ']' | '}' | ':') || c.is_ascii_whitespace());
                 self.at = start + end.unwrap_or(rest.len());

@@ -39,6 +39,7 @@ const ID_MAX: usize = 32;
 pub(super) fn leading(written: &str, bare: BareNumbers) -> Leading<'_> {
     let mut found = Leading::default();
     let mut rest = written.trim();
+    // Id and marks come in any order, so they are taken off one at a time.
     for _ in 0..PARTS_MAX {
         let plain = rest.trim_start_matches(['*', ' ', '\t']);
         if found.id.is_none()

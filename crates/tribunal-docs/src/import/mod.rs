@@ -71,7 +71,7 @@ pub enum Shape {
 
 /// A task as its document states it.
 ///
-/// Nothing is inferred: ids, numbers and references are kept as written. What they amount to is decided where the tasks
+/// Nothing is inferred: ids, numbers and references are kept as written. Their meaning is decided where the tasks
 /// become a plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ImportedTask {

@@ -321,6 +321,7 @@ pub(super) fn add_paths(line: &str, found: &mut Names) {
             // A backtick that never closes marks nothing.
             add_word(word, code && closed, found);
         }
+        // Backticks alternate between prose and code.
         code = closed && !code;
     }
 }
@@ -378,6 +379,7 @@ fn add_token(token: &str, code: bool, glued: bool, found: &mut Names) {
     let (mut path, mut name) = (0, 0);
     for (slash, _) in token.match_indices('/') {
         let is_last = slash + 1 == token.len();
+        // A file cannot have anything below it, so the slash separates two of them.
         if !is_last && is_source_file(&token[name..slash]) {
             found.add(&token[path..slash]);
             path = slash + 1;
@@ -385,6 +387,7 @@ fn add_token(token: &str, code: bool, glued: bool, found: &mut Names) {
         name = slash + 1;
     }
     let token = &token[path..];
+    // The folder first: `src/app.d/` ends like a folder although its name has a dot.
     if is_folder(token, glued) {
         found.add(token.trim_end_matches('*'));
     } else if is_file(token) || is_source(token, code) {
@@ -410,6 +413,7 @@ fn is_file_name(name: &str, in_folder: bool) -> bool {
     let Some((stem, ending)) = name.rsplit_once('.') else { return false };
     let named =
         stem.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '*' | ']' | '}' | '>'));
+    // `config.data` alone may be an expression; `etc/config.data` is a file.
     let settled = in_folder || stem.contains('*');
     named && (is_in(ENDINGS, ending) || (settled && is_in(DOUBTFUL_ENDINGS, ending)))
 }
@@ -440,6 +444,7 @@ fn is_source(token: &str, code: bool) -> bool {
     let root = names.next().unwrap_or("");
     let below: Vec<&str> = names.collect();
     let rooted = SOURCE_FOLDERS.contains(&root) || (code && MARKED_FOLDERS.contains(&root));
+    // The root folder alone is a word like any other.
     rooted && !below.is_empty() && below.iter().all(|name| name.contains(char::is_alphanumeric))
 }
 

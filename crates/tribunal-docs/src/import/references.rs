@@ -104,6 +104,7 @@ fn add_numbers(list: &str, found: &mut Names) {
     for _ in 0..LIST_MAX {
         rest = rest.trim_start_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '(' | '（'));
         let number = number_length(rest);
+        // A longer number is not that of a requirement.
         if number > 0 && number <= 16 {
             found.add(&rest[..number]);
             rest = &rest[number..];
@@ -148,6 +149,7 @@ pub(super) fn dependencies(text: &str, known: &BTreeSet<&str>) -> Vec<String> {
     let mut found = Names::default();
     for word in DEPENDENCY_WORDS {
         for (at, _) in lower.match_indices(word) {
+            // `hereafter` is not the word `after`.
             let free = !word.is_ascii() || !lower[..at].ends_with(|c: char| c.is_ascii_alphanumeric());
             let list = text[at + word.len()..].trim_start();
             // "after 3 attempts" names no task.
@@ -170,6 +172,7 @@ fn add_ids(list: &str, known: &BTreeSet<&str>, found: &mut Names) {
         let between = rest[..gap].trim();
         let range = !between.is_empty() && between.chars().all(|c| matches!(c, '-' | '–' | '—' | '~'));
         rest = skip_fillers(&rest[gap..]);
+        // The first word that is not an id of the document ends the list.
         let Some((id, after)) = known_id(rest, known) else { return };
         if let Some(first) = last.filter(|first| range && first.starts_with('T') && *first < id) {
             // Ids of the same length compare as texts in the order of their numbers.

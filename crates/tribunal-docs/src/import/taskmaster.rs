@@ -62,6 +62,8 @@ pub(super) fn read(text: &str) -> TaskDocument {
 }
 
 /// The lists of tasks with their tags.
+///
+/// Both the tagged and the plain form are read, since projects keep the form that their version of the tool wrote.
 pub(super) fn lists(root: &Place) -> Vec<(Option<&str>, &Place)> {
     // Older versions of the tool wrote a bare list, or one list under `tasks`.
     if root.elements().is_some() {
@@ -105,6 +107,7 @@ fn add_list<'a>(
     *count += 1;
     let number = *count;
     for place in list.elements().unwrap_or_default() {
+        // One element that is not a task costs only itself.
         if place.entries().is_none() {
             note(place, "an element that is no object is not a task");
             continue;
@@ -126,6 +129,7 @@ fn add_list<'a>(
 /// The id of a subtask below that of its task. Some files write it that way themselves.
 fn full_id(id: &str, parent: Option<&str>) -> String {
     match parent {
+        // Otherwise `1.2` below task 1 would become `1.1.2`.
         Some(above) if !id.strip_prefix(above).is_some_and(|rest| rest.starts_with('.')) => {
             format!("{above}.{id}")
         }
@@ -139,6 +143,7 @@ fn tasks(
     lines: &Lines,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<ImportedTask> {
+    // By tag and id: the same id in another tag is another task.
     let known: BTreeSet<(Option<&str>, &str)> =
         entries.iter().filter_map(|entry| Some((entry.tag, entry.id.as_deref()?))).collect();
     let siblings: BTreeSet<(usize, &str)> =
@@ -172,6 +177,7 @@ fn task(text: &str, entry: &Entry<'_>, n: usize, deps: Vec<String>, lines: &Line
         n,
         id: entry.id.clone(),
         line: lines.line(entry.place.start),
+        // A task without a title is still one, and its description says what to do.
         text: title.or_else(|| word("description")).unwrap_or_default(),
         done: status.as_deref().is_some_and(is_done),
         status,
@@ -190,6 +196,7 @@ fn dependencies(text: &str, entry: &Entry<'_>, siblings: &BTreeSet<(usize, &str)
     let mut found = Names::default();
     for one in written.iter().filter_map(|one| one.word(text)) {
         let sibling = entry.parent.as_deref().map(|above| full_id(&one, Some(above)));
+        // Only a sibling in the same list: another tag has the same numbers.
         match sibling.filter(|id| siblings.contains(&(entry.list, id.as_str()))) {
             Some(id) => found.add(&id),
             None => found.add(&one),
@@ -208,6 +215,7 @@ fn note_unused(
         diagnostics.push(lines.note(root, "there is no list of tasks"));
     }
     let tags: BTreeSet<&str> = lists.iter().filter_map(|(tag, _)| *tag).collect();
+    // Beside a plain list, every other key of the root is unused; beside tags, only those without tasks are.
     let plain = lists.first().is_some_and(|(tag, _)| tag.is_none());
     for (key, value) in root.entries().unwrap_or_default() {
         let used = if plain { key == "tasks" } else { tags.contains(key.as_str()) };

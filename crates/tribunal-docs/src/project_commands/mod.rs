@@ -18,6 +18,8 @@ use std::collections::BTreeSet;
 const TEXT_MAX: usize = 512 << 10;
 
 /// The project as detection sees it.
+///
+/// Reading goes through the caller, so that detection works on a commit without a checkout.
 pub struct ProjectFiles<'a> {
     /// The paths of its files, from its root, with `/`. Folders are seen by the files in them.
     pub paths: &'a [String],
@@ -26,6 +28,8 @@ pub struct ProjectFiles<'a> {
 }
 
 /// A command of the project, and where it was found.
+///
+/// The command is a list of words, because a check starts the program itself and a file name may contain anything.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct FoundCommand {
     /// The program and its arguments. No shell is involved.
@@ -83,6 +87,8 @@ pub fn taken_out(
 }
 
 /// What the files of a project say about its commands.
+///
+/// Show `not_run` and `notes` to people: a part of the project that nobody tests must not stay unnoticed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct FoundCommands {
     /// The command that builds the project; `None` if the test command builds what it tests, or there is nothing to
@@ -189,6 +195,7 @@ impl Candidate {
     /// otherwise.
     fn covers(&self, all: &BTreeSet<Toolchain>) -> BTreeSet<Toolchain> {
         let mut covered: BTreeSet<Toolchain> = self.toolchain.into_iter().collect();
+        // A command of ours tests its own toolchain and nothing else.
         if self.recipe.is_empty() {
             return covered;
         }
@@ -223,6 +230,7 @@ pub fn detect(project: &ProjectFiles<'_>) -> FoundCommands {
 }
 
 fn chosen(candidates: Vec<Candidate>, notes: Vec<String>) -> FoundCommands {
+    // Only toolchains with tests count: covering a part without any gains nothing.
     let all: BTreeSet<Toolchain> =
         candidates.iter().filter(|one| one.test.is_some()).filter_map(|one| one.toolchain).collect();
     let mut best: Option<(usize, usize)> = None;
@@ -249,6 +257,7 @@ fn chosen(candidates: Vec<Candidate>, notes: Vec<String>) -> FoundCommands {
         }
         match one.test {
             Some(test) if is_first => found.test = Some(FoundCommand { recipe: one.recipe, ..test }),
+            // A target that was not chosen runs what the others do, so it is not a part of its own.
             Some(test) if !part && one.toolchain.is_some() && seen.insert(test.argv.clone()) => {
                 found.not_run.push(test);
             }
@@ -336,6 +345,7 @@ impl<'a> Files<'a> {
     fn read(&self, path: &str) -> Option<String> {
         let mut text = (self.project.text)(path)?;
         if text.len() > TEXT_MAX {
+            // At the boundary of a character, or the text could not be cut.
             let end = (0..=TEXT_MAX).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
             text.truncate(end);
         }

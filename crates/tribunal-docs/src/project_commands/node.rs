@@ -15,6 +15,7 @@ const WATCHES: [&str; 4] = ["--watch", "--watchAll", "--ui", "--open"];
 fn manager(files: &Files<'_>, package: &Value) -> &'static str {
     const KNOWN: [&str; 4] = ["pnpm", "yarn", "bun", "npm"];
     let named = package.get("packageManager").and_then(Value::as_str).unwrap_or_default();
+    // `pnpm@9.1.0` names a version as well.
     let named = named.split('@').next().unwrap_or_default();
     let lock = || match files.first(&[
         "pnpm-lock.yaml",
@@ -102,6 +103,7 @@ fn test_of(manager: &str, name: &str) -> String {
 
 /// Why a script is not a test or build command.
 fn unusable(script: &str) -> Option<String> {
+    // Running the placeholder always fails, so every change would look broken.
     if script.contains("no test specified") {
         return Some("is the placeholder of `npm init`: there is no test command in it".to_owned());
     }

@@ -21,6 +21,7 @@ pub(super) fn candidate(files: &Files<'_>, notes: &mut Vec<String>) -> Option<Ca
     }
     let tests: Vec<&str> =
         files.project.paths.iter().map(String::as_str).filter(|path| is_test(path)).collect();
+    // Django's runner sets up its database, which pytest alone would not.
     if files.has("manage.py") && !tests.is_empty() {
         return Some(of.test("python3 manage.py test --noinput", "manage.py"));
     }
@@ -85,6 +86,7 @@ fn pytest_named(files: &Files<'_>) -> Option<String> {
             return Some(found.to_owned());
         }
     }
+    // Only pytest reads this file, wherever it lies.
     if let Some(path) = files.any(|path| path.rsplit('/').next() == Some("conftest.py")) {
         return Some(path.to_owned());
     }

@@ -215,6 +215,7 @@ fn makefile(text: &str) -> Targets {
         }
         add_recipe(&mut targets, &current, recipe);
     }
+    // `.PHONY` and its like are settings of make.
     targets.retain(|name, _| !name.starts_with('.'));
     targets
 }

@@ -47,6 +47,7 @@ fn go(files: &Files<'_>, notes: &mut Vec<String>) -> Option<Candidate> {
     if files.has("go.mod") {
         return Some(Candidate::of(Toolchain::Go).test("go test -json ./...", "go.mod").builds());
     }
+    // Said instead of guessed: a command that tests nothing would look green.
     if files.has("go.work") {
         notes.push(
             "go.work: `go test ./...` tests no module where the root is none; `checks.test` can name them"
@@ -182,6 +183,7 @@ fn native(files: &Files<'_>) -> Option<Candidate> {
 fn free_folder(files: &Files<'_>) -> &'static str {
     let taken =
         |name: &str| files.any(|path| path == name || path.starts_with(&format!("{name}/"))).is_some();
+    // A folder of the project's own must not be built into.
     ["build", "_build"].into_iter().find(|name| !taken(name)).unwrap_or("build-check")
 }
 
@@ -196,6 +198,7 @@ fn says<'a>(files: &Files<'a>, name: &str, is: &dyn Fn(&str) -> bool) -> Option<
 
 fn dart(files: &Files<'_>) -> Option<Candidate> {
     let text = files.text("pubspec.yaml")?;
+    // `dart test` without a test fails, which would make every change red.
     files.any(|path| path.starts_with("test/") && path.ends_with("_test.dart"))?;
     let flutter = text.lines().any(|line| line.trim() == "sdk: flutter");
     let command = if flutter { "flutter test" } else { "dart test" };
@@ -223,8 +226,8 @@ fn plain(files: &Files<'_>) -> Vec<Candidate> {
 }
 
 fn ruby(files: &Files<'_>) -> Option<Candidate> {
-    // With a Gemfile the gems of the project count, not those of the machine.
     let of = Candidate::of(Toolchain::Ruby);
+    // With a Gemfile the gems of the project count, not those of the machine.
     let bundled = |command: &str| match files.has("Gemfile") {
         true => format!("bundle exec {command}"),
         false => command.to_owned(),

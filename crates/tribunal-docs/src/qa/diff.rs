@@ -74,6 +74,7 @@ pub fn diff_against_plan(summary: &Summary, facts: &DiffFacts) -> DiffReport {
     };
     let undeclared: Vec<String> = actual.iter().filter(|file| !named(file)).cloned().collect();
     let missing: Vec<String> = declared.iter().filter(|pattern| !done(pattern)).cloned().collect();
+    // Nothing compared with nothing would agree.
     let reason = (facts.commits == 0).then(|| "no commit of the plan is known".to_owned());
     DiffReport {
         declared: declared.into_iter().collect(),

@@ -110,6 +110,7 @@ pub fn subject_issue(subject: &str) -> Option<String> {
         return Some(format!("`{}` is no type; one of {}", parts.kind, TYPES.join(", ")));
     }
     match parts.scope {
+        // The protocol asks for a scope, unlike Conventional Commits themselves.
         None => return Some(format!("it names no scope: `{}(scope): text`", parts.kind)),
         Some(scope) if scope.trim().is_empty() || scope.contains(['(', ')']) => {
             return Some("its scope is empty or no word".to_owned());
@@ -148,6 +149,7 @@ fn mended(subject: &str, files: &[String], other_scope: impl FnOnce() -> String)
     let kind = known.unwrap_or_else(|| guessed_type(text, files));
     let scope = found.as_ref().and_then(|p| p.scope).map(str::trim).filter(|s| !s.is_empty());
     let scope = scope.map_or_else(other_scope, str::to_owned);
+    // A subject of nothing but a type still gets words.
     let text = if text.is_empty() { format!("change {scope}") } else { lower_first(text) };
     format!("{kind}({scope}): {text}").chars().take(SUBJECT_MAX).collect()
 }
@@ -165,6 +167,7 @@ pub(crate) fn lower_first(text: &str) -> String {
 /// A type by what the commit touches, and then by its first word.
 pub(crate) fn guessed_type(text: &str, files: &[String]) -> &'static str {
     let all = |is: &dyn Fn(&String) -> bool| !files.is_empty() && files.iter().all(is);
+    // The kind of all files says more than the first word of a sentence.
     if all(&|file| file.ends_with(".md") || file.starts_with("docs/")) {
         return "docs";
     }

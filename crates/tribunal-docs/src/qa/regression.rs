@@ -20,6 +20,8 @@ pub enum Outcome {
 }
 
 /// What one run of the tests said.
+///
+/// Runners that print only totals give counts without names. Both kinds can be compared, by names where both have them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestReport {
     /// The form from which the report was read.
@@ -42,6 +44,7 @@ impl TestReport {
     pub fn ended_badly(mut self) -> TestReport {
         if self.failed == 0 {
             self.failed = 1;
+            // Without names the count alone has to carry the failure.
             if !self.tests.is_empty() {
                 self.tests.insert(COMMAND.to_owned(), Outcome::Failed);
             }
@@ -54,6 +57,7 @@ impl TestReport {
         let mut named: BTreeMap<String, Outcome> = BTreeMap::new();
         for (name, outcome) in tests {
             let known = named.entry(untimed(&name).to_owned()).or_insert(outcome);
+            // A test that was repeated and failed once has failed.
             if outcome == Outcome::Failed {
                 *known = outcome;
             }
@@ -122,6 +126,7 @@ pub struct Regression {
 pub fn regressions(before: &TestReport, now: &TestReport) -> Vec<Regression> {
     let mut found = match before.is_named() && now.is_named() {
         true => by_name(before, now),
+        // If one side has no names, every test would look as if it were gone.
         false => by_count(before, now),
     };
     found.sort();
@@ -147,6 +152,7 @@ fn by_name(before: &TestReport, now: &TestReport) -> Vec<Regression> {
             new.remove(moved)
         });
         match (outcome, is) {
+            // A skipped test that is gone had asked nothing.
             (Outcome::Passed | Outcome::Failed, None) => add(RegressionKind::FewerTests, test, "it is gone"),
             (Outcome::Passed | Outcome::Skipped, Some(Outcome::Failed)) => {
                 add(RegressionKind::NewlyFailing, test, "it failed now and not before");
@@ -157,6 +163,7 @@ fn by_name(before: &TestReport, now: &TestReport) -> Vec<Regression> {
             _ => {}
         }
     }
+    // Found last, when tests whose line moved are no longer among the new ones.
     for (test, _) in new.iter().filter(|(_, outcome)| **outcome == Outcome::Failed) {
         add(RegressionKind::NewlyFailing, test, "it is new and fails");
     }
@@ -209,6 +216,7 @@ pub fn newly_failing_lines(before: &str, now: &str) -> Vec<Regression> {
     let lines = |text: &str| -> BTreeSet<String> {
         text.lines().map(|line| untimed(line.trim())).filter(says).map(str::to_owned).collect()
     };
+    // Times are cut off, or every line would be new in every run.
     let was = lines(before);
     let new = lines(now).into_iter().filter(|line| !was.contains(line));
     let told = |line| Regression {

@@ -40,6 +40,7 @@ impl<'a> Name<'a> {
             _ => (bare, ""),
         };
         let file = bare.split_once("::").map(|(file, _)| file).filter(|file| file.contains('.'));
+        // A name in words, as Jest has them, may contain any of the separators below.
         let words = bare.contains(char::is_whitespace);
         let own = if words { bare } else { bare.rsplit("::").next().unwrap_or(bare) };
         // `CartTest > adds` and `shop.CartTest.adds`: the name behind that of a class.
@@ -72,6 +73,7 @@ pub fn without_renamed(
         let Some(gone) = one.test.as_deref().filter(|_| one.kind == RegressionKind::FewerTests) else {
             return false;
         };
+        // A new test that stands for one that is gone is used up.
         let at = fresh.iter().position(|new| is_same(&Name::of(gone), &Name::of(new), files));
         at.map(|at| fresh.remove(at)).is_some()
     };
@@ -80,6 +82,7 @@ pub fn without_renamed(
 
 /// Whether a new test has the lines of one that is gone.
 fn is_same(gone: &Name<'_>, new: &Name<'_>, files: &[ChangedText]) -> bool {
+    // Other parameters are another test, even with the same lines.
     if gone.case != new.case {
         return false;
     }
@@ -109,6 +112,7 @@ fn bodies(text: &str, name: &str) -> Vec<Vec<String>> {
             .filter(|line| !line.is_empty())
             .map(str::to_owned)
             .collect();
+        // A single line mentions the name and tests nothing.
         if body.len() > 1 {
             let end = lines[at + 1..].iter().find(|line| !inside(line)).map(|line| line.trim());
             let closes = |line: &&str| line.chars().all(|c| "})];,".contains(c));

@@ -110,6 +110,7 @@ fn linked(link: &KeyLink, facts: &RequirementFacts<'_>) -> Result<String, String
     let Some(text) = (facts.file)(&path) else { return Err(format!("{path} does not exist")) };
     let name = link.to.rsplit('/').next().unwrap_or(&link.to);
     let stem = name.split('.').next().unwrap_or(name);
+    // Imports name a module and not its file, so the stem is what is looked for.
     let wanted = link.pattern.as_deref().unwrap_or(stem);
     match !wanted.is_empty() && text.contains(wanted) {
         true => Ok(format!("{path} contains `{wanted}`")),

@@ -26,6 +26,7 @@ pub fn read_tests(text: &str) -> Option<TestReport> {
         script,
         summaries::summary,
     ];
+    // The loose form last: any sentence with "2 passed" in it would fit.
     readers.iter().find_map(|reader| reader(text)).or_else(|| summary_line(text))
 }
 
@@ -61,6 +62,7 @@ fn cargo(text: &str) -> Option<TestReport> {
             tests.push((name, outcome));
         }
     }
+    // Names are better than counts wherever they are printed.
     some("cargo", tests).or_else(|| cargo_counts(text))
 }
 
@@ -107,6 +109,7 @@ pub fn ran_no_test(text: &str) -> bool {
     };
     text.lines().any(says)
         && !text.lines().any(ran)
+        // A reader may know a test that no line with counts shows.
         && read_tests(text).is_none_or(|report| report.executed() == 0)
 }
 
@@ -218,6 +221,7 @@ fn go_plain(text: &str) -> Option<TestReport> {
 /// Reads `PASSED a.py::t`, `a.py::t PASSED [ 50%]`, and the summary for what is only counted.
 fn pytest(text: &str) -> Option<TestReport> {
     let outcome = |word: &str| match word {
+        // An unexpected pass is a pass; the expected failure is the test that asks nothing.
         "PASSED" | "XPASS" => Some(Passed),
         "FAILED" | "ERROR" => Some(Failed),
         "SKIPPED" | "XFAIL" => Some(Skipped),
@@ -281,6 +285,7 @@ fn script(text: &str) -> Option<TestReport> {
         let name = line[mark.len_utf8()..].trim().trim_start_matches("skipped ");
         let name =
             name.rsplit_once(" (").filter(|(_, end)| end.ends_with("s)")).map_or(name, |(name, _)| name);
+        // Vitest prints a time without brackets.
         let name = match name.rsplit_once(' ') {
             Some((head, last)) if is_time(last) => head.trim_end(),
             _ => name,
@@ -339,6 +344,7 @@ fn junit(text: &str) -> Option<TestReport> {
     }
     let tests = text.split("<testcase").skip(1).filter_map(|case| {
         let head = case.split('>').next()?;
+        // A case that closes itself has passed.
         let inner = if head.ends_with('/') { "" } else { case.split("</testcase>").next().unwrap_or("") };
         let name = attribute(head, "name")?;
         let class = attribute(head, "classname").filter(|class| !class.is_empty());

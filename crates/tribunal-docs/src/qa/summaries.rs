@@ -71,6 +71,7 @@ pub(super) fn unittest(text: &str) -> Option<TestReport> {
         let ran = line.strip_prefix("Ran ").filter(|rest| rest.contains(" test") && rest.contains(" in "));
         let Some(all) = ran.and_then(number) else { continue };
         let Some(end) = lines.by_ref().find(|line| !line.is_empty()) else { break };
+        // Other programs print "Ran 3 tests" too, but do not go on like this.
         if !["OK", "FAILED", "NO TESTS RAN"].iter().any(|word| end.starts_with(word)) {
             continue;
         }
@@ -143,6 +144,7 @@ fn exunit(text: &str) -> Option<TestReport> {
 /// Reads `Passed!  - Failed:     0, Passed:     2, Skipped:     0, Total:     2` of every assembly, or the newer
 /// summary.
 fn dotnet(text: &str) -> Option<TestReport> {
+    // The newer summary is of all assemblies; the older one stands once for each.
     let newer = text.lines().find(|line| line.trim_start().starts_with("Test summary: total: "));
     if let Some(line) = newer {
         return Some(of_all(

@@ -113,6 +113,7 @@ pub(super) fn unittest(text: &str) -> Option<TestReport> {
                 word if word.starts_with("skipped") || word == "expected failure" => Some(Skipped),
                 _ => None,
             };
+            // With documentation the name stands on the line before.
             let name = if is_name(name) { name } else { before };
             if let (Some(outcome), true) = (outcome, is_name(name)) {
                 tests.push((name.to_owned(), outcome));
@@ -139,6 +140,7 @@ pub(super) fn gradle(text: &str) -> Option<TestReport> {
             "SKIPPED" => Skipped,
             _ => return None,
         };
+        // Gradle prints its own tasks with the same words.
         (name.contains(" > ") && !name.starts_with('>')).then(|| (name.to_owned(), outcome))
     });
     some("gradle", tests.collect())

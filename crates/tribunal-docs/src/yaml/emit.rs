@@ -49,7 +49,7 @@ fn write_item(out: &mut String, item: &Value, indent: usize, newline: &str) {
         Value::Text(text) => push_line(out, &[&scalar(text), newline]),
         Value::List(items) if items.is_empty() => push_line(out, &["[]", newline]),
         Value::Map(entries) if entries.is_empty() => push_line(out, &["{}", newline]),
-        // Nested lists are rare and hard to read as blocks, so they stand on one line.
+        // On one line, because `- - a` is hard to read.
         Value::List(_) => push_line(out, &[&flow(item), newline]),
         Value::Map(entries) => {
             for (place, (key, value)) in entries.iter().enumerate() {
@@ -86,6 +86,8 @@ pub(crate) fn flow(value: &Value) -> String {
 }
 
 /// A scalar, plain where that is safe.
+///
+/// Only a short list of characters is left unquoted; every other text gets quotes without a closer look.
 pub(crate) fn scalar(text: &str) -> String {
     match is_plain(text) {
         true => text.to_owned(),

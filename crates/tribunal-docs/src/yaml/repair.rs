@@ -1,8 +1,7 @@
 //! The second, line-tolerant reading: finds the scalars that strict YAML refuses and quotes them as the text they are.
 //!
 //! It never changes the number of lines (diagnostics point into the original file), touches a line that is fine on its
-//! own, or drops a keyed value. The result is YAML again and goes through the strict reader, so a repair can only ever
-//! add quotes to what was written.
+//! own, or drops a keyed value. The result is YAML again and goes through the strict reader, which has the last word.
 
 use super::{emit, strict};
 use crate::Diagnostic;
@@ -109,7 +108,7 @@ impl Worker {
             return self.keep(at, at + 1);
         }
         let head = head_of(&line);
-        // A stray line belongs to no key. Leaving it out is the one loss here, so it is marked as misread.
+        // A stray line belongs to no key, so it is left out and marked as misread.
         if head.key_end.is_none() && head.dash.is_none() {
             self.misread(at, head.content, "expected `key: value`; the line is left out");
             return self.replace(at, at + 1, String::new());
@@ -130,7 +129,7 @@ impl Worker {
             return self.keep(at, end);
         }
         let (end, level) = self.end_plain(at, &head);
-        // What the brackets enclose belongs together even where the indentation says otherwise.
+        // Everything inside the brackets belongs together, even where the indentation says otherwise.
         let end = end.max(enclosed.unwrap_or(end));
         if !level && self.is_fine(at, end, &head) {
             return self.keep(at, end);
@@ -160,6 +159,7 @@ impl Worker {
         let limit = self.lines.len().min(at + SPAN_MAX);
         for place in at + 1..limit {
             let line = &self.lines[place];
+            // A closing bracket may stand at the margin.
             let closing = line.trim_start().starts_with([']', '}']);
             // A key at the margin before the end: the quote was never meant to span lines.
             if !line.trim().is_empty() && indent_of(line) <= head.parent_indent() && !closing {
@@ -243,6 +243,7 @@ impl Worker {
             match never_closes(&text)
                 .or_else(|| (key.is_some() && text.starts_with(['[', '{'])).then_some(AROUND))
             {
+                // Something that never closes may have swallowed what was meant as another entry.
                 Some(cause) => self.misread(at, head.value, format!("{cause}; read as plain text")),
                 None => self.report(at, head.value, cause(&text, false)),
             }
@@ -345,6 +346,7 @@ fn is_block_mark(value: &str) -> bool {
 fn head_of(line: &str) -> Head {
     let mut content = indent_of(line);
     let mut dash = None;
+    // `- - a` is a list in a list.
     while let Some(rest) = line[content..].strip_prefix('-') {
         if !rest.is_empty() && !rest.starts_with(' ') {
             break;
@@ -386,6 +388,7 @@ fn closing_quote(text: &str, quote: char) -> Option<usize> {
         let doubled = marks.peek().is_some_and(|(_, next)| *next == quote);
         match c {
             '\\' if quote == '"' => drop(marks.next()),
+            // Inside single quotes, two of them stand for one.
             '\'' if quote == c && doubled => drop(marks.next()),
             _ if c == quote => return Some(at),
             _ => {}

@@ -191,6 +191,7 @@ impl Builder {
     }
 
     fn spend(&mut self, value: &Value, span: Span) -> Result<(), Diagnostic> {
+        // Anchors count as well as aliases, because each keeps a copy.
         self.copied = self.copied.saturating_add(value.weight());
         match self.copied > ALIASES_MAX {
             true => Err(self.error(span, "aliases unfold to more than 4 MiB")),

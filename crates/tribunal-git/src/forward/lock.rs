@@ -35,6 +35,7 @@ impl IndexLock {
         let written = File::create_new(&draft)
             .and_then(|mut file| file.write_all(format!("{HOLDER}{}", own_process()).as_bytes()));
         let linked = written.and_then(|()| std::fs::hard_link(&draft, &lock));
+        // The draft goes in any case; the link keeps the content.
         let _ = std::fs::remove_file(&draft);
         linked.map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => {
@@ -96,6 +97,7 @@ pub(super) fn drop_movers(repo: &Repo, folder: &Path, branch: &str, new: &Oid) {
     let of_branch = repo.inner.common_dir.join(format!("refs/heads/{branch}.lock"));
     for lock in [of_branch, repo.inner.git_dir.join("HEAD.lock")] {
         let words = std::fs::read_to_string(&lock).unwrap_or_else(|_| "unreadable".to_owned());
+        // A lock that git had just made and not yet written is empty.
         let ours = words.trim_end().is_empty() || words.trim_end() == new.as_str();
         let times = (lock.metadata().and_then(|of| of.modified()), noted.modified());
         if ours && matches!(times, (Ok(made), Ok(noted)) if made >= noted) {

@@ -337,6 +337,6 @@ pub(super) fn copy_with_time(index: &Path, copy: &Path) -> io::Result<()> {
 
 /// Empties the folder of a fast-forward that wrote nothing, or that is settled.
 pub(super) fn clear(notes: &Path) {
-    // What cannot be removed now is found, and removed, the next time.
+    // Leftovers are found and removed the next time.
     let _ = std::fs::remove_dir_all(notes);
 }
