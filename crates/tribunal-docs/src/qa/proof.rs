@@ -1,9 +1,9 @@
 //! Whether words name a proof of a must-have. A proof can be looked up: a place in what is delivered, a test that ran
 //! and passed on it, or a command of the plan that was run on it and passed.
 //!
-//! Words alone are never a proof, nor is something that exists but is beside the point. A place must be part of the
-//! change, and it must name what the must-have names, or stand together with a test or command that passes. Everything
-//! that the words name is looked up.
+//! Words alone are never a proof, nor is something that exists but is beside the point. A place must hold what the
+//! must-have names by name. Where the must-have names nothing, the place must be part of the change and share its
+//! words. A place in the change that does neither needs a test or command that passes beside it.
 
 use super::{Outcome, TestReport};
 use crate::integrity;
