@@ -1,37 +1,39 @@
-//! The artifacts of a chain: what each is called, who works from it, and what must be in it before anybody judges it.
-//! Must never judge what an artifact says, only whether it is there to be judged.
+//! The artifacts of a chain: what each is called, who works from it, and what must be in it before anybody reviews it.
+//!
+//! This file never judges what an artifact says, only whether there is something to judge. The check is cheap and
+//! certain, so no reviewer is asked about a document with an empty section.
 
 use crate::markdown::{heading, lines};
 use crate::plan::Plan;
 use serde::{Deserialize, Serialize};
 
-/// Bytes of an artifact at most: more, nobody reads.
+/// How many bytes an artifact may have. Nobody reads more.
 pub const BYTES_MAX: usize = 256 << 10;
-/// Characters of a feature's name at most.
+/// How many characters a feature's name may have.
 pub const NAME_MAX: usize = 64;
 
-/// One artifact of a chain, in the order they are made.
+/// One artifact of a chain, in the order in which they are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Artifact {
-    /// What is wanted, and how one would know.
+    /// What is wanted, and how one would know that it is there.
     Spec,
-    /// How it will be built.
+    /// How the feature will be built.
     Design,
-    /// Plans that can be run.
+    /// The plans, in a form that can be run.
     Plan,
-    /// The tasks of the plans, in one list.
+    /// The tasks of all plans in one list.
     Tasks,
-    /// The code.
+    /// The code itself, which lies in the repository.
     Implementation,
 }
 
 impl Artifact {
-    /// All of them, in order.
+    /// All artifacts, in the order in which they are made.
     pub const ALL: [Artifact; 5] =
         [Artifact::Spec, Artifact::Design, Artifact::Plan, Artifact::Tasks, Artifact::Implementation];
 
-    /// What it is called.
+    /// The name of the artifact in texts and prompts.
     pub fn word(self) -> &'static str {
         match self {
             Artifact::Spec => "spec",
@@ -42,7 +44,7 @@ impl Artifact {
         }
     }
 
-    /// The command that makes it, which is also the name of its phase.
+    /// The command that makes the artifact, which is also the name of its phase.
     pub fn command(self) -> &'static str {
         match self {
             Artifact::Spec => "specify",
@@ -53,7 +55,7 @@ impl Artifact {
         }
     }
 
-    /// Its file in the feature's folder; plans and code lie elsewhere.
+    /// Its file in the feature's folder. Plans and code lie elsewhere.
     pub fn file(self) -> Option<&'static str> {
         match self {
             Artifact::Spec => Some("spec.md"),
@@ -63,7 +65,7 @@ impl Artifact {
         }
     }
 
-    /// The sections it must have.
+    /// The headings that the document must have.
     pub fn sections(self) -> &'static [&'static str] {
         match self {
             Artifact::Spec => &["Problem", "Requirements", "Success criteria", "Out of scope"],
@@ -73,7 +75,7 @@ impl Artifact {
         }
     }
 
-    /// Who works from it, in words.
+    /// Who works from the artifact, in words for a prompt.
     pub fn readers(self) -> &'static str {
         match self {
             Artifact::Spec => "whoever designs it",
@@ -85,14 +87,16 @@ impl Artifact {
     }
 }
 
-/// Something an artifact lacks.
+/// Something that an artifact lacks.
+///
+/// It is found without a reviewer, before anybody judges the artifact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gap {
-    /// Line, from 1; none when the whole document is meant.
+    /// The line, from 1; `None` when the whole document is meant.
     pub line: Option<u32>,
-    /// What is missing.
+    /// What is missing, as a sentence.
     pub text: String,
-    /// What would close it.
+    /// What would close the gap.
     pub suggestion: String,
 }
 
@@ -102,7 +106,10 @@ impl Gap {
     }
 }
 
-/// What a document lacks to be this artifact. `None` is a document that is not there.
+/// What a document lacks to be this artifact. `None` stands for a document that does not exist.
+///
+/// A damaged document has a single gap. Its missing sections are not listed as well, because they would follow from the
+/// same mistake.
 pub fn gaps(artifact: Artifact, document: Option<&[u8]>) -> Vec<Gap> {
     let file = artifact.file().unwrap_or_default();
     let Some(bytes) = document else {
@@ -112,12 +119,14 @@ pub fn gaps(artifact: Artifact, document: Option<&[u8]>) -> Vec<Gap> {
             format!("write {file}"),
         )];
     };
+    // Before it is decoded: an agent may have written a file of any size.
     if bytes.len() > BYTES_MAX {
         let text = format!("{file} has {} bytes; {BYTES_MAX} is the most", bytes.len());
         return vec![Gap::new(None, text, "say it in fewer words")];
     }
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
+        // The place of the first bad byte is what an editor needs to find it.
         Err(error) => {
             let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
             let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
@@ -135,6 +144,7 @@ fn section_gap(file: &str, wanted: &str, found: &[Section]) -> Option<Gap> {
         let suggestion = format!("add `## {wanted}` and say it there");
         return Some(Gap::new(None, format!("{file} has no section \"{wanted}\""), suggestion));
     };
+    // One section of that name with words in it is enough.
     if named.iter().any(|section| section.words) {
         return None;
     }
@@ -142,7 +152,7 @@ fn section_gap(file: &str, wanted: &str, found: &[Section]) -> Option<Gap> {
     Some(Gap::new(Some(first.line), text, "say it, or say that there is nothing and why"))
 }
 
-/// A heading, and whether anything stands under it before the next one of its level or above.
+/// A heading, and whether anything stands under it before the next heading of its level or above.
 struct Section {
     level: usize,
     title: String,
@@ -151,7 +161,7 @@ struct Section {
 }
 
 impl Section {
-    /// Whether this is the section meant: numbering, case and marks do not matter.
+    /// Whether this is the wanted section. Numbering, case and punctuation do not matter.
     fn is(&self, wanted: &str) -> bool {
         let plain = |text: &str| {
             let text = text.trim_start_matches(|c: char| !c.is_alphabetic());
@@ -169,13 +179,14 @@ fn sections(text: &str) -> Vec<Section> {
         if let Some((level, title)) = title {
             found.push(Section { level, title: title.to_owned(), line: line.number, words: false });
         } else if !line.text.trim().is_empty() {
-            // What stands in a part of a section stands in the section.
+            // Text in a subsection also belongs to the section above it.
             let mut level = usize::MAX;
             for section in found.iter_mut().rev() {
                 if section.level < level {
                     level = section.level;
                     section.words = true;
                 }
+                // Level 1 is the top, so no section further up can hold the text.
                 if level <= 1 {
                     break;
                 }
@@ -185,7 +196,9 @@ fn sections(text: &str) -> Vec<Section> {
     found
 }
 
-/// Tasks of the plans that a list of tasks does not name. Each is named by its plan's id and its title.
+/// Tasks of the plans that a list of tasks does not name. Each must be named by its plan's id and its title.
+///
+/// Only missing tasks are found here. Whether the list is a good one is for its reviewers to say.
 pub fn unnamed_tasks(list: &str, plans: &[Plan]) -> Vec<String> {
     let list = list.to_lowercase();
     let mut missing = Vec::new();
@@ -193,6 +206,7 @@ pub fn unnamed_tasks(list: &str, plans: &[Plan]) -> Vec<String> {
         let id = plan.id.to_string();
         for task in &plan.tasks {
             let title = task.title.trim().to_lowercase();
+            // Both, since two plans may have tasks of the same title.
             if !list.contains(&id.to_lowercase()) || !list.contains(&title) {
                 missing.push(format!("{id}: {}", task.title.trim()));
             }
@@ -201,8 +215,9 @@ pub fn unnamed_tasks(list: &str, plans: &[Plan]) -> Vec<String> {
     missing
 }
 
-/// Whether a name can be a feature's: it becomes a folder, a part of refs and of prompts. The error says why not.
+/// Whether a name can be a feature's. It becomes a folder and a part of refs and prompts. The error says why it cannot.
 pub fn feature_name(name: &str) -> Result<(), &'static str> {
+    // ASCII only, because the name becomes a folder, a part of refs and a part of prompts.
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     match name {
         "" => Err("it is empty"),

@@ -1,4 +1,7 @@
-//! A plan's contract, as the plan says it. Must never grant a path the plan does not claim.
+//! The contract of a plan: which paths its builder may change, what must hold, and which commands check it.
+//!
+//! It is derived from the plan's own words and never grants a path that the plan does not claim. The engine seals it
+//! later; facts that are unknown here (base commit, time, hash) stay empty.
 
 use std::collections::BTreeSet;
 
@@ -7,15 +10,18 @@ use tribunal_core::tables;
 
 use crate::{Plan, PlanId};
 
-/// What a dev may take for a plan's tasks, unless somebody says otherwise.
+/// How long a builder may take for a plan's tasks, in seconds, unless somebody says otherwise.
 const TIMEOUT_S: u64 = 3_600;
 
-/// The contract of a plan, unsealed. `phase` stands in where the plan does not say its own.
+/// The contract of a plan, unsealed.
+///
+/// Where the plan does not write its phase or number itself, those from its id stand in.
 pub fn contract_of(plan: &Plan) -> Contract {
     let id = &plan.id;
     let forbidden: Vec<String> = plan.files_forbidden.iter().map(|file| path_in(file)).collect();
     let of_tasks = plan.tasks.iter().flat_map(|task| &task.verification);
     let mut checks: Vec<String> = Vec::new();
+    // Tasks first, in their order, then the plan's own. A command that both name is run once.
     for check in of_tasks.chain(&plan.verification_commands) {
         if !checks.contains(check) {
             checks.push(check.clone());
@@ -25,11 +31,13 @@ pub fn contract_of(plan: &Plan) -> Contract {
     let depends_on: Vec<String> = depends_on
         .map(|dependency| match dependency.id(&id.phase) {
             Some(id) => id.to_string(),
+            // An entry that names a whole phase has no plan id; it is kept as the author wrote it.
             None => dependency.written.clone(),
         })
         .collect();
     let allowed = allowed_paths(plan);
     let must_haves = plan.must_haves.entries();
+    // The budget follows from the size of the plan and not from its words.
     let score = tables::task_score(must_haves.len(), allowed.len(), depends_on.len());
     Contract {
         phase_id: id.phase.clone(),
@@ -53,8 +61,10 @@ pub fn contract_of(plan: &Plan) -> Contract {
     }
 }
 
-/// The files a plan claims, those it shares with others, and those it says must be there in the end. A plan that claims
-/// none names no paths, and is held to none.
+/// The files that a plan claims, those it shares with others, and those it says must exist in the end.
+///
+/// A plan that claims no files names no paths and is held to none. The other lists alone would turn into a restriction
+/// that its author never wrote.
 fn allowed_paths(plan: &Plan) -> Vec<String> {
     let mut allowed: BTreeSet<String> = plan.claimed_files().into_iter().collect();
     if !allowed.is_empty() {
@@ -65,20 +75,23 @@ fn allowed_paths(plan: &Plan) -> Vec<String> {
     allowed.into_iter().collect()
 }
 
-/// A task's name across phases: `01-02-T3`.
+/// The name of a task across phases: `01-02-T3`.
+///
+/// The contract lists the tasks of its plan in this form.
 pub fn task_id(plan: &PlanId, number: u32) -> String {
     format!("{plan}-T{number}")
 }
 
-/// A forbidden entry's path; an entry that is no path is kept as it is, so that it forbids what it names.
+/// The path of a forbidden entry. An entry that is not a path is kept as it is, so that it still forbids what it names.
 fn path_in(entry: &str) -> String {
     crate::plan::listed_path(entry).map_or_else(|| entry.trim().to_owned(), |file| file.path)
 }
 
-/// What `<objective>` or a section `Objective` says, otherwise the title.
+/// The text of `<objective>` or of a section `Objective`, otherwise the title.
 fn objective(plan: &Plan) -> String {
     let tagged = plan.body.split_once("<objective>").and_then(|(_, rest)| rest.split_once("</objective>"));
     let headed = || {
+        // A heading at a line's start; the same words in a sentence are prose.
         let at = plan.body.find("\n## Objective")?;
         let rest = plan.body[at + 1..].split_once('\n')?.1;
         Some(rest.split("\n## ").next().unwrap_or(rest))

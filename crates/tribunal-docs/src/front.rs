@@ -1,15 +1,20 @@
-//! The frontmatter block of a document: found by hand, read strictly, then tolerantly, and edited in place.
-//! Must never take part of the body for frontmatter, or change a byte it was not asked to change.
+//! The frontmatter block of a document: found by hand, read strictly first and tolerantly second, and edited in place.
+//!
+//! It never takes part of the body for frontmatter, and never changes a byte that it was not asked to change. Models
+//! write YAML that no parser accepts (unquoted colons, tabs, missing fences), so a strict reader alone would refuse
+//! plans whose meaning is plain; a tolerant one alone would misread correct documents.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::yaml::{Value, emit, repair, strict};
 use crate::{Diagnostic, yaml::strict::Entry};
 
-/// Longer frontmatter is refused: nobody wrote it.
+/// Longer frontmatter is refused: no person and no model wrote it.
 const FRONT_MAX: usize = 2 * 1024 * 1024;
 
-/// A key as the readers compare it: lower case, `-` and spaces as `_`.
+/// A key in the form in which readers compare it: lower case, with `-` and spaces as `_`.
+///
+/// `Depends-On`, `depends on` and `depends_on` are one key, since authors write all three.
 pub fn canonical_key(key: &str) -> String {
     key.trim()
         .chars()
@@ -20,23 +25,24 @@ pub fn canonical_key(key: &str) -> String {
         .collect()
 }
 
-/// A document cut at its fences; offsets are bytes of the whole text.
+/// A document cut at its fences. Offsets are bytes of the whole text.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Cut {
-    /// The YAML between the fences.
+    /// The range of the YAML between the fences.
     pub yaml: (usize, usize),
-    /// Line of the first YAML line.
+    /// The line number of the first YAML line.
     pub yaml_line: u32,
-    /// Where the body starts.
+    /// The offset at which the body starts.
     pub body: usize,
-    /// Line of the first body line.
+    /// The line number of the first body line.
     pub body_line: u32,
     /// Whether there was a closing fence.
     pub closed: bool,
 }
 
-/// Finds the frontmatter block; nothing when there is none.
+/// Finds the frontmatter block; `None` when there is none.
 pub(crate) fn cut(text: &str) -> Option<Cut> {
+    // Editors on Windows put a byte order mark before the first fence.
     let start = text.len() - text.trim_start_matches('\u{FEFF}').len();
     let mut at = start;
     let mut line = 1;
@@ -46,6 +52,7 @@ pub(crate) fn cut(text: &str) -> Option<Cut> {
         line += 1;
         match first.trim_end() {
             "---" => break,
+            // Blank lines before the fence are tolerated; any other text means that there is no block.
             "" => continue,
             _ => return None,
         }
@@ -53,6 +60,7 @@ pub(crate) fn cut(text: &str) -> Option<Cut> {
     let (yaml_start, yaml_line) = (at, line);
     for inner in lines {
         let fence = inner.trim_end();
+        // YAML allows both as the end of a document.
         if fence == "---" || fence == "..." {
             let close = at + inner.len();
             return Some(Cut {
@@ -69,11 +77,12 @@ pub(crate) fn cut(text: &str) -> Option<Cut> {
     cut_unclosed(text, yaml_start, yaml_line)
 }
 
-/// Without a closing fence the block ends where the lines stop looking like YAML.
+/// Finds the end of a block without a closing fence: it ends where the lines stop looking like YAML.
 fn cut_unclosed(text: &str, yaml_start: usize, yaml_line: u32) -> Option<Cut> {
     let (mut end, mut line, mut blank, mut keys) = (yaml_start, yaml_line, false, 0);
     for inner in text[yaml_start..].split_inclusive('\n') {
         let content = inner.trim_end();
+        // After a blank line a `#` begins a heading of the body; directly below a key it is a comment.
         let heading = blank && content.starts_with('#');
         let key = is_key_line(content);
         let yaml = key || content.is_empty() || content.starts_with([' ', '\t', '-', '#']);
@@ -85,6 +94,7 @@ fn cut_unclosed(text: &str, yaml_start: usize, yaml_line: u32) -> Option<Cut> {
         end += inner.len();
         line += 1;
     }
+    // A horizontal rule at the top of a document is not a block: it has no keys below it.
     (keys > 0).then_some(Cut {
         yaml: (yaml_start, end),
         yaml_line,
@@ -94,7 +104,7 @@ fn cut_unclosed(text: &str, yaml_start: usize, yaml_line: u32) -> Option<Cut> {
     })
 }
 
-/// `key: …` at the start of a line, the key being one word.
+/// Whether a line is `key: …` at its start, with a single word as the key.
 fn is_key_line(line: &str) -> bool {
     let end = line.find(':').unwrap_or(0);
     let word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
@@ -102,14 +112,14 @@ fn is_key_line(line: &str) -> bool {
     end > 0 && line[..end].chars().all(word) && (after.is_empty() || after.starts_with(' '))
 }
 
-/// A read frontmatter block and the body below it.
+/// A frontmatter block as it was read, and the body below it.
 #[derive(Debug)]
 pub(crate) struct Front<'a> {
     /// Whether the document has a block at all.
     pub present: bool,
     /// Whether the block could not be read.
     pub refused: bool,
-    /// Whether it took repairs.
+    /// Whether it took repairs to read the block.
     pub recovered: bool,
     pub entries: Vec<Entry>,
     pub body: &'a str,
@@ -117,8 +127,8 @@ pub(crate) struct Front<'a> {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// A document opened: its block, the fields of it by the names of `keys`, and what is wrong with it. An error when the
-/// block cannot be read.
+/// Opens a document: its block, the fields of the block by the names of `keys`, and everything wrong with it. An error
+/// when the block cannot be read.
 pub(crate) fn open<'a>(
     text: &'a str,
     keys: &[&str],
@@ -136,7 +146,9 @@ pub(crate) fn open<'a>(
     Ok((front, fields, diagnostics))
 }
 
-/// Reads the block; `known` says which keys the caller cannot do without once they are there.
+/// Reads the block. `known` says which keys the caller cannot do without once they are written.
+///
+/// An unreadable entry under such a key refuses the whole block. Under any other key it costs only itself.
 pub(crate) fn read<'a>(text: &'a str, known: &dyn Fn(&str) -> bool) -> Front<'a> {
     let Some(cut) = cut(text) else {
         return Front {
@@ -161,8 +173,10 @@ pub(crate) fn read<'a>(text: &'a str, known: &dyn Fn(&str) -> bool) -> Front<'a>
     if !cut.closed {
         let message = "the frontmatter has no closing `---`; it ends here as far as can be told";
         front.diagnostics.push(Diagnostic::new(cut.body_line, 1, message));
+        // Keys in the text below are what a missing fence costs, so they are named one by one.
         front.diagnostics.extend(strays(front.body, cut.body_line, known));
     }
+    // In a block without an end, everything below might be a second block.
     if let Some(line) = second_block(front.body, cut.body_line).filter(|_| cut.closed) {
         let message = "a second block between `---` lines; only the first is read as frontmatter";
         front.diagnostics.push(Diagnostic::new(line, 1, message));
@@ -191,8 +205,10 @@ fn strays(body: &str, first_line: u32, known: &dyn Fn(&str) -> bool) -> Vec<Diag
     lines.filter_map(|(at, line)| Some(Diagnostic::misread(at, 1, message(&key(line)?)))).collect()
 }
 
-/// The line of a second block of keys between fences that names a phase or a plan: two documents put together, or one
-/// frontmatter written twice. Code shows such blocks without meaning them.
+/// The line of a second block of keys between fences that names a phase or a plan.
+///
+/// It means that two documents were put together, or that one frontmatter was written twice. Blocks inside code are
+/// examples and do not count.
 fn second_block(body: &str, first_line: u32) -> Option<u32> {
     let (mut code, mut open, mut named) = (false, None, false);
     for (number, line) in (first_line..).zip(body.lines()) {
@@ -216,12 +232,14 @@ fn second_block(body: &str, first_line: u32) -> Option<u32> {
 
 impl Front<'_> {
     fn accept(&mut self, tree: strict::Tree) {
+        // A key that is given twice is readable, but not as it was written.
         self.recovered |= !tree.remarks.is_empty();
         self.diagnostics.extend(tree.remarks);
         self.entries = tree.entries;
     }
 
     fn recover(&mut self, yaml: &str, line: u32, error: Diagnostic, known: &dyn Fn(&str) -> bool) {
+        // The repaired text has the same lines, so every place still holds.
         let repaired = repair::repair(yaml, line);
         self.recovered = true;
         self.diagnostics.extend(repaired.diagnostics);
@@ -229,6 +247,7 @@ impl Front<'_> {
             Ok(tree) => self.accept(tree),
             Err(_) => self.salvage(&repaired.text, line, known),
         }
+        // A block that was refused without any repair still needs its reason.
         if self.diagnostics.is_empty() {
             self.diagnostics.push(error);
         }
@@ -245,6 +264,7 @@ impl Front<'_> {
                 }
                 Err(error) => {
                     let key = block.split(':').next().unwrap_or("").trim().to_owned();
+                    // Without a key nobody can say whose value is lost, so it counts as one that matters.
                     let lost = known(&canonical_key(&key)) || key.is_empty() || block.starts_with([' ', '-']);
                     self.refused |= lost;
                     let message = format!("`{key}` cannot be read: {}", error.message);
@@ -257,10 +277,12 @@ impl Front<'_> {
         }
     }
 
-    /// The entries by canonical key, a synonym under the name it stands for; the later of two wins and is reported.
+    /// The entries by canonical key, with synonyms under the name they stand for. The later of two wins and is
+    /// reported.
     pub fn take_fields(&mut self, synonyms: &[(&str, &str)]) -> Fields {
         let mut fields = Fields::default();
         let entries = std::mem::take(&mut self.entries);
+        // Known before the loop, because the name itself may come after its synonym.
         let names: BTreeSet<String> = entries.iter().map(|e| canonical_key(&e.key)).collect();
         for entry in entries {
             let canonical = canonical_key(&entry.key);
@@ -285,11 +307,12 @@ impl Front<'_> {
     }
 }
 
-/// Cuts at lines that start a top-level entry; gives each block with its line offset.
+/// Cuts YAML at the lines that start a top-level entry, and gives each block with its line offset.
 fn blocks(yaml: &str) -> Vec<(u32, &str)> {
     let mut starts = vec![(0u32, 0usize)];
     let mut at = 0;
     for (place, line) in yaml.split_inclusive('\n').enumerate() {
+        // Lists may stand without indentation below their key, and a flow collection may end at the margin.
         let inner = line.starts_with([' ', '-', '#', '\n', '\r', ']', '}']);
         if at > 0 && !inner {
             starts.push((u32::try_from(place).unwrap_or(u32::MAX), at));
@@ -302,6 +325,8 @@ fn blocks(yaml: &str) -> Vec<(u32, &str)> {
 }
 
 /// Frontmatter entries by canonical name.
+///
+/// Readers take the fields they know out of it, and what is left over is kept as `extra`.
 #[derive(Debug, Default)]
 pub(crate) struct Fields {
     by_name: BTreeMap<String, Entry>,
@@ -314,7 +339,7 @@ impl Fields {
         self.by_name.iter().map(|(name, entry)| (name.clone(), entry.line)).collect()
     }
 
-    /// Takes a field out.
+    /// Takes a field out, whatever its value is.
     pub fn take(&mut self, name: &str) -> Option<Value> {
         self.by_name.remove(name).map(|entry| entry.value)
     }
@@ -330,7 +355,7 @@ impl Fields {
         self.take(name).map(|value| value.to_word_list()).unwrap_or_default()
     }
 
-    /// What nobody took, in the order and spelling of the document.
+    /// The entries that nobody took, in the order and spelling of the document.
     pub fn rest(mut self) -> Vec<(String, Value)> {
         self.order
             .iter()
@@ -340,19 +365,25 @@ impl Fields {
     }
 }
 
-/// Sets one frontmatter key and leaves every other byte as it was; a missing key or block is added.
+/// Sets one frontmatter key and leaves every other byte as it was. A missing key or block is added.
+///
+/// The edited text is read again before it is returned. If anything but `key` reads differently the edit is refused, so
+/// comments and formatting never cost a value.
 pub fn set_frontmatter(text: &str, key: &str, value: &Value) -> Result<String, Diagnostic> {
+    // The first line decides, so that a file keeps one kind of line ends.
     let newline = match text.find('\n') {
         Some(at) if text[..at].ends_with('\r') => "\r\n",
         _ => "\n",
     };
     let Some(cut) = cut(text) else {
+        // The byte order mark stays in front, where programs look for it.
         let bom = text.len() - text.trim_start_matches('\u{FEFF}').len();
         let entry = emit::entry(key, value, newline);
         let block = format!("---{newline}{entry}---{newline}");
         return Ok(format!("{}{block}{}", &text[..bom], &text[bom..]));
     };
     let front = read(text, &|_| true);
+    // In a damaged block nobody knows where the old entry ends.
     if front.refused || !cut.closed {
         let first = front.diagnostics.into_iter().next();
         let unknown = || Diagnostic::new(cut.yaml_line, 1, "the frontmatter cannot be read");
@@ -372,6 +403,7 @@ pub fn set_frontmatter(text: &str, key: &str, value: &Value) -> Result<String, D
 /// Puts the rendered entry where the old one stood, or before the closing fence.
 fn splice(text: &str, cut: &Cut, entries: &[Entry], key: &str, value: &Value, newline: &str) -> String {
     let wanted = canonical_key(key);
+    // Of two entries with this key the later one counts, so that one is replaced.
     let found = entries.iter().rposition(|entry| canonical_key(&entry.key) == wanted);
     let Some(found) = found else {
         let gap = match text[..cut.yaml.1].ends_with('\n') {
@@ -382,12 +414,14 @@ fn splice(text: &str, cut: &Cut, entries: &[Entry], key: &str, value: &Value, ne
         return format!("{}{gap}{entry}{}", &text[..cut.yaml.1], &text[cut.yaml.1..]);
     };
     let from = line_start(text, cut, entries[found].line);
+    // The entry reaches to the next key, with all its continuation lines.
     let next = entries.get(found + 1).map(|next| next.line);
     let to = next.map_or(cut.yaml.1, |line| line_start(text, cut, line));
     let old = &text[from..to];
     let kept = trailing_remarks(old);
     let comment = trailing_comment(old.lines().next().unwrap_or(""));
     let mut entry = emit::entry(&entries[found].key, value, newline);
+    // A value over several lines has no place for the comment behind it.
     if let (Some(comment), true) = (comment, entry.lines().count() == 1) {
         entry.truncate(entry.trim_end().len());
         entry.push_str(comment);
@@ -404,7 +438,7 @@ fn line_start(text: &str, cut: &Cut, line: u32) -> usize {
     cut.yaml.0 + lines.map(str::len).sum::<usize>()
 }
 
-/// Blank lines and unindented comments at the end of an entry belong to what follows it.
+/// Blank lines and unindented comments at the end of an entry belong to the entry that follows.
 fn trailing_remarks(old: &str) -> &str {
     let mut at = old.len();
     for line in old.split_inclusive('\n').rev() {
@@ -440,7 +474,7 @@ fn trailing_comment(line: &str) -> Option<&str> {
     Some(line[from..].trim_end())
 }
 
-/// Whether reading the edited text differs from the original in `key` alone.
+/// Whether the edited text reads differently from the original in `key` alone.
 fn only_changed(before: &[Entry], edited: &str, key: &str, value: &Value) -> bool {
     let wanted = canonical_key(key);
     let after = read(edited, &|_| true);

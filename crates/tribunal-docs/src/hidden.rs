@@ -1,38 +1,43 @@
-//! Characters that a reader of code cannot see, or that make the code read otherwise than it runs: controls, direction
-//! marks, zero-width characters. It says where a change adds some; what that means is decided elsewhere.
+//! Finds characters that a reader of code cannot see, or that make code read otherwise than it runs: controls,
+//! direction marks and zero-width characters.
+//!
+//! It says where a change adds some; the consequence is decided elsewhere. Scripts and emoji that are ordinarily
+//! written with such characters are spared, or every Persian or Hindi text would be reported.
 
 use std::collections::BTreeSet;
 
-/// What lines of a file hold that cannot be seen.
+/// The characters in a file that cannot be seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hidden {
-    /// The first of the lines.
+    /// The first line that holds one.
     pub line: u32,
-    /// How many lines.
+    /// How many lines hold one.
     pub lines: usize,
-    /// The characters.
+    /// The characters, each once.
     pub chars: BTreeSet<char>,
 }
 
 impl Hidden {
-    /// The characters by their numbers: `U+001B, U+202E`.
+    /// The characters by their code points: `U+001B, U+202E`.
     pub fn numbers(&self) -> String {
         let number = |c: &char| format!("U+{:04X}", u32::from(*c));
         self.chars.iter().map(number).collect::<Vec<_>>().join(", ")
     }
 }
 
-/// Whether a character cannot be seen, or moves or joins what can. Newlines and tabs are seen well enough. What some scripts
-/// and pictures are ordinarily written with is seen in its effect: it is hidden anywhere else.
+/// Whether a character cannot be seen, or moves or joins what can be seen. Newlines and tabs are visible enough.
+///
+/// Characters that some scripts and emoji are ordinarily written with show in their effect there. Anywhere else they
+/// are hidden, so the neighbours decide.
 pub fn is_hidden(c: char, before: char, after: Option<char>) -> bool {
     match c {
         '\n' | '\t' => false,
         '\u{200c}' => !has_joiners(before),
         '\u{200d}' => !has_joiners(before) && !is_picture(before) && before != '\u{fe0f}',
-        // As in the key with a number on it.
+        // As in a keycap: a digit, this mark, and the box around them.
         '\u{fe0f}' if after == Some('\u{20e3}') => !(before.is_ascii_digit() || matches!(before, '#' | '*')),
         '\u{fe0e}' | '\u{fe0f}' => !is_picture(before),
-        // Another form of the same ideograph.
+        // A variant form of the same ideograph.
         '\u{fe00}'..='\u{fe02}' | '\u{e0100}'..='\u{e01ef}' => !is_ideograph(before),
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' => true,
         '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' => true,
@@ -44,14 +49,15 @@ pub fn is_hidden(c: char, before: char, after: Option<char>) -> bool {
     }
 }
 
-/// Scripts whose letters join, and that say with a character between two whether they do: from Arabic to Khmer, and
-/// Mongolian.
+/// Whether a letter belongs to a script whose letters join, and where a character between two letters says whether they
+/// do: from Arabic to Khmer, and Mongolian.
 fn has_joiners(c: char) -> bool {
     matches!(c, '\u{600}'..='\u{8ff}' | '\u{900}'..='\u{dff}' | '\u{f00}'..='\u{109f}' | '\u{1780}'..='\u{18af}')
+        // The direction mark of Arabic lies in the same block and joins nothing.
         && c != '\u{61c}'
 }
 
-/// Symbols and pictures, with the colours of skins.
+/// Whether a character is a symbol or a picture, skin tones included.
 fn is_picture(c: char) -> bool {
     matches!(c, '\u{a9}' | '\u{ae}' | '\u{203c}'..='\u{205f}' | '\u{2070}'..='\u{2bff}')
         || matches!(c, '\u{3030}' | '\u{303d}' | '\u{3297}' | '\u{3299}' | '\u{1f000}'..='\u{1faff}')
@@ -61,8 +67,10 @@ fn is_ideograph(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Hidden characters on lines of a file that it did not have before. A file that is no text holds none. Carriage returns
-/// at the end of lines, form feeds and the mark that a text begins with are how some programs write texts.
+/// The hidden characters on lines that a file did not have before. A file that is not text has none.
+///
+/// Carriage returns at line ends, form feeds and a byte order mark at the start are spared, because some programs write
+/// texts that way.
 pub fn hidden(old: &[u8], new: &[u8]) -> Option<Hidden> {
     if !is_text(new) {
         return None;
@@ -70,6 +78,7 @@ pub fn hidden(old: &[u8], new: &[u8]) -> Option<Hidden> {
     let known: BTreeSet<&[u8]> = old.split(|byte| *byte == b'\n').collect();
     let mut found: Option<Hidden> = None;
     for (line, number) in new.split(|byte| *byte == b'\n').zip(1..) {
+        // Moved lines were there before and are not what the change adds.
         if known.contains(line) {
             continue;
         }
@@ -84,7 +93,7 @@ pub fn hidden(old: &[u8], new: &[u8]) -> Option<Hidden> {
     found
 }
 
-/// Hidden characters of one line, or of a name.
+/// The hidden characters of one line, or of a file name.
 pub fn hidden_in(line: &[u8], is_first: bool) -> BTreeSet<char> {
     let text = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line));
     let text = text.strip_prefix('\u{feff}').filter(|_| is_first).unwrap_or(&text);
@@ -98,11 +107,15 @@ pub fn hidden_in(line: &[u8], is_first: bool) -> BTreeSet<char> {
     found
 }
 
-/// Whether bytes are a text, but for a few of them.
+/// Whether bytes are a text, apart from a few of them.
+///
+/// A single zero byte makes git call a file binary and show nothing of it. This is how such a file is still recognised
+/// as code.
 pub fn is_text(bytes: &[u8]) -> bool {
     let strange = |byte: &&u8| byte.is_ascii_control() && !b"\t\n\r\x08\x0c\x1b".contains(byte);
     let controls = bytes.iter().filter(strange).count();
     let invalid: usize = bytes.utf8_chunks().map(|chunk| chunk.invalid().len()).sum();
+    // One strange byte in twenty is the limit; images and archives have far more.
     (controls + invalid).saturating_mul(20) <= bytes.len()
 }
 

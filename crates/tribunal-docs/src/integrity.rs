@@ -1,7 +1,12 @@
-//! Whether a change weakens what judges it: tests deleted or skipped, assertions taken out, configuration of
-//! lints. Must never decide: what it finds is shown to whoever reviews.
+//! Whether a change weakens what judges it: tests that are deleted or skipped, assertions that are removed,
+//! configuration of lints.
+//!
+//! It never decides anything; its findings are shown to the reviewer. It reads words and not syntax trees, so that it
+//! works for every language, at the price of an occasional false alarm.
 
-/// Whether a path looks like a test, in the ways of the common languages.
+/// Whether a path looks like a test, by the conventions of the common languages.
+///
+/// It errs on the side of yes. A false yes costs a reviewer a glance, a false no hides a weakened test.
 pub fn is_test(path: &str) -> bool {
     const FOLDERS: [&str; 6] = ["test", "tests", "__tests__", "spec", "specs", "androidtest"];
     /// Perl and bats have an ending of their own for tests.
@@ -14,6 +19,7 @@ pub fn is_test(path: &str) -> bool {
         || stem.ends_with("_test")
         || stem.ends_with("_tests")
         || stem.ends_with("_spec")
+        // `test.py` is a test; a folder or program called `test` need not be.
         || matches!(stem, "test" | "tests" if name.contains('.'));
     folder
         || named
@@ -23,10 +29,12 @@ pub fn is_test(path: &str) -> bool {
         || is_test_class(original)
 }
 
-/// `UserTest.java`, `UserTests.cs`, `UserSpec.scala`, `TestUser.java`: languages in which a file is named for its class.
+/// Whether a name is `UserTest.java`, `UserTests.cs`, `UserSpec.scala` or `TestUser.java`: in these languages a file is
+/// named for its class.
 fn is_test_class(name: &str) -> bool {
     const ENDS: [&str; 10] = ["java", "kt", "kts", "scala", "groovy", "cs", "fs", "vb", "php", "swift"];
     let Some((stem, end)) = name.rsplit_once('.') else { return false };
+    // `Testimony.java` is not a test: an upper-case letter has to follow.
     let begins =
         stem.strip_prefix("Test").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()));
     ENDS.contains(&end)
@@ -37,6 +45,8 @@ fn is_test_class(name: &str) -> bool {
 }
 
 /// Whether a path configures a lint.
+///
+/// A change to such a file can silence findings anywhere in the project.
 pub fn is_lint(path: &str) -> bool {
     const NAMES: [&str; 17] = [
         "clippy.toml",
@@ -61,8 +71,11 @@ pub fn is_lint(path: &str) -> bool {
     NAMES.contains(&lower.rsplit('/').next().unwrap_or(&lower))
 }
 
-/// What a diff of a test file takes away: the file, tests, assertions; and what it skips.
+/// What a diff of a test file takes away (the file, tests, assertions) and what it skips.
+///
+/// Removed and added lines are counted against each other, so a test that was only moved or renamed is not reported.
 pub fn weakened(diff: &str) -> Vec<String> {
+    // The lines of a deleted file would only repeat this.
     if diff.lines().any(|line| line.starts_with("deleted file mode ")) {
         return vec!["the test file is deleted".to_owned()];
     }
@@ -73,6 +86,7 @@ pub fn weakened(diff: &str) -> Vec<String> {
             .map(|line| line[1..].trim())
     };
     let count = |sign: char, is: &dyn Fn(&str) -> bool| lines(sign).filter(|line| is(line)).count();
+    // Added and removed lines cancel out, so a rename is not a loss.
     let fewer = |is: &dyn Fn(&str) -> bool| count('-', is).saturating_sub(count('+', is));
     let mut found = Vec::new();
     if count('+', &is_skip) > count('-', &is_skip) {
@@ -92,6 +106,9 @@ pub fn weakened(diff: &str) -> Vec<String> {
 }
 
 /// Whether a link at a path leads out of its tree.
+///
+/// It is decided from the text alone, because the link may not exist on this disk. A path that goes up and comes back
+/// counts as leading out.
 pub fn leads_out(path: &[u8], to: &[u8]) -> bool {
     let folders = path.iter().filter(|byte| **byte == b'/').count();
     let mut depth = i64::try_from(folders).unwrap_or(0);
@@ -106,8 +123,9 @@ pub fn leads_out(path: &[u8], to: &[u8]) -> bool {
     to.starts_with(b"/") || to.split(|byte| *byte == b'/').any(out)
 }
 
-/// What one file of tests counts, read from its text alone: where a runner prints no counts, this is what is left to see
-/// that a test was taken out or switched off.
+/// The number of tests in one file, read from its text alone.
+///
+/// Where a runner prints no counts, this is all there is to show that a test was removed or switched off.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SourceCount {
     /// Tests that would run.
@@ -124,13 +142,15 @@ impl std::ops::Add for SourceCount {
     }
 }
 
-/// Counts the tests of one file. A file without a word that begins a test is one test, or as many as it has assertions:
-/// a plain program that ends with a status is a test too. Comments count for nothing, so that a test that was commented
-/// out is gone.
+/// Counts the tests of one file.
+///
+/// A file without a word that begins a test counts as one test, or as many as it has assertions: a plain program that
+/// ends with a status is a test too. Comments do not count, so a test that was commented out is gone.
 pub fn count_in(text: &str) -> SourceCount {
     let lines = || text.lines().map(str::trim).filter(|line| !is_comment(line));
     let count = |is: fn(&str) -> bool| lines().filter(|line| is(line)).count() as u64;
     let (heads, skipped) = (count(is_test_head), count(is_skip));
+    // Without a recognised test, the file as a whole is the test.
     let tests = match heads {
         0 => count(is_assertion).max(1),
         heads => heads,
@@ -138,8 +158,10 @@ pub fn count_in(text: &str) -> SourceCount {
     SourceCount { tests, skipped }
 }
 
-/// How much a script of tests checks: its test functions, otherwise its lines that can make it fail. 0 where nothing of
-/// either is recognised, as in one that only starts others. A line that forgives what fails checks nothing.
+/// How much a script of tests checks: its test functions, otherwise the lines that can make it fail.
+///
+/// It is 0 where neither is recognised, as in a script that only starts others. A line that forgives a failure checks
+/// nothing.
 pub fn checks_in(text: &str) -> u64 {
     const BEGINS: [&str; 8] = ["[ ", "[[ ", "test ", "grep -q", "diff ", "cmp ", "if ! ", "! "];
     const FORGIVES: [&str; 4] = ["|| true", "|| :", "|| exit 0", "|| return 0"];
@@ -165,6 +187,7 @@ fn is_comment(line: &str) -> bool {
 
 fn is_skip(line: &str) -> bool {
     const MARKS: [&str; 34] = [
+        // Split, so that this file does not contain the mark itself.
         concat!("#[", "ignore"),
         "@pytest.mark.skip",
         "@pytest.mark.xfail",
@@ -200,7 +223,7 @@ fn is_skip(line: &str) -> bool {
         "exit 77",
         "XCTSkip",
     ];
-    // Words of Ruby, bats and shell, which stand alone; and a script that ends well before its tests.
+    // Words of Ruby, bats and shell stand alone; `exit 0` is a script that ends well before its tests.
     let word = line.split([' ', '(', ';']).next().unwrap_or_default();
     MARKS.iter().any(|mark| line.contains(mark))
         || matches!(word, "skip" | "xspecify" | "pending")
@@ -245,6 +268,7 @@ fn is_test_head(line: &str) -> bool {
         line.ends_with('{')
             && (name.starts_with("test_") || name.starts_with("test"))
             && name.len() > 4
+            // `test_dir=$(pwd) {` is an assignment.
             && !line.contains('=')
     };
     // `test_x();`: a program that calls its tests by hand loses one with its line.

@@ -1,37 +1,42 @@
 //! Which kind of planning document a file is, by its name first and its words second.
-//! Must never read the file: the text comes in.
+//!
+//! The text comes in as an argument; no file is read here. The name wins, because the words of a summary and of a plan
+//! overlap.
 
 use serde::Serialize;
 
 use crate::{front, markdown, names};
 
 /// The kinds of planning documents.
+///
+/// Plans, summaries, acceptances and verification reports have readers of their own. The other kinds are recognised so
+/// that they can be named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// `NN-MM-PLAN.md`.
+    /// A plan, `NN-MM-PLAN.md`.
     Plan,
-    /// `NN-MM-SUMMARY.md`.
+    /// The summary of a plan, `NN-MM-SUMMARY.md`.
     Summary,
-    /// `ROADMAP.md`.
+    /// The list of all phases, `ROADMAP.md`.
     Roadmap,
-    /// `STATE.md`.
+    /// Where the project stands, `STATE.md`.
     State,
-    /// `REQUIREMENTS.md`.
+    /// What the project has to do, `REQUIREMENTS.md`.
     Requirements,
-    /// `NN-CONTEXT.md`.
+    /// The context in which a phase is planned, `NN-CONTEXT.md`.
     Context,
-    /// `NN-REVIEW.md`.
+    /// The review of a phase, `NN-REVIEW.md`.
     Review,
-    /// `NN-REVIEW-FIX.md`.
+    /// What was fixed after a review, `NN-REVIEW-FIX.md`.
     ReviewFix,
-    /// `NN-UAT.md`.
+    /// The acceptance by a person, `NN-UAT.md`.
     Uat,
-    /// `NN-VERIFICATION.md`.
+    /// The verification of a phase, `NN-VERIFICATION.md`.
     Verification,
-    /// `CODEBASE.md` and `codebase/*.md`.
+    /// Notes on the code, `CODEBASE.md` and `codebase/*.md`.
     Codebase,
-    /// Anything else.
+    /// Any other document, or one whose kind nothing tells.
     Other,
 }
 
@@ -55,12 +60,13 @@ impl Kind {
     }
 }
 
-/// The kind of a document; the name decides, and only a name that says nothing lets the text decide.
+/// The kind of a document. The name decides, and only where it says nothing the text does.
 pub fn kind_of(path: &str, text: &str) -> Kind {
     let by_name = names::document_name(path).map_or(Kind::Other, |name| named(&name.kind));
     if by_name != Kind::Other {
         return by_name;
     }
+    // The folder names these documents, not their own names.
     if path.split(['/', '\\']).rev().nth(1) == Some("codebase") {
         return Kind::Codebase;
     }
@@ -85,9 +91,11 @@ fn named(word: &str) -> Kind {
 }
 
 fn by_text(text: &str) -> Kind {
+    // No key is needed here, so a damaged one costs only itself.
     let mut front = front::read(text, &|_| false);
     let keys = front.take_fields(&[]).lines();
     let has = |key: &str| keys.contains_key(key);
+    // Plans and summaries share these two keys; only a summary says how the work ended.
     if has("plan") && has("phase") {
         let done = ["status", "commit_hashes", "tasks_completed", "completed"];
         return match done.into_iter().any(has) {
@@ -95,6 +103,7 @@ fn by_text(text: &str) -> Kind {
             false => Kind::Plan,
         };
     }
+    // A plan without numbers is still known by what must hold, and when.
     if has("must_haves") && (has("wave") || has("depends_on")) {
         return Kind::Plan;
     }

@@ -1,5 +1,9 @@
-//! Planning documents people and models write, into types and back: plans, summaries, phases.
-//! Must never do IO, know the time, panic on a document, or turn a scalar into something it was not written as.
+//! Reads the planning documents that people and models write into types, and writes them back: plans, summaries,
+//! phases, and the formats that are imported.
+//!
+//! Nothing here does IO, knows the time, panics on a document, or turns a scalar into something it was not written as.
+//! Reading is tolerant and says so: every repair is a diagnostic with its exact place, because a run must be able to
+//! refuse a plan that was not read as it was written.
 
 pub mod chain;
 mod contract;
@@ -55,17 +59,20 @@ pub use yaml::Value;
 
 use serde::Serialize;
 
-/// Something about a document worth telling: where, counted in the whole file from 1, and what.
+/// A remark about a document: where, counted in the whole file from 1, and what.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Diagnostic {
-    /// Line in the file, from 1.
+    /// The line in the file, from 1.
     pub line: u32,
-    /// Column in characters, from 1.
+    /// The column in characters, from 1.
     pub column: u32,
-    /// What was found and what was expected.
+    /// What was found, and what was expected instead.
     pub message: String,
-    /// What is read there is not what was written: something never closes, is left out, or is given twice. Of a plan only
-    /// where it is a key that steers a run.
+    /// Whether the document was read otherwise than it was written: something never closes, is left out, or is given
+    /// twice.
+    ///
+    /// In a plan this counts only for keys that steer a run. A caller that is about to act on the document refuses it
+    /// then; one that only shows it need not care.
     #[serde(skip)]
     pub misread: bool,
 }
@@ -80,14 +87,16 @@ impl Diagnostic {
     }
 }
 
-/// Diagnostics kept of one document; a document with more is beyond listing.
+/// How many diagnostics of one document are kept. Nobody reads a longer list.
 const DIAGNOSTICS_MAX: usize = 200;
 
-/// In the order of the file, and no more than anybody would read.
+/// Diagnostics in the order of the file, without repetitions, and not more than anybody would read.
 fn in_order(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     diagnostics.sort();
+    // A strict and a tolerant reading may both report the same place.
     diagnostics.dedup();
     let more = diagnostics.len().saturating_sub(DIAGNOSTICS_MAX);
+    // The cut is itself a diagnostic, so that a list of two hundred does not look complete.
     if more > 0 {
         diagnostics.truncate(DIAGNOSTICS_MAX);
         let (line, column) = diagnostics.last().map_or((1, 1), |d| (d.line, d.column));
@@ -97,18 +106,21 @@ fn in_order(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     diagnostics
 }
 
-/// Keys and values as one JSON object instead of a list of pairs.
+/// Serialises keys and values as one JSON object instead of a list of pairs.
 fn as_object<S: serde::Serializer>(entries: &[(String, Value)], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(entries.iter().map(|(key, value)| (key, value)))
 }
 
-/// What reading a document gave; without a value the diagnostics say why.
+/// The result of reading a document. Without a value the diagnostics say why.
+///
+/// A value with `recovered` set is the best reading of a damaged document. Look at `misread` in the diagnostics before
+/// it decides anything.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Read<T> {
     /// The document, unless it could not be read.
     pub value: Option<T>,
-    /// Whether it took repairs to read it; the diagnostics name each.
+    /// Whether it took repairs to read the document; the diagnostics name each.
     pub recovered: bool,
-    /// Everything noticed, in the order of the file.
+    /// Every remark, in the order of the file.
     pub diagnostics: Vec<Diagnostic>,
 }

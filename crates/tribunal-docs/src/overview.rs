@@ -1,5 +1,8 @@
-//! One document of any kind in a few facts, for `tribunal docs`: what it is, what it says of itself, what is odd in it.
-//! Must never refuse a document of a kind that need not have frontmatter for having none.
+//! One document of any kind in a few facts, for `tribunal docs`: what it is, what it says of itself, and what is odd in
+//! it.
+//!
+//! Only plans and summaries need frontmatter. A document of another kind is never refused, nor criticised, for having
+//! none.
 
 use serde::Serialize;
 
@@ -8,32 +11,32 @@ use crate::{Diagnostic, Kind, kind_of, read_plan, read_summary};
 /// A document in a few facts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Overview {
-    /// The label it was read under.
+    /// The label under which the document was read.
     pub path: String,
-    /// Its kind, as file names spell it: `PLAN`, `REVIEW-FIX`; `OTHER` when nothing says.
+    /// Its kind as file names spell it, such as `PLAN` or `REVIEW-FIX`; `OTHER` when nothing says.
     pub kind: &'static str,
-    /// Whether it could be read.
+    /// Whether the document could be read.
     pub ok: bool,
-    /// Whether it took repairs.
+    /// Whether it took repairs to read it.
     pub recovered: bool,
-    /// `phase` as written.
+    /// The key `phase`, as written.
     pub phase: Option<String>,
-    /// `plan` as written.
+    /// The key `plan`, as written.
     pub plan: Option<String>,
-    /// Its title.
+    /// The title, from the frontmatter or the first heading.
     pub title: Option<String>,
     /// How many tasks it has.
     pub tasks: usize,
     /// How many must_haves it has.
     pub must_haves: usize,
-    /// `status` as written.
+    /// The key `status`, as written.
     pub status: Option<String>,
-    /// Everything noticed.
+    /// Every remark of the reader.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 impl Overview {
-    /// A file that is no document, and why.
+    /// The overview of a file that is not a document, with the reason.
     pub fn refused(path: &str, line: u32, column: u32, why: &str) -> Overview {
         Overview {
             path: path.to_owned(),
@@ -54,15 +57,18 @@ impl Overview {
 /// Reads a document of any kind.
 pub fn overview(path: &str, text: &str) -> Overview {
     let kind = kind_of(path, text);
+    // The plan reader serves every kind: it keeps what it does not know and finds titles and tasks anywhere.
     let read = read_plan(path, text);
     let Some(plan) = read.value else {
         return Overview { diagnostics: read.diagnostics, ..Overview::refused(path, 1, 1, "") };
     };
     let must_have_front = matches!(kind, Kind::Plan | Kind::Summary);
     let mut diagnostics = read.diagnostics;
+    // The remark about missing frontmatter is the one at the very start.
     if !plan.has_frontmatter && !must_have_front {
         diagnostics.retain(|said| (said.line, said.column) != (1, 1));
     }
+    // Only the summary reader knows this key, and any kind of document may have it.
     let status = read_summary(path, text).value.and_then(|summary| summary.status);
     Overview {
         path: path.to_owned(),

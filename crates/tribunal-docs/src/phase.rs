@@ -1,5 +1,8 @@
-//! The plans of a phase together: dependencies, cycles, waves, claims on files.
-//! Must never follow a dependency without bound, and never report one trouble under two names.
+//! The plans of a phase together: dependencies, cycles, waves and claims on files.
+//!
+//! It never follows a dependency without bound, and never reports one mistake under two names: inside a cycle, for
+//! example, no wave can be right, so only the cycle is reported. Every walk is iterative, because plans come from
+//! models and a long chain must not overflow the stack.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -10,21 +13,23 @@ use tribunal_core::contract::{clean, covers};
 use crate::names::PlanId;
 use crate::{Dependency, Plan};
 
-/// Cycles reported at most; a phase with more is wrong beyond doubt.
+/// How many cycles are reported. A phase with more is wrong beyond doubt.
 const CYCLES_MAX: usize = 20;
 
-/// A phase and the plans of it that could be read.
+/// A phase, with those of its plans that could be read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Phase {
-    /// The number, with at least two digits.
+    /// The phase number, with at least two digits.
     pub number: String,
-    /// The slug or name.
+    /// The slug or name of the phase.
     pub name: String,
-    /// Its plans.
+    /// The plans that could be read.
     pub plans: Vec<Plan>,
 }
 
 /// What is known of plans of other phases: whether each has a SUMMARY with status complete.
+///
+/// The caller fills it from the summaries on the disk; nothing here reads them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Completions {
     known: BTreeMap<PlanId, bool>,
@@ -33,27 +38,29 @@ pub struct Completions {
 /// How far something in another phase is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Completion {
-    /// Its SUMMARY says complete.
+    /// Its SUMMARY says that it is complete.
     Complete,
     /// It exists, without such a SUMMARY.
     Open,
-    /// There is no such plan.
+    /// There is no plan of that name.
     Unknown,
 }
 
 impl Completions {
-    /// Notes one plan.
+    /// Notes whether one plan is complete.
     pub fn note(&mut self, id: PlanId, complete: bool) {
         self.known.insert(id, complete);
     }
 
-    /// How far a dependency in another phase is; without a plan, the whole phase is meant.
+    /// How far a dependency in another phase is. Without a plan the whole phase is meant, and one open plan keeps it
+    /// open.
     pub fn of(&self, phase: &str, plan: Option<&str>) -> Completion {
         let matching =
             self.known.iter().filter(|(id, _)| id.phase == phase && plan.is_none_or(|plan| id.plan == plan));
         let mut found = Completion::Unknown;
         for (_, complete) in matching {
             found = match (complete, found) {
+                // One plan that is not complete decides for the whole phase.
                 (true, Completion::Unknown | Completion::Complete) => Completion::Complete,
                 _ => return Completion::Open,
             };
@@ -62,42 +69,42 @@ impl Completions {
     }
 }
 
-/// The kinds of trouble between plans.
+/// The kinds of mistakes between plans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProblemKind {
-    /// Two plans have one id.
+    /// Two plans have the same id.
     DuplicateId,
     /// A plan waits for itself.
     SelfDependency,
-    /// A dependency that does not exist in the phase.
+    /// A plan waits for one that does not exist in the phase.
     MissingDependency,
-    /// Plans that wait for each other.
+    /// Plans wait for each other.
     Cycle,
-    /// A wave that is not above the waves of the dependencies.
+    /// The wave of a plan is not above the waves of its dependencies.
     WaveOrder,
-    /// Two plans of one wave claim one file.
+    /// Two plans of one wave claim the same file.
     FileClaim,
-    /// A dependency in another phase that does not exist or is not complete.
+    /// A dependency in another phase does not exist or is not complete.
     CrossPhase,
 }
 
-/// One trouble, said of one plan.
+/// One mistake, reported for one plan.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Problem {
-    /// The plan it is said of.
+    /// The plan for which it is reported.
     pub plan: PlanId,
-    /// What kind it is.
+    /// What kind of mistake it is.
     pub kind: ProblemKind,
-    /// The other plan, file or cycle it is about.
+    /// The other plan, the file or the cycle that it is about.
     pub subject: String,
-    /// What is wrong.
+    /// What is wrong, as a sentence.
     pub message: String,
     /// What would make it right.
     pub fix: String,
-    /// Line in the plan's file.
+    /// The line in the plan's file.
     pub line: u32,
-    /// That file.
+    /// The path of that file.
     #[serde(skip)]
     pub path: String,
 }
@@ -113,7 +120,10 @@ impl Problem {
     }
 }
 
-/// Everything wrong between the plans of a phase.
+/// Everything that is wrong between the plans of a phase.
+///
+/// Use it for a whole phase. For one plan whose neighbours may still be unwritten, [`crate::structural_check`] leaves
+/// out what only a complete phase can tell.
 pub fn validate(phase: &Phase, others: &Completions) -> Vec<Problem> {
     let plans: Vec<&Plan> = phase.plans.iter().collect();
     let graph = Graph::new(&plans);
@@ -126,7 +136,7 @@ pub fn validate(phase: &Phase, others: &Completions) -> Vec<Problem> {
     problems
 }
 
-/// The troubles of one plan that the structural check knows: all but missing and foreign dependencies.
+/// The mistakes of one plan that the structural check knows: all except missing and foreign dependencies.
 pub(crate) fn structural_problems(plan: &Plan, others: &[&Plan]) -> Vec<Problem> {
     let plans: Vec<&Plan> = others.iter().copied().chain([plan]).collect();
     let graph = Graph::new(&plans);
@@ -135,8 +145,9 @@ pub(crate) fn structural_problems(plan: &Plan, others: &[&Plan]) -> Vec<Problem>
     problems.extend(graph.cycle_problems());
     problems.extend(graph.wave_problems());
     problems.extend(graph.self_dependencies());
+    // The neighbours' own mistakes are reported where they are checked.
     problems.retain(|problem| problem.plan == plan.id);
-    // Of a whole phase a claim is said of the later plan only; here both sides must hear of it.
+    // For a whole phase a claim is reported for the later plan only; here both sides have to learn of it.
     problems.extend(graph.claims_of(own));
     problems.sort();
     problems.dedup();
@@ -144,6 +155,8 @@ pub(crate) fn structural_problems(plan: &Plan, others: &[&Plan]) -> Vec<Problem>
 }
 
 /// The wave of each plan: as declared, otherwise one above its dependencies.
+///
+/// Plans of one wave are built side by side. In a cycle the numbers mean nothing, so validate the phase first.
 pub fn waves(plans: &[Plan]) -> BTreeMap<PlanId, u32> {
     let refs: Vec<&Plan> = plans.iter().collect();
     let graph = Graph::new(&refs);
@@ -151,25 +164,27 @@ pub fn waves(plans: &[Plan]) -> BTreeMap<PlanId, u32> {
     ids.zip(graph.waves).collect()
 }
 
-/// The files of `plan` that other plans of its wave claim too, with who claims them.
+/// The files of `plan` that other plans of its wave claim too, with those plans.
 pub fn same_wave_claims(plan: &Plan, others: &[&Plan]) -> BTreeMap<String, Vec<PlanId>> {
     let plans: Vec<&Plan> = others.iter().copied().chain([plan]).collect();
     let graph = Graph::new(&plans);
     graph.rivals(plans.len() - 1)
 }
 
-/// How many dependencies were looked at, and how many failed.
+/// How many dependencies were examined, and how many failed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Counted {
-    /// Whether none failed.
+    /// Whether no dependency failed.
     pub valid: bool,
-    /// How many were looked at.
+    /// How many dependencies were examined.
     pub checked: usize,
-    /// How many failed.
+    /// How many of them failed.
     pub failed: usize,
 }
 
 /// What `validate-plan` answers for one plan.
+///
+/// Its form and its exit codes are read by scripts, so neither may change.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct PlanValidation {
     /// Dependencies within the phase.
@@ -181,10 +196,11 @@ pub struct PlanValidation {
 }
 
 impl PlanValidation {
-    /// 0 all satisfied, 1 all failed, 2 some failed.
+    /// The exit code: 0 if all are satisfied, 1 if all failed, 2 if some failed.
     pub fn exit_code(&self) -> u8 {
         let failed = self.depends_on.failed + self.cross_phase.failed;
         let checked = self.depends_on.checked + self.cross_phase.checked;
+        // A plan that is not in the phase has an error without any dependency examined, which counts as all failed.
         match failed {
             0 if self.errors.is_empty() => 0,
             _ if failed >= checked => 1,
@@ -197,6 +213,7 @@ impl PlanValidation {
 pub fn validate_plan(id: &PlanId, phase: &Phase, others: &Completions) -> PlanValidation {
     let plans: Vec<&Plan> = phase.plans.iter().collect();
     let graph = Graph::new(&plans);
+    // A file whose name gives another id than its frontmatter ends up here.
     let Some(own) = plans.iter().position(|plan| plan.id == *id) else {
         return PlanValidation {
             errors: vec![format!(
@@ -210,6 +227,7 @@ pub fn validate_plan(id: &PlanId, phase: &Phase, others: &Completions) -> PlanVa
     for (dependency, target) in graph.dependencies(own) {
         let problem = graph
             .dependency_problem(own, dependency, &target, others)
+            // A dependency that exists can still be part of a cycle.
             .or_else(|| graph.cycle_through(own, &target));
         let count = match target {
             Target::Foreign(..) => &mut answer.cross_phase,
@@ -228,7 +246,7 @@ pub fn validate_plan(id: &PlanId, phase: &Phase, others: &Completions) -> PlanVa
 
 /// What a dependency points at.
 enum Target {
-    /// A plan of this phase, by its place.
+    /// A plan of this phase, by its index.
     Own(usize),
     /// A plan that should be in this phase and is not.
     Missing(PlanId),
@@ -249,6 +267,7 @@ impl<'a> Graph<'a> {
     fn new(plans: &'a [&'a Plan]) -> Self {
         let mut by_id = BTreeMap::new();
         for (place, plan) in plans.iter().enumerate() {
+            // The first plan keeps an id; later ones are reported as duplicates.
             by_id.entry(&plan.id).or_insert(place);
         }
         let mut graph = Graph {
@@ -265,13 +284,16 @@ impl<'a> Graph<'a> {
                 Target::Own(to) => Some(to),
                 _ => None,
             });
+            // A set, because the same dependency may be written twice.
             graph.edges[place] = own.collect::<BTreeSet<_>>().into_iter().collect();
         }
+        // Dependencies come before the plans that need them, so one pass is enough for the waves.
         let order = Graph::postorder(&graph.edges);
         graph.components = Graph::components(&graph.edges, &order);
         graph.cycles = graph.find_cycles();
         for place in order {
             let above = graph.edges[place].iter().map(|to| graph.waves[*to]).max();
+            // The declared wave wins, even if it is wrong: a mistake is reported and not corrected.
             let computed = above.map_or(1, |wave| wave.saturating_add(1));
             graph.waves[place] = plans[place].wave_number().unwrap_or(computed);
         }
@@ -296,10 +318,12 @@ impl<'a> Graph<'a> {
         let phase = dependency.phase.as_deref().unwrap_or(&from.phase);
         let foreign = phase != from.phase;
         match dependency.id(&from.phase) {
+            // Without a plan the whole phase is meant.
             None => Target::Foreign(phase.to_owned(), None),
             Some(id) => match self.by_id.get(&id) {
                 Some(place) => Target::Own(*place),
                 None if foreign => Target::Foreign(id.phase, Some(id.plan)),
+                // A slug may have been taken apart as a number; the author's own words have the last chance.
                 None => by_name().map_or(Target::Missing(id), Target::Own),
             },
         }
@@ -313,7 +337,7 @@ impl<'a> Graph<'a> {
             if std::mem::replace(&mut seen[root], true) {
                 continue;
             }
-            // Each entry: a plan on the current path, and how many of its edges are walked.
+            // Each entry is a plan on the current path, with how many of its edges were walked.
             let mut path = vec![(root, 0usize)];
             while let Some((place, walked)) = path.last_mut() {
                 let Some(&next) = edges[*place].get(*walked) else {
@@ -330,7 +354,7 @@ impl<'a> Graph<'a> {
         order
     }
 
-    /// Plans that can reach each other have one number.
+    /// Numbers the strongly connected components: plans that can reach each other have the same number.
     fn components(edges: &[Vec<usize>], order: &[usize]) -> Vec<usize> {
         let mut backwards = vec![Vec::new(); edges.len()];
         for (from, targets) in edges.iter().enumerate() {
@@ -339,6 +363,7 @@ impl<'a> Graph<'a> {
             }
         }
         let mut numbers = vec![usize::MAX; edges.len()];
+        // Kosaraju's algorithm: against the edges, in reverse postorder.
         for root in order.iter().rev() {
             let mut open = vec![*root];
             while let Some(place) = open.pop() {
@@ -351,14 +376,18 @@ impl<'a> Graph<'a> {
         numbers
     }
 
-    /// Cycles that together cover every plan that is in one, each as short as can be.
+    /// Cycles that together cover every plan that is in one, each as short as possible.
+    ///
+    /// Listing all cycles could take exponential time, and an author needs one per plan to find the mistake.
     fn find_cycles(&self) -> Vec<Vec<usize>> {
         let mut covered = BTreeSet::new();
         let mut cycles = Vec::new();
         for place in 0..self.plans.len() {
+            // One cycle for each plan is enough to repair it.
             if cycles.len() == CYCLES_MAX || covered.contains(&place) {
                 continue;
             }
+            // A dependency on itself has a message of its own.
             let next = self.edges[place].iter().filter(|to| **to != place);
             let shortest = next.filter_map(|to| self.way(*to, place)).min_by_key(Vec::len);
             if let Some(cycle) = shortest {
@@ -369,8 +398,9 @@ impl<'a> Graph<'a> {
         cycles
     }
 
-    /// The shortest way between two plans that can reach each other, `to` first: a cycle's plans in order.
+    /// The shortest way between two plans that can reach each other, `to` first: the plans of a cycle in order.
     fn way(&self, from: usize, to: usize) -> Option<Vec<usize>> {
+        // Only plans of one component can lie on a cycle, which spares most searches.
         if !self.share_cycle(from, to) {
             return None;
         }
@@ -384,7 +414,7 @@ impl<'a> Graph<'a> {
                     at = came_from[&at];
                     back.push(at);
                 }
-                // Walked backwards from `to`; the cycle reads `to`, `from`, … .
+                // Walked backwards from `to`; the cycle reads `to`, `from`, and so on.
                 back[1..].reverse();
                 return Some(back);
             }
@@ -398,7 +428,7 @@ impl<'a> Graph<'a> {
         None
     }
 
-    /// A cycle rotated so that its smallest id comes first.
+    /// A cycle rotated so that its smallest id comes first. The same cycle then reads the same wherever it was found.
     fn smallest_first(&self, mut cycle: Vec<usize>) -> Vec<usize> {
         let smallest = (0..cycle.len()).min_by_key(|at| &self.plans[cycle[*at]].id);
         cycle.rotate_left(smallest.unwrap_or(0));
@@ -538,6 +568,7 @@ impl<'a> Graph<'a> {
             };
             for to in &self.edges[place] {
                 let below = self.waves[*to];
+                // Each of these is reported elsewhere, or is right.
                 if *to == place || wave > below || self.share_cycle(place, *to) {
                     continue;
                 }
@@ -552,27 +583,31 @@ impl<'a> Graph<'a> {
         found
     }
 
-    /// Whether two plans wait for each other. Within a cycle no waves can be right; the cycle is reported instead.
+    /// Whether two plans wait for each other. Within a cycle no waves can be right, so the cycle is reported instead.
     fn share_cycle(&self, one: usize, other: usize) -> bool {
         one != other && self.components[one] == self.components[other]
     }
 
-    /// The claims of each wave: who claims a file, itself or by a folder or a pattern that holds it, in order.
+    /// The claims of each wave: which plans claim a file, itself or by a folder or pattern that holds it, in order.
     fn claims(&self) -> BTreeMap<(u32, String), Vec<usize>> {
         let mut claims: BTreeMap<(u32, String), BTreeSet<usize>> = BTreeMap::new();
         for (place, plan) in self.plans.iter().enumerate() {
             for file in plan.claimed_files() {
+                // The same file in two spellings must meet.
                 let file = clean(&file).unwrap_or(file);
                 claims.entry((self.waves[place], file)).or_default().insert(place);
             }
         }
+        // Only patterns need to be compared with every file; folders are found by their path.
         let wide: Vec<(u32, String)> =
             claims.keys().filter(|(_, file)| file.contains(['*', '?'])).cloned().collect();
         let mut held: BTreeMap<(u32, String), Vec<usize>> = BTreeMap::new();
         for ((wave, file), who) in &claims {
             let mut all = who.clone();
+            // A claim on a folder is a claim on every file in it.
             let above = std::iter::successors(file.rsplit_once('/'), |(path, _)| path.rsplit_once('/'));
             let above = above.map(|(path, _)| path.to_owned());
+            // The cheap test first: `covers` is asked for very few of all pairs.
             let met = wide.iter().filter(|(other, pattern)| other == wave && could_cover(pattern, file));
             let met = met.filter(|(_, pattern)| covers(pattern, file));
             for path in above.chain(met.map(|(_, pattern)| pattern.clone())) {
@@ -585,7 +620,7 @@ impl<'a> Graph<'a> {
         held
     }
 
-    /// A file both plans call sequential is theirs one after the other, by their own word.
+    /// Whether both plans call a file sequential, which makes it theirs one after the other by their own word.
     fn is_sequential(&self, file: &str, one: usize, other: usize) -> bool {
         let named = |place: usize| {
             let files = &self.plans[place].sequential_files;
@@ -605,6 +640,7 @@ impl<'a> Graph<'a> {
     fn claim_problems(&self) -> Vec<Problem> {
         let mut found = Vec::new();
         for ((_, file), who) in self.claims() {
+            // The first plan keeps its claim; each later one is told.
             for place in &who[1..] {
                 if !self.is_sequential(&file, who[0], *place) {
                     found.push(self.claim_problem(&file, *place, who[0]));
@@ -633,6 +669,7 @@ impl<'a> Graph<'a> {
     fn claims_of(&self, own: usize) -> Vec<Problem> {
         let mut found = Vec::new();
         for (file, rivals) in self.rivals(own) {
+            // One problem for each file, however many plans claim it.
             let first = rivals.first().and_then(|id| self.by_id.get(id));
             found.extend(first.map(|other| self.claim_problem(&file, own, *other)));
         }
@@ -640,7 +677,7 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// Whether what is fixed at both ends of a pattern is there: most paths are told apart by that alone.
+/// Whether the fixed ends of a pattern are those of the path. That alone tells most paths apart.
 fn could_cover(pattern: &str, path: &str) -> bool {
     let before = pattern.split(['*', '?']).next().unwrap_or_default();
     let after = pattern.rsplit(['*', '?']).next().unwrap_or_default();

@@ -1,5 +1,8 @@
 //! A plan document ⇄ [`Plan`]: frontmatter into fields, body into tasks, unknown keys kept.
-//! Must never lose a key, invent one when writing, or refuse a document whose intention is plain.
+//!
+//! It never loses a key, invents one when writing, or refuses a document whose intention is plain. Values are kept as
+//! written (`wave`, `phase`) beside what they mean (`wave_number`, `id`), because a plan is written back in its
+//! author's spelling.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +12,7 @@ use crate::names::{self, PlanId};
 use crate::yaml::{Value, emit};
 use crate::{Diagnostic, Read, Task, front, markdown, task};
 
-/// The keys a plan knows, by canonical name, in the order they are written.
+/// The keys that a plan knows, by canonical name, in the order in which they are written.
 pub(crate) const KEYS: [&str; 17] = [
     "phase",
     "plan",
@@ -30,7 +33,8 @@ pub(crate) const KEYS: [&str; 17] = [
     "must_haves",
 ];
 
-/// The keys that say what is built when, and what it is held against: they are read as written, or a run is refused.
+/// The keys that say what is built when, and what it is held against. They are read exactly as written, or a run is
+/// refused.
 const STEERING: [&str; 7] = [
     "depends_on",
     "wave",
@@ -41,6 +45,7 @@ const STEERING: [&str; 7] = [
     "autonomous",
 ];
 
+// Names that other tools and older plans use for the same keys.
 const SYNONYMS: [(&str, &str); 11] = [
     ("name", "title"),
     ("depends", "depends_on"),
@@ -56,54 +61,57 @@ const SYNONYMS: [(&str, &str); 11] = [
 ];
 
 /// A plan: one `NN-MM-PLAN.md`.
+///
+/// Reading gives a plan even where much is missing. Whether it is good enough to run is for [`crate::structural_check`]
+/// and [`crate::validate`] to say.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Plan {
-    /// Its name, from the frontmatter, otherwise from the path.
+    /// The name of the plan, from the frontmatter, otherwise from the path.
     pub id: PlanId,
-    /// The label it was read under.
+    /// The label under which the document was read.
     pub path: String,
     /// Whether the document has frontmatter.
     pub has_frontmatter: bool,
     /// Canonical names of the keys given, with their lines.
     pub lines: BTreeMap<String, u32>,
-    /// `phase` as written.
+    /// The key `phase`, as written.
     pub phase: Option<String>,
-    /// `plan` as written.
+    /// The key `plan`, as written.
     pub plan: Option<String>,
-    /// The title: `title`, `name`, or without either the first level-1 heading.
+    /// The title: `title` or `name`, or without either the first level-1 heading.
     pub title: Option<String>,
-    /// `wave` as written; see [`Plan::wave_number`].
+    /// The key `wave`, as written; see [`Plan::wave_number`].
     pub wave: Option<String>,
-    /// What it waits for.
+    /// The plans and phases it waits for.
     pub depends_on: Vec<Dependency>,
-    /// What it waits for in other phases.
+    /// The plans and phases it waits for that belong to other phases.
     pub cross_phase_deps: Vec<Dependency>,
-    /// What must be true in the end.
+    /// What must be true when the plan is done.
     pub must_haves: MustHaves,
-    /// Files it may change.
+    /// The files it may change.
     pub files_modified: Vec<String>,
-    /// Files it must not change.
+    /// The files it must not change.
     pub files_forbidden: Vec<String>,
-    /// Files it shares with other plans, one after the other.
+    /// Files that it shares with other plans, one plan after the other.
     pub sequential_files: Vec<String>,
-    /// Requirements it serves.
+    /// The requirements it serves.
     pub requirements: Vec<String>,
-    /// Skills to bundle.
+    /// The skills that its builder is given.
     pub skills_used: Vec<String>,
-    /// Commands that verify the whole plan.
+    /// Commands that verify the plan as a whole.
     pub verification_commands: Vec<String>,
     /// Files that must exist in the end.
     pub expected_artifacts: Vec<Artifact>,
-    /// `autonomous`; false asks a person before each task.
+    /// The key `autonomous`; false asks a person before each task.
     pub autonomous: Option<bool>,
-    /// The agent asked for.
+    /// The agent that the plan asks for.
     pub agent: Option<String>,
-    /// The effort asked for.
+    /// The effort that the plan asks for.
     pub effort: Option<String>,
     /// Every other key, as written.
     #[serde(serialize_with = "crate::as_object")]
     pub extra: Vec<(String, Value)>,
-    /// The tasks, in order.
+    /// The tasks, in the order of the body.
     pub tasks: Vec<Task>,
     /// The text below the frontmatter.
     pub body: String,
@@ -116,9 +124,10 @@ impl Default for PlanId {
 }
 
 impl Plan {
-    /// The wave when it is a positive integer.
+    /// The wave, if it is a positive integer.
     pub fn wave_number(&self) -> Option<u32> {
         let wave = self.wave.as_deref()?.trim();
+        // `parse` alone would accept a leading `+`.
         let digits = wave.bytes().all(|b| b.is_ascii_digit());
         wave.parse().ok().filter(|n| digits && *n > 0)
     }
@@ -128,12 +137,14 @@ impl Plan {
         self.lines.contains_key(key)
     }
 
-    /// The line of a key, or of the start of the document.
+    /// The line of a key, or of the start of the document if it was not given.
     pub fn line_of(&self, key: &str) -> u32 {
         self.lines.get(key).copied().unwrap_or(1)
     }
 
-    /// Every file the plan claims, from the frontmatter and from its tasks, without doubles.
+    /// Every file that the plan claims, from the frontmatter and from its tasks, each once.
+    ///
+    /// Two plans of one wave must not claim the same file, and a builder is held to what its plan claims.
     pub fn claimed_files(&self) -> Vec<String> {
         let listed = self.files_modified.iter().filter_map(|f| listed_path(f));
         let tasks = self.tasks.iter().flat_map(|task| &task.files);
@@ -147,18 +158,18 @@ pub(crate) fn listed_path(entry: &str) -> Option<crate::PlannedFile> {
     task::planned_files(entry).into_iter().next()
 }
 
-/// What a plan waits for.
+/// What a plan waits for: another plan, or a whole phase.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Dependency {
-    /// The phase, normalised; nothing means the plan's own.
+    /// The phase, normalised; `None` means the plan's own phase.
     pub phase: Option<String>,
-    /// The plan, normalised; nothing means the whole phase.
+    /// The plan, normalised; `None` means the whole phase.
     pub plan: Option<String>,
-    /// The entry as written.
+    /// The entry as its author wrote it.
     pub written: String,
-    /// What of it is needed.
+    /// The file or feature of it that is needed.
     pub artifact: Option<String>,
-    /// Why it is needed.
+    /// The reason for the dependency.
     pub reason: Option<String>,
 }
 
@@ -171,8 +182,12 @@ impl Dependency {
         })
     }
 
-    /// Reads `NN-MM`, `MM`, `phase:NN:plan:MM`, `NN-MM-PLAN.md`.
+    /// Reads `NN-MM`, `MM`, `phase:NN:plan:MM` and `NN-MM-PLAN.md`.
+    ///
+    /// It never fails. An entry that fits no form is taken for a slug, so that validation can report it with its own
+    /// words.
     pub fn parse(written: &str) -> Self {
+        // The author's spelling is kept in every case, because messages quote it.
         let dependency = Dependency { written: written.to_owned(), ..Dependency::default() };
         let text = written.trim().trim_matches(['"', '\'', '`']).trim();
         if let Some((phase, plan)) = spelled(text) {
@@ -185,6 +200,7 @@ impl Dependency {
                 ..dependency
             };
         }
+        // Numbers, or else a slug, which validation reports if no plan has it.
         let (phase, plan) = numbers(text);
         Dependency { phase, plan: Some(plan), ..dependency }
     }
@@ -197,6 +213,7 @@ impl Dependency {
             return Dependency::parse(&value.to_words());
         }
         let phase = phase.map(|phase| names::normal(&phase));
+        // `plan: 05-06` below `phase: 05` is plan 06 of that phase.
         let own = phase.clone().unwrap_or_default();
         Dependency {
             plan: plan.map(|plan| names::normal_plan(&plan, &own)),
@@ -208,6 +225,7 @@ impl Dependency {
     }
 
     fn to_value(&self) -> Value {
+        // Written back as text only where reading that text gives the same dependency again.
         if self.artifact.is_none() && self.reason.is_none() && *self == Self::parse(&self.written) {
             return Value::text(&self.written);
         }
@@ -221,7 +239,7 @@ impl Dependency {
     }
 }
 
-/// `phase:NN:plan:MM`, `phase NN plan MM` or `phase NN`.
+/// Reads `phase:NN:plan:MM`, `phase NN plan MM` or `phase NN`.
 fn spelled(text: &str) -> Option<(String, Option<String>)> {
     let lower = text.to_ascii_lowercase();
     let rest = lower.strip_prefix("phase")?;
@@ -233,7 +251,7 @@ fn spelled(text: &str) -> Option<(String, Option<String>)> {
     Some((phase, names::leading_number(plan).map(|(plan, _)| plan)))
 }
 
-/// `NN-MM` and `MM`; anything else is the plan's slug.
+/// Reads `NN-MM` and `MM`; anything else is the plan's slug.
 fn numbers(text: &str) -> (Option<String>, String) {
     let lower = text.to_ascii_lowercase();
     let text = lower.strip_prefix("plan").unwrap_or(&lower);
@@ -248,15 +266,18 @@ fn numbers(text: &str) -> (Option<String>, String) {
 }
 
 /// What must be true when a plan is done.
+///
+/// It comes in two forms, a plain list of statements and a map of lists. `as_map` remembers which, so that writing does
+/// not turn one into the other.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct MustHaves {
-    /// Statements; a plain list of must_haves is all statements.
+    /// Statements. A plain list of must_haves consists of statements only.
     pub truths: Vec<String>,
-    /// Files that must be there.
+    /// Files that must exist.
     pub artifacts: Vec<Artifact>,
     /// Connections that must hold.
     pub key_links: Vec<KeyLink>,
-    /// Other lists given under must_haves.
+    /// Other lists that were given under must_haves.
     #[serde(serialize_with = "crate::as_object")]
     pub other: Vec<(String, Value)>,
     /// Whether it was written as a map of lists.
@@ -264,8 +285,9 @@ pub struct MustHaves {
 }
 
 impl MustHaves {
-    /// How many entries there are in all lists.
+    /// How many entries all lists have together.
     pub fn count(&self) -> usize {
+        // A single value is a remark; only lists hold entries.
         let other = self.other.iter().map(|(_, value)| match value {
             Value::List(items) => items.len(),
             _ => 0,
@@ -273,17 +295,17 @@ impl MustHaves {
         self.statements().count() + self.artifacts.len() + self.key_links.len() + other.sum::<usize>()
     }
 
-    /// The statements that say something.
+    /// The statements that are not blank.
     pub fn statements(&self) -> impl Iterator<Item = &String> {
         self.truths.iter().filter(|truth| !truth.trim().is_empty())
     }
 
-    /// Whether there is nothing in it.
+    /// Whether no list has an entry.
     pub fn is_empty(&self) -> bool {
         self.count() == 0
     }
 
-    /// Every entry in one line of words, statements first.
+    /// Every entry as one line of words, statements first.
     pub fn entries(&self) -> Vec<String> {
         let artifacts = self.artifacts.iter().map(|artifact| artifact.path.clone());
         let links = self.key_links.iter().map(|link| format!("{} → {}", link.from, link.to));
@@ -300,12 +322,14 @@ impl MustHaves {
             let items = match value {
                 Value::List(items) => items.as_slice(),
                 Value::Null => &[],
+                // A single value stands for a list of one, as authors often write it.
                 single => std::slice::from_ref(single),
             };
             match crate::canonical_key(key).as_str() {
                 "truths" => found.truths = value.to_word_list(),
                 "artifacts" => found.artifacts = items.iter().map(Artifact::from_value).collect(),
                 "key_links" => found.key_links = items.iter().map(KeyLink::from_value).collect(),
+                // An unknown list under must_haves counts and is written back, although nothing checks it.
                 _ => found.other.push((key.clone(), value.clone())),
             }
         }
@@ -330,14 +354,16 @@ impl MustHaves {
     }
 }
 
-/// A file that must be there, and what must be in it.
+/// A file that must exist, and what must be in it.
+///
+/// A plain path in the document is an artifact without details.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Artifact {
-    /// Its path.
+    /// The path from the repository root.
     pub path: String,
-    /// What it provides.
+    /// What the file provides to others.
     pub provides: Option<String>,
-    /// A text it contains.
+    /// A text that the file must contain.
     pub contains: Option<String>,
     /// Other keys, as written.
     #[serde(serialize_with = "crate::as_object")]
@@ -363,6 +389,7 @@ impl Artifact {
     }
 
     fn to_value(&self) -> Value {
+        // The short form, which is how an artifact without details was most likely written.
         if self.provides.is_none() && self.contains.is_none() && self.extra.is_empty() {
             return Value::text(&self.path);
         }
@@ -378,15 +405,17 @@ impl Artifact {
 }
 
 /// A connection that must hold between two places.
+///
+/// It is checked by text: the place where it starts has to mention where it leads, or hold the pattern.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct KeyLink {
-    /// Where it starts.
+    /// The place where the connection starts.
     pub from: String,
-    /// Where it ends.
+    /// The place where the connection ends.
     pub to: String,
-    /// How.
+    /// The means by which the two are connected.
     pub via: Option<String>,
-    /// A pattern that shows it.
+    /// A pattern whose presence shows the connection.
     pub pattern: Option<String>,
     /// Other keys, as written.
     #[serde(serialize_with = "crate::as_object")]
@@ -422,12 +451,15 @@ impl KeyLink {
     }
 }
 
-/// The parts that are there, as map entries.
+/// The parts that are given, as map entries.
 fn given(parts: &[(&str, &Option<String>)]) -> Vec<(String, Value)> {
     parts.iter().filter_map(|(key, part)| Some(((*key).to_owned(), Value::text(part.as_ref()?)))).collect()
 }
 
-/// Reads a plan; `path` is the label it is known by and may give phase and plan numbers.
+/// Reads a plan. `path` is the label by which it is known, and may give phase and plan numbers.
+///
+/// A document without frontmatter is read too, with a diagnostic. Only a block that cannot be read at all leaves
+/// `value` empty.
 pub fn read_plan(path: &str, text: &str) -> Read<Plan> {
     let (front, mut fields, mut diagnostics) = match front::open(text, &KEYS, &SYNONYMS) {
         Ok(opened) => opened,
@@ -456,6 +488,7 @@ pub fn read_plan(path: &str, text: &str) -> Read<Plan> {
         body: front.body.to_owned(),
         ..Plan::default()
     };
+    // The remaining keys stay in `extra`, so every known one has to be taken before that.
     if let Some(value) = fields.take("must_haves") {
         plan.must_haves = MustHaves::from_value(&value);
     }
@@ -468,6 +501,7 @@ pub fn read_plan(path: &str, text: &str) -> Read<Plan> {
     }
     plan.tasks = task::tasks(front.body, &lines, &mut diagnostics);
     plan.id = identity(path, plan.phase.as_deref(), plan.plan.as_deref());
+    // Damage matters only under a key that steers a run; elsewhere it stays a remark.
     for found in diagnostics.iter_mut().filter(|found| found.misread) {
         match steered_at(text, found.line) {
             Some(key) => found.message = format!("{key}: {}", found.message),
@@ -477,8 +511,9 @@ pub fn read_plan(path: &str, text: &str) -> Read<Plan> {
     Read { value: Some(plan), recovered: front.recovered, diagnostics: crate::in_order(diagnostics) }
 }
 
-/// The key that steers a run and that a line of the frontmatter belongs to.
+/// The steering key to which a line of the frontmatter belongs, if it is one.
 fn steered_at(text: &str, line: u32) -> Option<&'static str> {
+    // A line that begins at the margin with a word starts an entry; everything below belongs to it.
     let begins = |line: &&str| !line.is_empty() && !line.starts_with([' ', '\t', '-', '#', ']', '}']);
     let above: Vec<&str> = text.lines().take(line as usize).collect();
     let word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
@@ -487,7 +522,7 @@ fn steered_at(text: &str, line: u32) -> Option<&'static str> {
     STEERING.into_iter().find(|key| *key == named)
 }
 
-/// A document's plan id: the frontmatter first, the path where that is silent.
+/// The plan id of a document: from the frontmatter first, from the path where that is silent.
 pub(crate) fn identity(path: &str, phase: Option<&str>, plan: Option<&str>) -> PlanId {
     let name = names::document_name(path);
     let from_name = name.as_ref();
@@ -496,11 +531,12 @@ pub(crate) fn identity(path: &str, phase: Option<&str>, plan: Option<&str>) -> P
     PlanId::new(phase.unwrap_or(""), plan.unwrap_or(""))
 }
 
-/// `autonomous`; anything that is neither yes nor no is reported, and read as no: a person is asked.
+/// The key `autonomous`. A value that is neither yes nor no is reported and read as no, so that a person is asked.
 fn flag(fields: &mut front::Fields, diagnostics: &mut Vec<Diagnostic>) -> Option<bool> {
     let line = fields.lines().get("autonomous").copied().unwrap_or(1);
     let text = fields.take_text("autonomous")?;
     match text.trim().to_ascii_lowercase().as_str() {
+        // Spellings that YAML readers take for a flag.
         "true" | "yes" | "on" => Some(true),
         "false" | "no" | "off" => Some(false),
         _ => {
@@ -519,7 +555,7 @@ fn artifacts(value: &Value) -> Vec<Artifact> {
     }
 }
 
-/// Dependencies of a list, a map, or a line such as `01, 02`; `none` is none.
+/// Reads dependencies from a list, a map, or a line such as `01, 02`; `none` is none.
 fn dependencies(value: Option<Value>) -> Vec<Dependency> {
     match value {
         None | Some(Value::Null) => Vec::new(),
@@ -531,15 +567,20 @@ fn dependencies(value: Option<Value>) -> Vec<Dependency> {
             .split([',', ' '])
             .map(str::trim)
             .filter(|part| !part.is_empty())
+            // Authors write these words instead of an empty list.
             .filter(|part| !["none", "n/a", "-", "[]"].contains(&part.to_ascii_lowercase().as_str()))
             .map(Dependency::parse)
             .collect(),
     }
 }
 
-/// Writes a plan: its frontmatter in canonical keys, then its body, or its tasks when it has no body.
+/// Writes a plan: its frontmatter in canonical keys, then its body, or its tasks if it has no body.
+///
+/// Reading the result gives the same plan again. Comments in the frontmatter are lost, so use
+/// [`crate::set_frontmatter`] to change one key of a person's document.
 pub fn write_plan(plan: &Plan) -> String {
     let mut out = String::new();
+    // A plan that was read without a block gets none, since nobody asked for it.
     if plan.has_frontmatter || plan.body.is_empty() {
         out.push_str("---\n");
         for key in KEYS {
@@ -559,13 +600,14 @@ pub fn write_plan(plan: &Plan) -> String {
     out
 }
 
-/// A known field as it is written; nothing when the plan has nothing to say and never said it.
+/// A known field as it is written; `None` when it is empty and was not given either.
 fn field(plan: &Plan, key: &str) -> Option<Value> {
     let text = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::text);
     let deps = |deps: &[Dependency]| Value::List(deps.iter().map(Dependency::to_value).collect());
     let value = match key {
         "phase" => text(&plan.phase),
         "plan" => text(&plan.plan),
+        // The title came from the heading, which is in the body already.
         "title" if !plan.has(key) && !plan.body.is_empty() => Value::Null,
         "title" => text(&plan.title),
         "wave" => text(&plan.wave),
@@ -587,6 +629,7 @@ fn field(plan: &Plan, key: &str) -> Option<Value> {
         "must_haves" => plan.must_haves.is_empty(),
         _ => value.is_empty(),
     };
+    // A key that was given empty stays, because somebody wrote it on purpose.
     (!empty || plan.has(key)).then_some(value)
 }
 

@@ -1,30 +1,36 @@
-//! What a run says in `STATE.md` and `ROADMAP.md`: check boxes, table cells and the few fields that are a tool's to fill.
-//! Must never touch a byte that is not one of those, and must say the same when it is asked twice.
+//! Notes the progress of a run in `STATE.md` and `ROADMAP.md`: check boxes, table cells and the few fields that a tool
+//! may fill.
+//!
+//! It never touches any other byte, since these are documents that people write, and it gives the same text when it is
+//! asked twice. Nothing is rendered anew: every change is a small replacement at a known place.
 
 use crate::markdown::{self, Line, heading};
 use crate::names::{PlanId, leading_number};
 use crate::{document_name, front};
 
 /// Where a phase stands.
+///
+/// The caller counts it from the summaries; the day comes in, because nothing here knows the time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PhaseProgress {
-    /// The phase's number, with at least two digits.
+    /// The phase number, with at least two digits.
     pub number: String,
-    /// Its name, for whoever reads; empty when it has none.
+    /// The name of the phase for readers; empty if it has none.
     pub name: String,
-    /// Its plans, and whether each is complete.
+    /// The plans of the phase, and whether each is complete.
     pub plans: Vec<(PlanId, bool)>,
-    /// The day, `2026-01-31`.
+    /// The day, as `2026-01-31`.
     pub date: String,
-    /// How much was spent on care; empty when unknown.
+    /// The effort level of the run; empty when unknown.
     pub effort: String,
-    /// What people found when they tried it out.
+    /// How many issues people found when they tried it out.
     pub issues: usize,
 }
 
 impl PhaseProgress {
     /// Whether every plan is complete and nobody found an issue.
     pub fn is_complete(&self) -> bool {
+        // A phase without plans is not complete: nothing was done.
         self.issues == 0 && self.done() == self.plans.len() && !self.plans.is_empty()
     }
 
@@ -40,7 +46,7 @@ impl PhaseProgress {
         format!("{}%", (self.done() * 100).checked_div(self.plans.len()).unwrap_or(0))
     }
 
-    /// One or two words for a cell.
+    /// The status in one or two words, for a table cell.
     fn word(&self) -> &'static str {
         match (self.is_complete(), self.issues) {
             (true, _) => "Complete",
@@ -49,7 +55,7 @@ impl PhaseProgress {
         }
     }
 
-    /// `Complete (2/2 plans)`.
+    /// The status with its counts: `Complete (2/2 plans)`.
     fn words(&self) -> String {
         let issues = match self.issues {
             0 => String::new(),
@@ -66,7 +72,7 @@ impl PhaseProgress {
         leading_number(number).is_some_and(|(number, _)| number == self.number)
     }
 
-    /// Whether a text says `Phase 1…` of this phase, behind bold, brackets or ticks.
+    /// Whether a text says `Phase 1…` of this phase, behind bold marks, brackets or backticks.
     fn is_named(&self, text: &str) -> bool {
         let text = text.trim_start_matches(['*', '[', '`', '_', ' ']);
         let word = text.get(..5).is_some_and(|word| word.eq_ignore_ascii_case("phase"));
@@ -79,7 +85,7 @@ impl PhaseProgress {
     }
 }
 
-/// The plan a list item begins with: `01-02-PLAN.md`, `**01-02**: words`, `[01-02](x)`, `Plan 01-02`.
+/// The plan that a list item begins with: `01-02-PLAN.md`, `**01-02**: words`, `[01-02](x)`, `Plan 01-02`.
 fn plan_named(text: &str, phase: &str) -> Option<PlanId> {
     let text = text.trim_start_matches(['*', '[', '`', '_', ' ']);
     let text = match text.get(..5) {
@@ -95,7 +101,9 @@ fn plan_named(text: &str, phase: &str) -> Option<PlanId> {
     (first == phase && end.is_empty()).then(|| PlanId::new(&first, &second))
 }
 
-/// A roadmap with this phase's boxes and its row of the progress table brought up to date.
+/// Updates a roadmap: the boxes of this phase and its row of the progress table.
+///
+/// Everything else in the document is left byte for byte as it was.
 pub fn update_roadmap(text: &str, phase: &PhaseProgress) -> String {
     edited(text, |lines| {
         let mut edits = Edits::default();
@@ -105,8 +113,10 @@ pub fn update_roadmap(text: &str, phase: &PhaseProgress) -> String {
     })
 }
 
-/// A state document with the fields of the current phase and this phase's own line brought up to date. One that says
-/// nothing of this phase anywhere gets a section at its end.
+/// Updates a state document: the fields of the current phase, and the line of this phase.
+///
+/// A document that says nothing of this phase anywhere gets a section at its end, so that the progress is never lost
+/// without a word.
 pub fn update_state(text: &str, phase: &PhaseProgress) -> String {
     let mut told = false;
     let mut updated = edited(text, |lines| {
@@ -119,6 +129,7 @@ pub fn update_state(text: &str, phase: &PhaseProgress) -> String {
         edits
     });
     if !told {
+        // Line ends follow the document.
         let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let gap = match updated.trim_end_matches(['\n', '\r']).len() {
             0 => String::new(),
@@ -140,6 +151,7 @@ struct Edits {
 }
 
 fn edited(text: &str, find: impl FnOnce(&[Line<'_>]) -> Edits) -> String {
+    // The frontmatter is left alone: its keys are not part of the progress that people read.
     let body = front::read(text, &|_| false).body;
     let from = text.len() - body.len();
     let lines = markdown::lines(body, 1);
@@ -162,31 +174,33 @@ fn edited(text: &str, find: impl FnOnce(&[Line<'_>]) -> Edits) -> String {
 }
 
 impl Edits {
-    /// Replaces a part of a line.
+    /// Replaces a part of a line. `part` must be a slice of that line.
     fn put(&mut self, line: &Line<'_>, part: &str, new: impl Into<String>) {
         let from = line.start + (part.as_ptr() as usize - line.text.as_ptr() as usize);
         self.found.push((from, from + part.len(), new.into()));
     }
 
-    /// `- [ ] 01-02-PLAN.md` and `- [ ] **Phase 1: Name**`.
+    /// Updates `- [ ] 01-02-PLAN.md` and `- [ ] **Phase 1: Name**`.
     fn boxes(&mut self, lines: &[Line<'_>], phase: &PhaseProgress) {
         for line in lines.iter().filter(|line| !line.hidden) {
             let Some((mark, item)) = boxed(line.text) else { continue };
             let done = phase.plan(item).or_else(|| phase.is_named(item).then(|| phase.is_complete()));
             let Some(done) = done else { continue };
             self.told |= phase.is_named(item);
+            // A box that is right already keeps its own mark, `x` or `X`.
             if (mark != " ") != done {
                 self.put(line, mark, if done { "x" } else { " " });
             }
         }
     }
 
-    /// Rows of this phase in tables whose first column is the phase's.
+    /// Updates rows of this phase in tables whose first column is the phase's.
     fn tables(&mut self, lines: &[Line<'_>], phase: &PhaseProgress) {
         let mut columns: Option<Vec<String>> = None;
         for line in lines {
             let row = (!line.hidden).then(|| cells(line.text)).flatten();
             let Some(row) = row else {
+                // Any other line ends the table.
                 columns = None;
                 continue;
             };
@@ -196,6 +210,7 @@ impl Edits {
             };
             let first = columns.first().is_some_and(|name| matches!(name.as_str(), "phase" | "#"));
             let head = row.first().map_or("", |cell| cell.trim()).trim_start_matches(['*', '[', '`']);
+            // Tables of other things may have a row that begins with the same number.
             if first && (phase.is_it(head) || phase.is_named(head)) {
                 self.row(line, columns, &row, phase);
             }
@@ -207,8 +222,10 @@ impl Edits {
             let old = cell.trim();
             let new = match column.as_str() {
                 "status" => phase.word().to_owned(),
+                // A cell is only filled in the form that it has; anything else in it is somebody's own words.
                 "plans complete" | "plans" if is_count(old) => phase.count(),
                 "plans complete" | "plans" if is_number(old) => phase.plans.len().to_string(),
+                // A date that is there stays: the phase was completed then, and not today.
                 "completed" | "date" => match (phase.is_complete(), is_date(old)) {
                     (true, true) => continue,
                     (true, false) => phase.date.clone(),
@@ -217,6 +234,7 @@ impl Edits {
                 },
                 _ => continue,
             };
+            // Only the status tells a reader where the phase stands; a date alone does not.
             self.told |= column == "status";
             if new != old && !old.is_empty() {
                 self.put(line, old, new);
@@ -224,12 +242,13 @@ impl Edits {
         }
     }
 
-    /// `Status: …` and its like, above the first section and in the one about what is current.
+    /// Updates `Status: …` and the like, above the first section and in the one about the current phase.
     fn fields(&mut self, lines: &[Line<'_>], phase: &PhaseProgress) {
         let mut current = true;
         for line in lines.iter().filter(|line| !line.hidden) {
             if let Some((level, title)) = heading(line.text) {
                 let title = title.to_ascii_lowercase();
+                // Sections about history keep their old values.
                 current = level == 1 || title.starts_with("current");
                 continue;
             }
@@ -240,6 +259,7 @@ impl Edits {
                 "progress" if value.strip_suffix('%').is_some_and(is_number) => Some(phase.percent()),
                 "status" => Some(format!("Phase {} {}", phase.number, lower_first(&phase.words()))),
                 "effort" if !phase.effort.is_empty() => Some(phase.effort.clone()),
+                // Otherwise the date would change at every run that has nothing new to say.
                 "last activity" if !value.contains(&phase.words()) => {
                     Some(format!("{}: phase {}, {}", phase.date, phase.number, phase.words()))
                 }
@@ -252,7 +272,7 @@ impl Edits {
         }
     }
 
-    /// `- **Phase 1 (Name):** Pending`.
+    /// Updates `- **Phase 1 (Name):** Pending`.
     fn list(&mut self, lines: &[Line<'_>], phase: &PhaseProgress) {
         for line in lines.iter().filter(|line| !line.hidden) {
             let Some(item) =
@@ -272,7 +292,7 @@ impl Edits {
     }
 }
 
-/// `1 of 6 (Name)` with this phase's number and name in it; nothing where it already says so.
+/// `1 of 6 (Name)` with this phase's number and name in it; `None` where it already says so.
 fn at_phase(value: &str, phase: &PhaseProgress) -> Option<String> {
     let word = value.get(..5).filter(|word| word.eq_ignore_ascii_case("phase")).map_or("", |_| &value[..5]);
     let gap = value[word.len()..].len() - value[word.len()..].trim_start().len();
@@ -282,6 +302,7 @@ fn at_phase(value: &str, phase: &PhaseProgress) -> Option<String> {
         return None;
     }
     let width = rest.len() - after.len();
+    // The number keeps its width: an author who writes `1` does not want `02`.
     let short = phase.number.trim_start_matches('0');
     let number = if width == 1 { short.to_owned() } else { phase.number.clone() };
     let after = match (after.find('('), after.rfind(')')) {
@@ -304,7 +325,7 @@ fn item(line: &str) -> Option<&str> {
     line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")).map(str::trim_start)
 }
 
-/// The mark in a list item's box and what follows the box.
+/// The mark in a list item's box, and what follows the box.
 fn boxed(line: &str) -> Option<(&str, &str)> {
     let rest = item(line)?.strip_prefix('[')?;
     let mark = rest.get(..1).filter(|mark| matches!(*mark, " " | "x" | "X"))?;
@@ -317,13 +338,15 @@ fn cells(line: &str) -> Option<Vec<&str>> {
     Some(inner.split('|').collect())
 }
 
-/// `Key: value`, `**Key:** value`, `**Key**: value`, with or without a dash before it: the key in lower case, the value.
+/// Reads `Key: value`, `**Key:** value` or `**Key**: value`, with or without a dash before it: the key in lower case,
+/// and the value.
 fn field(line: &str) -> Option<(String, &str)> {
     let text = line.trim();
     let text = text.strip_prefix("- ").unwrap_or(text).trim_start();
     let (key, value) = text.split_once(':')?;
     let key = key.trim_matches(['*', '_', ' ']);
     let value = value.trim_start_matches('*').trim();
+    // A short key of plain words; otherwise every sentence with a colon would be a field.
     let plain = !key.is_empty() && key.len() <= 20 && key.chars().all(|c| c.is_alphabetic() || c == ' ');
     (plain && !value.is_empty()).then(|| (key.to_ascii_lowercase(), value))
 }

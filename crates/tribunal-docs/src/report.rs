@@ -1,4 +1,6 @@
-//! What a verification report and a roadmap say, by their fields. Must never take a word of the prose for an answer.
+//! What a verification report and a roadmap say, by their fields.
+//!
+//! No word of the prose is ever taken for an answer: "all checks passed" in a sentence is not a status.
 
 use tribunal_core::gate::Verification;
 
@@ -9,12 +11,15 @@ const KEYS: [&str; 7] =
     ["status", "result", "verdict", "checks_passed", "checks_failed", "checks_total", "score"];
 
 /// Reads a verification report: its frontmatter, otherwise `key: value` lines of its body.
+///
+/// Missing fields stay `None`; what that means is for the gate to decide.
 pub fn read_verification(text: &str) -> Verification {
     let mut front = front::read(text, &|key| KEYS.contains(&key));
     let mut fields = front.take_fields(&[("result", "status"), ("verdict", "status")]);
     let lines = markdown::lines(front.body, front.body_line);
     let mut get = |key: &str| fields.take_text(key).or_else(|| body_field(&lines, key));
     let number = |text: Option<String>| text.and_then(|text| text.trim().parse().ok());
+    // The body may use a synonym of a key that the frontmatter lacks, so each is asked in turn.
     let status = get("status").or_else(|| get("result")).or_else(|| get("verdict"));
     let mut found = Verification {
         status,
@@ -22,6 +27,7 @@ pub fn read_verification(text: &str) -> Verification {
         failed: number(get("checks_failed").or_else(|| get("failed"))),
         total: number(get("checks_total").or_else(|| get("total"))),
     };
+    // `checks_passed: 7/8` is not a number, but says both.
     let scored = ["score", "checks_passed", "passed"].into_iter().find_map(|key| score(&get(key)?));
     if let Some((passed, total)) = scored {
         found.passed = found.passed.or(Some(passed));
@@ -30,7 +36,7 @@ pub fn read_verification(text: &str) -> Verification {
     found
 }
 
-/// `7/8`, with or without words behind it.
+/// Reads `7/8`, with or without words behind it.
 fn score(text: &str) -> Option<(u64, u64)> {
     let (passed, rest) = text.trim().split_once('/')?;
     let total: String = rest.trim_start().chars().take_while(char::is_ascii_digit).collect();
@@ -42,6 +48,7 @@ fn body_field(lines: &[markdown::Line<'_>], key: &str) -> Option<String> {
     lines.iter().filter(|line| !line.hidden).find_map(|line| {
         let text = line.text.trim().trim_start_matches(['-', '*', ' ']);
         let (name, value) = text.split_once(':')?;
+        // `**Checks passed:** 7` and `checks_passed: 7` say the same.
         let name = name.trim_matches(['*', '_', ' ', '`']).to_ascii_lowercase().replace(' ', "_");
         let value = value.trim_matches(['*', ' ', '`']);
         (name == key && !value.is_empty()).then(|| value.to_owned())
@@ -49,6 +56,8 @@ fn body_field(lines: &[markdown::Line<'_>], key: &str) -> Option<String> {
 }
 
 /// What the roadmap says of a phase: the lines of its section.
+///
+/// The section ends at the next heading of its level or above, so subsections belong to it.
 pub fn roadmap_section(text: &str, phase: &str) -> Option<String> {
     let front = front::read(text, &|_| false);
     let lines = markdown::lines(front.body, front.body_line);
@@ -69,7 +78,7 @@ pub fn roadmap_section(text: &str, phase: &str) -> Option<String> {
     Some(front.body.get(lines[at].start..to)?.trim().to_owned())
 }
 
-/// The goal of a phase: the `Goal` line of its section, otherwise nothing.
+/// The goal of a phase: the `Goal` line of its section, if there is one.
 pub fn phase_goal(section: &str) -> Option<String> {
     body_field(&markdown::lines(section, 1), "goal")
 }

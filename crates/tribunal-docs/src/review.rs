@@ -1,5 +1,8 @@
-//! The structural check of a plan, and the check of a revised one: same answer every time, no model.
-//! Must never look at a disk (facts come in), and never let a revision lose what nobody asked it to lose.
+//! The structural check of a plan and the check of a revised one. Both give the same answer every time and ask no
+//! model.
+//!
+//! Facts about the disk come in as arguments, so the check itself never looks at one. A revision must not lose what
+//! nobody asked it to lose, so it is compared with the plan before it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,10 +11,10 @@ use serde::Serialize;
 use crate::phase::{self, ProblemKind};
 use crate::{Diagnostic, Plan, plan, task};
 
-/// The keys every plan must have.
+/// The keys that every plan must have.
 const REQUIRED: [&str; 6] = ["phase", "plan", "title", "wave", "depends_on", "must_haves"];
 
-/// The checks, in the order they are reported.
+/// The checks, in the order in which they are reported.
 const CHECKS: [&str; 13] = [
     "file",
     "frontmatter",
@@ -29,14 +32,16 @@ const CHECKS: [&str; 13] = [
 ];
 
 /// What the check must be told about the world around a plan.
+///
+/// The caller gathers these facts, which keeps the check pure and the same for every caller.
 pub struct PlanFacts<'a> {
-    /// Whether a path exists, from the repository root; asked only for paths inside it.
+    /// Whether a path exists, from the repository root. It is asked only for paths inside the repository.
     pub exists: &'a dyn Fn(&str) -> bool,
-    /// The most tasks a plan may have.
+    /// How many tasks a plan may have.
     pub tasks_max: usize,
     /// The other plans of the phase.
     pub others: &'a [&'a Plan],
-    /// The skills there are; nothing when that is not known.
+    /// The names of the skills that exist; `None` when that is not known, and then skills are not checked.
     pub known_skills: Option<&'a BTreeSet<String>>,
 }
 
@@ -44,11 +49,11 @@ pub struct PlanFacts<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PlanVerdict {
-    /// Nothing found.
+    /// The check found nothing wrong.
     Approve,
-    /// Only medium and low findings.
+    /// The check has only medium and low findings.
     Conditional,
-    /// A high finding.
+    /// The check has a finding of high severity.
     Reject,
 }
 
@@ -56,53 +61,56 @@ pub enum PlanVerdict {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PlanSeverity {
-    /// Rejects the plan.
+    /// The finding rejects the plan.
     High,
-    /// Worth a revision.
+    /// The finding is worth a revision.
     Medium,
-    /// Worth knowing.
+    /// The finding is worth knowing.
     Low,
 }
 
-/// How a check went.
+/// How one check went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CheckStatus {
-    /// Nothing found.
+    /// The check found nothing wrong.
     Pass,
-    /// Medium or low findings.
+    /// The check has medium or low findings.
     Warn,
-    /// A high finding.
+    /// The check has a finding of high severity.
     Fail,
 }
 
 /// One check and how it went.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Check {
-    /// Its name.
+    /// The name of the check in the protocol.
     pub name: &'static str,
-    /// How it went.
+    /// The outcome of the check.
     pub status: CheckStatus,
 }
 
-/// One thing wrong with a plan.
+/// One thing that is wrong with a plan.
+///
+/// Its id is made of the check and its subject and not of the message, so better wording does not make it another
+/// finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PlanFinding {
-    /// The same for the same trouble in every revision.
+    /// The same for the same mistake in every revision, so that findings can be followed from one to the next.
     pub id: String,
-    /// How much it weighs.
+    /// How much the finding weighs.
     pub severity: PlanSeverity,
-    /// The check that found it.
+    /// The name of the check that found it.
     pub check: &'static str,
-    /// The plan's file.
+    /// The path of the plan's file.
     pub file: String,
-    /// In a few words.
+    /// The finding in a few words.
     pub title: String,
-    /// In a sentence.
+    /// The finding in a sentence.
     pub description: String,
     /// What would make it right.
     pub suggestion: String,
-    /// Line in the file.
+    /// The line in the plan's file.
     pub line: u32,
     /// Whether the suggestion can be applied without judgement.
     pub auto_fixable: bool,
@@ -111,26 +119,32 @@ pub struct PlanFinding {
 /// What the structural check found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StructuralReport {
-    /// What it adds up to.
+    /// What all findings add up to.
     pub verdict: PlanVerdict,
-    /// Every check.
+    /// Every check that was made.
     pub checks: Vec<Check>,
     /// Every finding, the heaviest first.
     pub findings: Vec<PlanFinding>,
 }
 
 impl StructuralReport {
-    /// The report of a plan that could not be looked at further than its first check that failed.
+    /// The report of a plan that could not be examined further than its first failed check.
+    ///
+    /// Later checks are left out instead of passing: they were not made.
     fn cut_short(findings: Vec<PlanFinding>) -> Self {
         let mut report = StructuralReport::of(findings);
+        // The checks after it were never made, and must not be shown as passed.
         let last = report.checks.iter().position(|check| check.status == CheckStatus::Fail);
         report.checks.truncate(last.map_or(report.checks.len(), |last| last + 1));
         report
     }
 
     fn of(mut findings: Vec<PlanFinding>) -> Self {
+        // A fixed order, since reports of two revisions are compared with each other.
         findings.sort_by(|a, b| (a.severity, a.line, &a.id).cmp(&(b.severity, b.line, &b.id)));
+        // One id is one mistake, even where two rules meet it.
         findings.dedup_by(|a, b| a.id == b.id);
+        // `High` is the smallest value, so the minimum is the worst.
         let worst = findings.iter().map(|finding| finding.severity).min();
         let verdict = match worst {
             Some(PlanSeverity::High) => PlanVerdict::Reject,
@@ -178,7 +192,9 @@ pub fn unreadable_plan(file: &str, diagnostics: &[Diagnostic]) -> StructuralRepo
     StructuralReport::cut_short(findings.list)
 }
 
-/// Checks one plan as the protocol's table says.
+/// Checks one plan by the protocol's table of rules.
+///
+/// The check is deterministic, so it runs before any reviewer: a reviewer's time is not spent on a missing key.
 pub fn structural_check(plan: &Plan, facts: &PlanFacts<'_>) -> StructuralReport {
     let mut findings = Findings::new(&plan.path);
     match plan.has_frontmatter {
@@ -200,7 +216,7 @@ pub fn structural_check(plan: &Plan, facts: &PlanFacts<'_>) -> StructuralReport 
     StructuralReport::of(findings.list)
 }
 
-/// What all findings of one place share.
+/// What all findings at one place share.
 #[derive(Clone, Copy)]
 struct Rule {
     check: &'static str,
@@ -229,7 +245,7 @@ impl Findings {
         Findings { file: file.to_owned(), list: Vec::new() }
     }
 
-    /// `subject` tells findings of one check apart and must not change from revision to revision.
+    /// Adds a finding. `subject` tells findings of one check apart and must not change from revision to revision.
     fn add(&mut self, rule: Rule, subject: &str, title: &str, description: String, suggestion: String) {
         let id = match subject.is_empty() {
             true => rule.check.to_owned(),
@@ -256,10 +272,11 @@ fn check_keys(plan: &Plan, findings: &mut Findings) {
             "plan" => plan.plan.is_none(),
             _ => false,
         };
+        // A key that is written but empty does not name the plan.
         if plan.has(key) && !unnamed {
             continue;
         }
-        // What the rest of the document already says can be filled in without judgement.
+        // A value that the rest of the document already gives can be filled in without judgement.
         let known = match key {
             "phase" => !plan.id.phase.is_empty(),
             "plan" => !plan.id.plan.is_empty(),
@@ -274,6 +291,7 @@ fn check_keys(plan: &Plan, findings: &mut Findings) {
             suggested_key(plan, key),
         );
     }
+    // A missing key is reported above; here it is written and says nothing.
     if plan.has("must_haves") && plan.must_haves.is_empty() {
         findings.add(
             Rule::new("must_haves", PlanSeverity::High, plan.line_of("must_haves")),
@@ -283,6 +301,7 @@ fn check_keys(plan: &Plan, findings: &mut Findings) {
             "list what must be true in the end, one statement each".to_owned(),
         );
     }
+    // Every other spelling of a wave would silently be taken for none.
     if plan.has("wave") && plan.wave_number().is_none() {
         let written = plan.wave.as_deref().unwrap_or("");
         findings.add(
@@ -308,6 +327,7 @@ fn suggested_key(plan: &Plan, key: &str) -> String {
 fn check_size(plan: &Plan, facts: &PlanFacts<'_>, findings: &mut Findings) {
     let count = plan.tasks.len();
     if count > facts.tasks_max {
+        // The first task too many is where the plan would have to be split.
         let line = plan.tasks.get(facts.tasks_max).map_or(1, |task| task.line);
         findings.add(
             Rule::new("task_count", PlanSeverity::Medium, line),
@@ -326,11 +346,13 @@ fn check_files(plan: &Plan, facts: &PlanFacts<'_>, findings: &mut Findings) {
     let tasks = plan.tasks.iter();
     let tasks = tasks.flat_map(|task| task.files.iter().map(|file| (file.clone(), task.line)));
     for (file, line) in front.chain(tasks) {
+        // A file that is new anywhere is new: one mention of it is enough.
         let known = listed.entry(file.path).or_insert((file.new, line));
         known.0 |= file.new;
     }
     for (path, (new, line)) in listed {
         let inside = is_inside(&path);
+        // A pattern need not match anything yet.
         if inside && (new || path.contains(['*', '{', '?']) || (facts.exists)(&path)) {
             continue;
         }
@@ -346,8 +368,9 @@ fn check_files(plan: &Plan, facts: &PlanFacts<'_>, findings: &mut Findings) {
     }
 }
 
-/// A relative path that does not leave the repository.
+/// Whether a path is relative and does not leave the repository.
 fn is_inside(path: &str) -> bool {
+    // `C:\` is absolute on Windows.
     let drive = path.as_bytes().get(1) == Some(&b':');
     !path.starts_with(['/', '\\', '~']) && !drive && path.split(['/', '\\']).all(|part| part != "..")
 }
@@ -360,9 +383,11 @@ fn check_phase(plan: &Plan, facts: &PlanFacts<'_>, findings: &mut Findings) {
             ProblemKind::WaveOrder => ("wave_order", "a wave that is not above its dependencies"),
             ProblemKind::FileClaim => ("file_claims", "a file claimed twice in one wave"),
             ProblemKind::DuplicateId => ("plan_id", "a plan id given twice"),
+            // A plan is checked while its phase is still being written, so its neighbours may be missing.
             ProblemKind::MissingDependency | ProblemKind::CrossPhase => continue,
         };
         let rule = Rule::new(check, PlanSeverity::High, problem.line)
+            // The right wave follows from the others; every other mistake needs a decision.
             .fixable(problem.kind == ProblemKind::WaveOrder);
         findings.add(rule, &problem.subject, title, problem.message, problem.fix);
     }
@@ -396,6 +421,7 @@ fn check_texts(plan: &Plan, findings: &mut Findings) {
 }
 
 fn check_skills(plan: &Plan, facts: &PlanFacts<'_>, findings: &mut Findings) {
+    // Without a list of skills, every name would be reported as unknown.
     let Some(known) = facts.known_skills else {
         return;
     };
@@ -412,12 +438,14 @@ fn check_skills(plan: &Plan, facts: &PlanFacts<'_>, findings: &mut Findings) {
     }
 }
 
-/// A must_have nobody works on: no task shares enough of its words, its names or its path.
+/// Reports a must_have that nobody works on: no task shares enough of its words, its names or its path.
 fn check_served(plan: &Plan, findings: &mut Findings) {
+    // An empty list is reported by another check.
     if plan.must_haves.is_empty() {
         return;
     }
     let rule = Rule::new("must_haves_served", PlanSeverity::Medium, plan.line_of("must_haves"));
+    // One finding instead of one for each must_have, which would all say the same.
     if plan.tasks.is_empty() {
         findings.add(
             rule,
@@ -489,14 +517,17 @@ impl Served {
         match task::clean_path(path) {
             Some(path) => {
                 let name = path.rsplit('/').next().unwrap_or(&path);
+                // Authors often write the bare file name in a task and the whole path in the must_have.
                 self.paths.contains(&path) || self.paths.contains(name) || path.contains('*')
             }
             None => self.words(path),
         }
     }
 
-    /// Whether one task shares a third of the words, and two of them. A must_have of one or two words, such as
-    /// "the parser works", is served by a task that has one of them: the other word says only that it is good.
+    /// Whether one task shares a third of the words, and at least two of them.
+    ///
+    /// A must_have of one or two words, such as "the parser works", is served by a task that has one of them: the other
+    /// word says only that it is good.
     fn words(&self, text: &str) -> bool {
         let words: BTreeSet<String> = significant(text).collect();
         let enough = if words.len() <= 2 { 1 } else { words.len().div_ceil(3).max(2) };
@@ -504,12 +535,13 @@ impl Served {
         for word in &words {
             for place in self.by_word.get(word).into_iter().flatten() {
                 shared[*place] += 1;
-                // A name like `review_max_cycles` is no accident.
+                // A name like `review_max_cycles` is never shared by accident.
                 if word.contains('_') {
                     return true;
                 }
             }
         }
+        // Text without any significant word, as in scripts without blanks, cannot be judged and is not reported.
         words.is_empty() || shared.iter().any(|count| *count >= enough)
     }
 }
@@ -518,7 +550,7 @@ fn is_path_char(c: char) -> bool {
     c.is_alphanumeric() || "_-./@+".contains(c)
 }
 
-/// Words that carry meaning, cut to their stems; scripts without blanks between words have none.
+/// Words that carry meaning, cut to their stems. Scripts without blanks between words have none.
 pub(crate) fn significant(text: &str) -> impl Iterator<Item = String> + '_ {
     const COMMON: [&str; 34] = [
         "with", "from", "that", "this", "have", "must", "should", "when", "then", "than", "into", "only",
@@ -533,11 +565,13 @@ pub(crate) fn significant(text: &str) -> impl Iterator<Item = String> + '_ {
         .map(|word| stem(&word))
 }
 
-/// A rough stem: `reviewing`, `reviewed`, `reviews` and `review` meet.
+/// A rough stem, so that `reviewing`, `reviewed`, `reviews` and `review` meet.
 fn stem(word: &str) -> String {
+    // A name of code has no endings.
     if word.contains('_') {
         return word.to_owned();
     }
+    // The longest ending first, and never so much that less than three letters remain.
     let cut = ["ations", "ation", "ings", "ing", "ies", "ed", "es", "s", "e", "y"]
         .iter()
         .filter_map(|ending| word.strip_suffix(ending))
@@ -549,12 +583,13 @@ fn stem(word: &str) -> String {
 fn slug(text: &str) -> String {
     let plain = plain(text).replace(' ', "-");
     match plain.char_indices().nth(60) {
+        // Bounded, because the name becomes part of an id.
         Some((cut, _)) => plain[..cut].to_owned(),
         None => plain,
     }
 }
 
-/// Letters and digits in lower case, one blank between words.
+/// Letters and digits in lower case, with one blank between words.
 fn plain(text: &str) -> String {
     let letters = |c: char| match c.is_alphanumeric() || c == '_' {
         true => c,
@@ -565,7 +600,9 @@ fn plain(text: &str) -> String {
 }
 
 /// What a revision changed that it must not: the id, the phase, requirements, and must_haves unless a finding asked.
-/// `asked` are the words of the findings the revision answers; one that quotes a must_have asks for it.
+///
+/// `asked` are the words of the findings that the revision answers. A finding that quotes a must_have asks for its
+/// change.
 pub fn check_revision(before: &Plan, after: &Plan, asked: &[&str]) -> Vec<PlanFinding> {
     let mut findings = Findings::new(&after.path);
     let rule = |key: &str| Rule::new("revision", PlanSeverity::High, after.line_of(key));
@@ -588,6 +625,7 @@ pub fn check_revision(before: &Plan, after: &Plan, asked: &[&str]) -> Vec<PlanFi
         );
     }
     let asked: Vec<String> = asked.iter().map(|words| plain(words)).collect();
+    // Compared without case and punctuation: better wording is not a loss.
     let kept: BTreeSet<String> = after.requirements.iter().map(|r| plain(r)).collect();
     for lost in before.requirements.iter().filter(|r| !kept.contains(&plain(r))) {
         findings.add(
@@ -601,6 +639,7 @@ pub fn check_revision(before: &Plan, after: &Plan, asked: &[&str]) -> Vec<PlanFi
     let kept: BTreeSet<String> = after.must_haves.entries().iter().map(|m| plain(m)).collect();
     for lost in before.must_haves.entries() {
         let words = plain(&lost);
+        // A finding that quotes the must_have asked for the change, so dropping it is an answer.
         if kept.contains(&words) || asked.iter().any(|a| asks_for(a, &words)) {
             continue;
         }
@@ -615,7 +654,7 @@ pub fn check_revision(before: &Plan, after: &Plan, asked: &[&str]) -> Vec<PlanFi
     findings.list
 }
 
-/// Whether the words of a finding quote a must_have, whole words only.
+/// Whether the words of a finding quote a must_have, as whole words only.
 fn asks_for(finding: &str, must_have: &str) -> bool {
     !must_have.is_empty() && format!(" {finding} ").contains(&format!(" {must_have} "))
 }

@@ -1,20 +1,25 @@
-//! Secrets by their form: keys and tokens of well-known services, and private keys. Must never show what it finds:
-//! whoever tells of it names the kind.
+//! Finds secrets by their form: keys and tokens of well-known services, and private keys.
+//!
+//! It never shows what it finds; whoever reports a secret names its kind. A builder that wants to leak a key will
+//! encode it, so texts are also read as base64, hexadecimal digits, byte dumps and wide encodings. Every such reading
+//! needs a long readable run before it counts, because checksums and images would otherwise be full of false alarms.
 
 /// A secret in a text.
+///
+/// Keep `text` out of logs, reports and prompts. It exists so that the same secret is recognised in two places.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Secret {
-    /// Its line, from 1.
+    /// The line in which it begins, from 1.
     pub line: u32,
-    /// The last of its lines: what is encoded may be folded over many.
+    /// The line in which it ends: an encoded text may be folded over many.
     pub last: u32,
-    /// What it is, in words.
+    /// What the secret is, in words that may be shown.
     pub kind: String,
-    /// The secret itself: for comparing, not for showing.
+    /// The secret itself, for comparing and never for showing.
     pub text: String,
 }
 
-/// A token: what it begins with, how many characters follow at least, and what it opens.
+/// Tokens: how each begins, how many characters follow at least, and what it opens.
 const TOKENS: [(&str, usize, &str); 16] = [
     ("AKIA", 16, "an AWS access key"),
     ("ASIA", 16, "an AWS access key"),
@@ -36,13 +41,14 @@ const TOKENS: [(&str, usize, &str); 16] = [
 
 const PRIVATE_KEY: &str = "a private key";
 
-/// The secrets of a text, in order. Examples that say so are none.
+/// The secrets of a text, in order. Examples that say so are not secrets.
 pub fn secrets(text: &str) -> Vec<Secret> {
     let mut found = Vec::new();
     for (line, number) in text.lines().zip(1..) {
         let mut find = |kind: &str, text: &str| {
             found.push(Secret { line: number, last: number, kind: kind.to_owned(), text: text.to_owned() });
         };
+        // Any kind of key: RSA, EC, OpenSSH and encrypted ones differ only in the word between.
         if line.contains("-----BEGIN ") && line.contains("PRIVATE KEY-----") {
             find(PRIVATE_KEY, line.trim());
         }
@@ -57,17 +63,21 @@ pub fn secrets(text: &str) -> Vec<Secret> {
     found
 }
 
-/// The ways in which bytes can be text: as UTF-8 (Latin-1 differs from it in no sign that a secret is written with), as UTF-16
-/// and UTF-32 where a mark or the look of it says so, and without the zeros that those have between ordinary letters, which
-/// finds them in the middle of other text, too.
+/// The ways in which bytes can be text: as UTF-8, as UTF-16 and UTF-32 where a mark or the look of the bytes says so,
+/// and without the zeros that those have between ordinary letters.
+///
+/// Latin-1 differs from UTF-8 in no character that a secret is written with. The reading without zeros also finds wide
+/// text in the middle of other text.
 pub fn readings(bytes: &[u8]) -> Vec<String> {
     let mut all = vec![String::from_utf8_lossy(bytes).into_owned()];
+    // Letters of UTF-16 have their zeros all on even or all on odd places.
     let (even, odd) =
         bytes.iter().enumerate().fold((0usize, 0usize), |(even, odd), (at, byte)| match *byte {
             0 if at % 2 == 0 => (even + 1, odd),
             0 => (even, odd + 1),
             _ => (even, odd),
         });
+    // One zero in eight bytes on the same side is far more than a text has by accident.
     let wide = bytes.len() / 8;
     let units = |of: fn([u8; 2]) -> u16, skip: usize| {
         let pairs = bytes.get(skip..).unwrap_or_default().chunks_exact(2);
@@ -93,7 +103,7 @@ pub fn readings(bytes: &[u8]) -> Vec<String> {
     all
 }
 
-/// The secrets of a file, whatever its text is written in; each once.
+/// The secrets of a file, in whatever encoding its text is; each once.
 pub fn secrets_in(bytes: &[u8]) -> Vec<Secret> {
     let mut found: Vec<Secret> = Vec::new();
     let all = readings(bytes);
@@ -114,48 +124,51 @@ pub fn secrets_in(bytes: &[u8]) -> Vec<Secret> {
     found
 }
 
-/// Text that stands in another as base64 or as hexadecimal digits.
+/// Text that stands in another text as base64 or as hexadecimal digits.
 pub struct Encoded {
-    /// The line it begins in, from 1.
+    /// The line in which it begins, from 1.
     pub line: u32,
-    /// The line it ends in.
+    /// The line in which it ends, from 1.
     pub last: u32,
-    /// What it says; bytes that are no text are marks.
+    /// The decoded text; bytes that are not text become replacement characters.
     pub text: String,
-    /// What the kind of a secret in it ends with.
+    /// The words that the kind of a secret in it ends with.
     pub how: &'static str,
 }
 
 const IN_BASE64: &str = " in base64";
 const IN_HEX: &str = " in hex";
 
-/// Whether the kind of a secret says that it is not written as it is.
+/// Whether the kind of a secret says that it is encoded.
 fn is_encoded(kind: &str) -> bool {
     kind.ends_with(IN_BASE64) || kind.ends_with(IN_HEX)
 }
 
-/// A character of base64 in either alphabet, but for what fills it up: `name=` stands before it as well.
+/// Whether a character belongs to base64 in either alphabet. The padding does not count, because `name=` stands before
+/// a value as well.
 fn is_part(c: char) -> bool {
     c.is_ascii_alphanumeric() || "+/-_".contains(c)
 }
 
-/// Characters that are worth reading: fewer hold no secret.
+/// How many characters are worth decoding. Fewer hold no secret.
 const ENCODED_MIN: usize = 24;
 /// A line that ends with a run of this length may go on in the next one.
 const FOLDED_MIN: usize = 16;
-/// Runs up to this length are read from each of their first characters: a path or a word may stand before them.
+/// Runs up to this length are decoded from each of their first characters, because a path or a word may stand before
+/// them.
 const SHIFTED_MAX: usize = 4096;
-/// Bytes in a row that can be read, without which there is no secret. Hardly any checksum or image has them.
+/// How many readable bytes in a row a secret needs. Hardly any checksum or image has them.
 const READABLE_MIN: usize = 12;
 
-/// What a text says in base64 or in hexadecimal digits: in one line, in strings that are put together, or folded over
-/// several lines.
+/// The texts that stand in another text as base64 or hexadecimal digits: in one line, in strings that are put together,
+/// or folded over several lines.
 pub fn encoded(text: &str) -> Vec<Encoded> {
     let mut found = apart(text);
     let mut block: Option<(u32, u32, String)> = None;
     let mut number = 0;
     for line in text.lines() {
         number += 1;
+        // Both readings: a line may hold a whole secret beside one that is put together.
         let glued = glued(line);
         for line in [Some(line), glued.as_deref()].into_iter().flatten() {
             line.split(|c| !is_part(c)).for_each(|run| read(&mut found, (number, number), run));
@@ -164,7 +177,7 @@ pub fn encoded(text: &str) -> Vec<Encoded> {
         let body = inside.trim_end_matches('=');
         let whole = !body.is_empty() && body.chars().all(is_part);
         if let Some((first, last, run)) = &mut block {
-            // The rest of a string, and no word of whatever comes after it.
+            // This is the rest of the string, and not a word of whatever comes after it.
             let rest = inside.trim_start_matches(is_part);
             let string = rest.starts_with(['"', '\'', '`', '\\']);
             let end =
@@ -172,6 +185,7 @@ pub fn encoded(text: &str) -> Vec<Encoded> {
             if !end.is_empty() {
                 (*last, *run) = (number, std::mem::take(run) + end);
             }
+            // A full line without padding goes on in the next one; padding or a short line is the end.
             if whole && body.len() == inside.len() && body.len() >= FOLDED_MIN {
                 continue;
             }
@@ -189,9 +203,9 @@ pub fn encoded(text: &str) -> Vec<Encoded> {
     found
 }
 
-/// What a text says in bytes that stand apart, as dumps and lists in code have them: `41 4b 49`, `0x41, 0x4B`.
+/// The texts in bytes that stand apart, as dumps and lists in code have them: `41 4b 49`, `0x41, 0x4B`.
 fn apart(text: &str) -> Vec<Encoded> {
-    /// So many in a line are no words.
+    /// This many in one line are not words.
     const BYTES_MIN: usize = 6;
     let byte = |word: &str| {
         let word = word.strip_prefix("0x").or_else(|| word.strip_prefix("\\x")).unwrap_or(word);
@@ -202,6 +216,7 @@ fn apart(text: &str) -> Vec<Encoded> {
     for (line, number) in text.lines().zip(1..) {
         let words = line.split(|c: char| c.is_whitespace() || ",:;{}[]()\"'|".contains(c));
         let bytes: Vec<String> = words.filter_map(byte).collect();
+        // Once a dump has begun, a shorter last line belongs to it.
         if bytes.len() >= BYTES_MIN || block.is_some() && !bytes.is_empty() {
             let (_, last, run) = block.get_or_insert((number, number, String::new()));
             *last = number;
@@ -216,11 +231,12 @@ fn apart(text: &str) -> Vec<Encoded> {
     found
 }
 
-/// Reads a run in every way that makes sense.
+/// Decodes a run in every way that makes sense.
 fn read(found: &mut Vec<Encoded>, (line, last): (u32, u32), run: &str) {
     if run.len() < ENCODED_MIN {
         return;
     }
+    // The start of the run is unknown, and base64 has four positions at which a group can begin.
     let shifts = if run.len() <= SHIFTED_MAX { 4 } else { 1 };
     let base64 = (0..shifts).map(|skip| (IN_BASE64, decoded(&run[skip..])));
     let is_hex = run.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -237,8 +253,8 @@ fn read(found: &mut Vec<Encoded>, (line, last): (u32, u32), run: &str) {
     }
 }
 
-/// A line with what stands between strings that are put together, and written ends of lines, taken out; none where there is
-/// nothing of the kind.
+/// A line without whatever stands between strings that are put together, and without escaped line ends; `None` where
+/// there is neither.
 fn glued(line: &str) -> Option<String> {
     let mut out = String::with_capacity(line.len());
     let mut rest = line;
@@ -265,7 +281,8 @@ fn glued(line: &str) -> Option<String> {
     (out.len() < line.len()).then_some(out)
 }
 
-/// A line without the quotes, signs and marks that strings and comments over several lines have around them.
+/// A line without the quotes, operators and comment marks that strings and comments over several lines have around
+/// them.
 fn unquoted(line: &str) -> &str {
     let quotes = ['"', '\'', '`'];
     let line = line.trim();
@@ -311,24 +328,27 @@ fn from_hex(run: &str) -> Vec<u8> {
     run.as_bytes().chunks_exact(2).map(|pair| (digit(pair[0]) * 16 + digit(pair[1])) as u8).collect()
 }
 
-/// A text without its secrets, each replaced by what it was: for documents that people and branches get to see.
+/// A text without its secrets, each replaced by its kind; for documents that people and branches get to see.
 pub fn without_secrets(text: &str) -> String {
     without(text, &secrets_in(text.as_bytes()))
 }
 
-/// A text without these secrets of it.
+/// A text without the given secrets.
+///
+/// Of an encoded secret whole lines go, since the secret itself does not stand in the text. Of a private key everything
+/// up to its end goes, whatever line it was found in.
 pub fn without(text: &str, found: &[Secret]) -> String {
     let mut found: Vec<&Secret> = found.iter().filter(|secret| !secret.text.is_empty()).collect();
     if found.is_empty() {
         return text.to_owned();
     }
-    // One that begins as another does is taken out whole.
+    // The longest first: a secret that begins like another one is removed whole.
     found.sort_by_key(|secret| std::cmp::Reverse(secret.text.len()));
     let mut out = String::with_capacity(text.len());
     let has_key = found.iter().any(|secret| secret.kind == PRIVATE_KEY);
     let mut in_key = false;
     for (line, number) in text.split_inclusive('\n').zip(1..) {
-        // What is encoded is not there to be replaced: its lines go.
+        // An encoded secret is not there to be replaced, so its lines go.
         let around =
             |secret: &&&Secret| (secret.line..=secret.last).contains(&number) && is_encoded(&secret.kind);
         if let Some(secret) = found.iter().find(around) {
@@ -362,17 +382,20 @@ fn aws_secret(line: &str) -> Option<&str> {
         let has = |test: fn(&char) -> bool| word.chars().any(|c| test(&c));
         has(char::is_ascii_uppercase) && has(char::is_ascii_lowercase) && has(char::is_ascii_digit)
     };
+    // Without the words around it, 40 such characters could be anything.
     let mut words = line.split(|c| !is_part(c)).filter(|_| named);
     words.find(|word| word.len() == 40 && mixed(word) && !word.to_ascii_uppercase().contains("EXAMPLE"))
 }
 
-/// The token that begins here, if it is long enough, stands alone and is no example.
+/// The token that begins here, if it is long enough, stands alone and is not an example.
 fn token(line: &str, at: usize, start: usize, length: usize) -> Option<&str> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    // In the middle of a longer word the beginning is a coincidence.
     let alone = !line[..at].chars().next_back().is_some_and(is_part);
     let rest = &line[at + start..];
     let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
     let upper = rest[..end].to_ascii_uppercase();
+    // Documentation shows tokens like these, and a report of each would bury the real ones.
     let example = upper.contains("EXAMPLE") || upper.contains("XXXX") || upper.contains("0000");
     (alone && end >= length && !example).then(|| &line[at..at + start + end])
 }

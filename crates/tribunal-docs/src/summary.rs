@@ -1,5 +1,7 @@
 //! A summary document ⇄ [`Summary`], and the gate that decides whether it may count.
-//! Must never call a plan complete on words alone: hashes are checked by a fact the caller brings.
+//!
+//! A plan is never complete on words alone: the commit hashes in a summary are checked by a fact that the caller
+//! brings. The builder writes the summary itself, so every claim in it that can be checked is checked.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +12,7 @@ use crate::names::PlanId;
 use crate::yaml::{Value, emit};
 use crate::{CheckStatus, Plan, Read, front, plan, task};
 
-/// The nine frontmatter fields a summary must have.
+/// The nine frontmatter fields that a summary must have.
 pub(crate) const FIELDS: [&str; 9] = [
     "phase",
     "plan",
@@ -23,7 +25,7 @@ pub(crate) const FIELDS: [&str; 9] = [
     "deviations",
 ];
 
-/// The three body sections a summary must have.
+/// The three body sections that a summary must have.
 const SECTIONS: [&str; 3] = ["what was built", "files modified", "deviations"];
 
 const SYNONYMS: [(&str, &str); 4] = [
@@ -34,47 +36,49 @@ const SYNONYMS: [(&str, &str); 4] = [
 ];
 
 /// A summary: one `NN-MM-SUMMARY.md`.
+///
+/// It is kept as written, claims included. Whether the claims hold is for [`check_summary`] to say.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
-    /// The plan it is about, from the frontmatter, otherwise from the path.
+    /// The plan that it is about, from the frontmatter, otherwise from the path.
     pub id: PlanId,
-    /// The label it was read under.
+    /// The label under which the document was read.
     pub path: String,
     /// Whether the document has frontmatter.
     pub has_frontmatter: bool,
     /// Canonical names of the keys given, with their lines.
     pub lines: BTreeMap<String, u32>,
-    /// `phase` as written.
+    /// The key `phase`, as written.
     pub phase: Option<String>,
-    /// `plan` as written.
+    /// The key `plan`, as written.
     pub plan: Option<String>,
-    /// The title: `title`, `name`, or without either the first level-1 heading.
+    /// The title: `title` or `name`, or without either the first level-1 heading.
     pub title: Option<String>,
-    /// `status` as written: complete, partial or failed.
+    /// The key `status`, as written: complete, partial or failed.
     pub status: Option<String>,
-    /// `completed` as written.
+    /// The key `completed`, as written.
     pub completed: Option<String>,
-    /// `tasks_completed` as written.
+    /// The key `tasks_completed`, as written.
     pub tasks_completed: Option<String>,
-    /// `tasks_total` as written.
+    /// The key `tasks_total`, as written.
     pub tasks_total: Option<String>,
-    /// Commit hashes, one per task.
+    /// The commit hashes, one for each task.
     pub commit_hashes: Vec<String>,
-    /// Deviations from the plan.
+    /// Where the work deviates from the plan.
     pub deviations: Vec<String>,
     /// Every other key, as written.
     #[serde(serialize_with = "crate::as_object")]
     pub extra: Vec<(String, Value)>,
     /// The sections of the body.
     pub sections: Vec<Section>,
-    /// The files of the section `Files Modified`.
+    /// The files listed in the section `Files Modified`.
     pub files: Vec<FileChange>,
     /// The text below the frontmatter.
     pub body: String,
 }
 
 impl Summary {
-    /// Whether it says the plan is complete.
+    /// Whether it says that the plan is complete.
     pub fn is_complete(&self) -> bool {
         let status = self.status.as_deref().unwrap_or("").trim();
         status.eq_ignore_ascii_case("complete") || status.eq_ignore_ascii_case("completed")
@@ -90,28 +94,30 @@ impl Summary {
 /// A `## Heading` and the text below it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Section {
-    /// The heading's text.
+    /// The text of the heading.
     pub title: String,
     /// The text up to the next heading of this level.
     pub text: String,
-    /// Line of the heading in the file.
+    /// The line of the heading in the file.
     pub line: u32,
 }
 
 /// One line of `Files Modified`: `path` -- action: purpose.
+///
+/// The list is the author's own claim. It is compared with what the commits really changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct FileChange {
-    /// The path.
+    /// The path of the file.
     pub path: String,
-    /// What was done: created, modified, deleted, renamed, in lower case; empty when not said.
+    /// What was done (created, modified, deleted, renamed), in lower case; empty when not said.
     pub action: String,
-    /// What for.
+    /// What the change is for.
     pub purpose: String,
-    /// Line in the file.
+    /// The line in the summary's file.
     pub line: u32,
 }
 
-/// Reads a summary; `path` is the label it is known by and may give phase and plan numbers.
+/// Reads a summary. `path` is the label by which it is known, and may give phase and plan numbers.
 pub fn read_summary(path: &str, text: &str) -> Read<Summary> {
     let (front, mut fields, diagnostics) = match front::open(text, &FIELDS, &SYNONYMS) {
         Ok(opened) => opened,
@@ -135,6 +141,7 @@ pub fn read_summary(path: &str, text: &str) -> Read<Summary> {
         ..Summary::default()
     };
     summary.extra = fields.rest();
+    // The heading stands in, so a summary without the key still has a name.
     if !summary.has("title") {
         summary.title = markdown::first_title(&lines);
     }
@@ -145,8 +152,8 @@ pub fn read_summary(path: &str, text: &str) -> Read<Summary> {
     Read { value: Some(summary), recovered: front.recovered, diagnostics: crate::in_order(diagnostics) }
 }
 
-/// The hash of each entry: `84e9493`, `d39ffa6: docs: words` (a map of one), `"84e9493 words"`.
-/// A count (`commits: 3`) names no commit.
+/// The hash of each entry: `84e9493`, `d39ffa6: docs: words` (a map of one), `"84e9493 words"`. A count (`commits: 3`)
+/// names no commit.
 fn hashes(value: Option<Value>) -> Vec<String> {
     let listed = matches!(value, Some(Value::List(_)));
     let words = value.map(|value| value.to_word_list()).unwrap_or_default();
@@ -155,15 +162,17 @@ fn hashes(value: Option<Value>) -> Vec<String> {
         .flat_map(|entry| entry.split(','))
         .filter_map(|entry| entry.split([' ', ':', '(']).find(|word| !word.is_empty()))
         .map(|word| word.trim_matches(['`', '"', '\'']).to_owned())
+        // An entry of a list was meant as a hash even if it is not one, and the gate reports it then.
         .filter(|word| listed || is_hash(word))
         .collect()
 }
 
 fn is_hash(word: &str) -> bool {
+    // From git's shortest abbreviation to a full SHA-256 id.
     (4..=64).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
-/// `None`, `none` and the like are no deviation.
+/// The deviations, without `None`, `none` and the like.
 fn deviations(value: Option<Value>) -> Vec<String> {
     let mut words = value.map(|value| value.to_word_list()).unwrap_or_default();
     words.retain(|entry| {
@@ -179,6 +188,7 @@ fn sections(body: &str, lines: &[Line<'_>]) -> (Vec<Section>, Vec<FileChange>) {
         .enumerate()
         .filter(|(_, line)| !line.hidden)
         .filter_map(|(at, line)| heading(line.text).map(|(level, text)| (at, level, text)))
+        // Deeper headings are part of their section. A level-1 heading ends one without beginning another.
         .filter(|(_, level, _)| *level <= 2)
         .map(|(at, level, text)| (at, if level == 2 { text } else { "" }))
         .collect();
@@ -193,6 +203,7 @@ fn sections(body: &str, lines: &[Line<'_>]) -> (Vec<Section>, Vec<FileChange>) {
         let from = inner.first().map_or(body.len(), |line| line.start);
         let to = lines.get(end).map_or(body.len(), |line| line.start);
         let text = body.get(from..to).unwrap_or("").trim();
+        // Authors add words behind it, as in `Files Modified (3)`.
         if title.to_ascii_lowercase().starts_with("files modified") {
             files.extend(inner.iter().filter(|l| !l.hidden).filter_map(file_change));
         }
@@ -201,7 +212,7 @@ fn sections(body: &str, lines: &[Line<'_>]) -> (Vec<Section>, Vec<FileChange>) {
     (found, files)
 }
 
-/// `- \`path\` -- action: purpose`, with any dash, and without action or purpose.
+/// Reads `- \`path\` -- action: purpose`, with any dash, and without action or purpose.
 fn file_change(line: &Line<'_>) -> Option<FileChange> {
     let text = line.text.trim_start();
     let item = text.strip_prefix("- ").or_else(|| text.strip_prefix("* "))?.trim();
@@ -216,6 +227,7 @@ fn file_change(line: &Line<'_>) -> Option<FileChange> {
         }
     };
     let rest = rest.trim_start_matches(['*', ' ', '-', '—', '–', ':']);
+    // Two words before a colon are the beginning of a sentence and not an action.
     let (action, purpose) = match rest.split_once(':') {
         Some((action, purpose)) if !action.contains(' ') => (action, purpose),
         _ => ("", rest),
@@ -228,7 +240,7 @@ fn file_change(line: &Line<'_>) -> Option<FileChange> {
     })
 }
 
-/// Writes a summary: its frontmatter in canonical keys, then its body, or its sections when it has no body.
+/// Writes a summary: its frontmatter in canonical keys, then its body, or its sections if it has no body.
 pub fn write_summary(summary: &Summary) -> String {
     let mut out = String::new();
     if summary.has_frontmatter || summary.body.is_empty() {
@@ -276,28 +288,31 @@ impl Summary {
     }
 }
 
-/// What the gate must be told.
+/// What the gate must be told about the repository.
 pub struct SummaryFacts<'a> {
-    /// Whether a commit exists.
+    /// Whether a commit exists, by its full or abbreviated hash.
     pub commit_exists: &'a dyn Fn(&str) -> bool,
 }
 
-/// One check of the gate.
+/// One check of the gate, with its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SummaryCheck {
-    /// Its name in the protocol.
+    /// The name of the check in the protocol.
     pub name: &'static str,
-    /// How it went.
+    /// How the check went.
     pub status: CheckStatus,
-    /// Why.
+    /// Why the check failed; empty when it passed.
     pub detail: String,
-    /// Who can fix it.
+    /// The role that can fix it.
     pub fixable_by: &'static str,
 }
 
-/// The gate of a summary: fields, counts, completion, commits, sections.
+/// The gate of a summary: fields, counts, completion, commits and sections.
+///
+/// All checks are always made, so that one answer names everything that is wrong.
 pub fn check_summary(summary: &Summary, plan: &Plan, facts: &SummaryFacts<'_>) -> Vec<SummaryCheck> {
     vec![
+        // A complete set of fields for another plan is not a summary of this one.
         check("frontmatter_fields", fields_problem(summary).or_else(|| other_plan(summary, plan))),
         check("task_count_match", count_problem(summary, plan)),
         check("completion_match", completion_problem(summary)),
@@ -318,6 +333,7 @@ fn check(name: &'static str, problem: Option<String>) -> SummaryCheck {
             None => CheckStatus::Pass,
         },
         detail: problem.unwrap_or_default(),
+        // Every problem of a summary is one of its author.
         fixable_by: "dev",
     }
 }
@@ -335,13 +351,14 @@ fn fields_problem(summary: &Summary) -> Option<String> {
     (!is_day(date)).then(|| format!("completed is `{date}`; expected YYYY-MM-DD"))
 }
 
-/// `YYYY-MM-DD`, with or without a time behind it.
+/// Whether a text is `YYYY-MM-DD`, with or without a time behind it.
 fn is_day(text: &str) -> bool {
     let shape = |(place, b): (usize, u8)| match place {
         4 | 7 => b == b'-',
         _ => b.is_ascii_digit(),
     };
     let day = text.as_bytes().get(..10);
+    // A time may follow; a longer number may not.
     let rest = text.get(10..).unwrap_or("");
     day.is_some_and(|day| day.iter().copied().enumerate().all(shape))
         && (rest.is_empty() || rest.starts_with(['T', ' ']))
@@ -364,14 +381,17 @@ fn completion_problem(summary: &Summary) -> Option<String> {
     let (Some(done), Some(total)) = (done, total) else {
         return Some("tasks_completed and tasks_total must be numbers".to_owned());
     };
+    // More done than planned is a mistake in the summary, whatever its status says.
     if done > total {
         return Some(format!("{done} of {total} tasks completed"));
     }
+    // A partial summary may say any number; only "complete" is a claim that has to add up.
     (summary.is_complete() && done != total)
         .then(|| format!("status is complete, but {done} of {total} tasks are"))
 }
 
 fn commits_problem(summary: &Summary, facts: &SummaryFacts<'_>) -> Option<String> {
+    // A plan that changed nothing committed nothing, and must not count as complete.
     if summary.commit_hashes.is_empty() {
         return Some("commit_hashes is empty".to_owned());
     }
@@ -387,6 +407,7 @@ fn commits_problem(summary: &Summary, facts: &SummaryFacts<'_>) -> Option<String
 fn sections_problem(summary: &Summary) -> Option<String> {
     let missing: Vec<_> = SECTIONS
         .into_iter()
+        // A heading without text says nothing, so it counts as missing.
         .filter(|title| summary.section(title).is_none_or(|s| s.text.is_empty()))
         .collect();
     (!missing.is_empty()).then(|| format!("missing or empty: {}", missing.join(", ")))

@@ -1,5 +1,7 @@
 //! The tasks of a plan's body: `### Task N: title` sections, or `<task>` blocks.
-//! Must never find a task inside a code fence, take prose for a command, or look at a line more than a few times.
+//!
+//! A task inside a code fence is an example and never found, and prose is never taken for a command, since commands are
+//! run. No line is looked at more than a few times, however long the body is.
 
 use std::collections::BTreeMap;
 
@@ -9,39 +11,44 @@ use crate::Diagnostic;
 use crate::markdown::{Line, heading, without_ticks};
 
 /// One task of a plan.
+///
+/// Everything in it is the author's word. Commands come only from places that are marked as commands.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Task {
-    /// The number as written, or its place when it has none.
+    /// The number as written, or its place if it has none.
     pub number: u32,
     /// The title without `Task N:`.
     pub title: String,
-    /// Everything between this heading and the next; of a block its `<action>`, or without one all of it.
+    /// Everything between this heading and the next. Of a block it is the `<action>`, or without one the whole block.
     pub body: String,
-    /// The files it says it touches.
+    /// The files that the task says it touches.
     pub files: Vec<PlannedFile>,
-    /// The commit message it asks for.
+    /// The commit message that the task asks for.
     pub commit: Option<String>,
-    /// Commands that verify it.
+    /// Commands that verify the task.
     pub verification: Vec<String>,
-    /// `<verify>` in words.
+    /// The text of `<verify>`, in words.
     pub verify: Option<String>,
-    /// `<done>`: when it counts as done.
+    /// The text of `<done>`: when the task counts as done.
     pub done: Option<String>,
-    /// Line of its heading in the file.
+    /// The line of its heading in the file.
     pub line: u32,
 }
 
-/// A file a task says it touches.
+/// A file that a task says it touches.
+///
+/// The claim counts for waves and contracts, so a file that is left out here may be out of scope for the builder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct PlannedFile {
     /// The path from the repository root.
     pub path: String,
-    /// Whether it is marked `(new)` and so need not exist yet.
+    /// Whether it is marked `(new)`, so that it need not exist yet.
     pub new: bool,
 }
 
-/// All tasks of a body given as lines; blocks win over headings when there are any.
+/// All tasks of a body given as lines. If there are any blocks, headings are not read as tasks.
 pub(crate) fn tasks(body: &str, lines: &[Line<'_>], diagnostics: &mut Vec<Diagnostic>) -> Vec<Task> {
+    // Headings inside a plan of blocks are its sections.
     let blocks = block_tasks(body, lines, diagnostics);
     let tasks = match blocks.is_empty() {
         true => heading_tasks(body, lines),
@@ -57,7 +64,7 @@ pub(crate) fn tasks(body: &str, lines: &[Line<'_>], diagnostics: &mut Vec<Diagno
     tasks
 }
 
-/// A task heading: its level, number and title.
+/// Reads the heading of a task: its level, number and title.
 fn task_heading(line: &str) -> Option<(usize, Option<u32>, &str)> {
     let (level, text) = heading(line)?;
     let word = text.get(..5).filter(|w| w.eq_ignore_ascii_case("task "))?;
@@ -66,10 +73,11 @@ fn task_heading(line: &str) -> Option<(usize, Option<u32>, &str)> {
     (2..=4).contains(&level).then_some((level, number, title))
 }
 
-/// `12: title`, `12 — title`, `1.2 title`; the number is missing when it is not a plain one.
+/// Reads `12: title`, `12 — title` or `1.2 title`. The number is missing if it is not a plain one.
 fn numbered(text: &str) -> Option<(Option<u32>, &str)> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, mut rest) = text.split_at(digits);
+    // `Task 2b` has no number that could be used.
     if digits == 0 || rest.starts_with(char::is_alphanumeric) {
         return None;
     }
@@ -77,6 +85,7 @@ fn numbered(text: &str) -> Option<(Option<u32>, &str)> {
     if let Some(sub) = rest.strip_prefix('.')
         && sub.starts_with(|c: char| c.is_ascii_digit())
     {
+        // `1.2` is not a plain number, and cutting it would give two tasks the number 1.
         number = None;
         rest = sub.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     }
@@ -109,7 +118,7 @@ fn heading_tasks(body: &str, lines: &[Line<'_>]) -> Vec<Task> {
         } else if let (Some((level, _)), Some((_, task_level, _))) = (heading(line.text), &open)
             && level < *task_level
         {
-            // A section above the tasks' level is no part of the task before it.
+            // A section above the tasks' level is not part of the task before it.
             close(open.take(), at, &mut tasks);
         }
     }
@@ -143,6 +152,7 @@ fn fill_section(task: &mut Task, body: &str, lines: &[Line<'_>]) {
             task.verification.push(command);
         } else if let Some((name, value)) = bold_field(line.text) {
             match name.as_str() {
+                // The first one counts, as a reader would take it.
                 "commit" if task.commit.is_none() => {
                     let words = without_ticks(value);
                     task.commit = Some(words.to_owned()).filter(|words| !words.is_empty());
@@ -158,7 +168,7 @@ fn fill_section(task: &mut Task, body: &str, lines: &[Line<'_>]) {
     task.files = once_each(std::mem::take(&mut task.files));
 }
 
-/// Files behind `**Files:**`, or in the list below it; returns the line to go on with.
+/// Takes the files behind `**Files:**`, or in the list below it, and returns the line to go on with.
 fn take_files(task: &mut Task, value: &str, lines: &[Line<'_>], mut at: usize, new: bool) -> usize {
     let mut files = planned_files(value);
     if value.trim().is_empty() {
@@ -167,6 +177,7 @@ fn take_files(task: &mut Task, value: &str, lines: &[Line<'_>], mut at: usize, n
             let item = text.strip_prefix("- ").or_else(|| text.strip_prefix("* "));
             match item {
                 Some(item) if bold_field(line.text).is_none() => files.extend(planned_files(item)),
+                // Blank lines between the field and its list are skipped, but a blank line ends the list.
                 None if text.is_empty() && files.is_empty() => {}
                 _ => break,
             }
@@ -180,7 +191,7 @@ fn take_files(task: &mut Task, value: &str, lines: &[Line<'_>], mut at: usize, n
     at
 }
 
-/// Files in their order, each once; marked new when any mention of it is.
+/// The files in their order, each once; marked new if any mention of it is.
 fn once_each(files: Vec<PlannedFile>) -> Vec<PlannedFile> {
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     let mut kept: Vec<PlannedFile> = Vec::new();
@@ -196,7 +207,7 @@ fn once_each(files: Vec<PlannedFile>) -> Vec<PlannedFile> {
     kept
 }
 
-/// `> verification: command`, with or without backticks.
+/// Reads `> verification: command`, with or without backticks.
 fn verification(line: &str) -> Option<String> {
     let quote = line.trim_start().strip_prefix('>')?.trim_start();
     let word = "verification:";
@@ -205,7 +216,7 @@ fn verification(line: &str) -> Option<String> {
     (head.eq_ignore_ascii_case(word) && !command.is_empty()).then(|| command.to_owned())
 }
 
-/// `**Name:** value` or `- **Name**: value`; the name in lower case.
+/// Reads `**Name:** value` or `- **Name**: value`; the name in lower case.
 fn bold_field(line: &str) -> Option<(String, &str)> {
     let text = line.trim_start();
     let text = text.strip_prefix("- ").or_else(|| text.strip_prefix("* ")).unwrap_or(text);
@@ -219,16 +230,19 @@ fn bold_field(line: &str) -> Option<(String, &str)> {
     Some((name.trim().to_ascii_lowercase(), value.trim()))
 }
 
-/// Paths in one line of a file list: in backticks, or parted by commas; `(new)` behind a path marks it. Beside paths in
-/// backticks a bare word counts if it looks like one, up to the first remark in words.
+/// The paths in one line of a file list: in backticks, or separated by commas. `(new)` behind a path marks it.
+///
+/// Beside paths in backticks a bare word counts if it looks like a path, up to the first remark in words.
 pub(crate) fn planned_files(text: &str) -> Vec<PlannedFile> {
     let file = |path: Option<String>, remark: &str| Some(PlannedFile { path: path?, new: is_new(remark) });
+    // A single backtick marks nothing, so the line is read without them.
     if text.matches('`').count() < 2 {
         return parted(text)
             .into_iter()
             .filter_map(|(path, remark)| file(clean_path(path), remark))
             .collect();
     }
+    // Both readings may find paths, so their places in the line bring them into order.
     let at = |part: &str| part.as_ptr() as usize - text.as_ptr() as usize;
     let mut files: Vec<(usize, PlannedFile)> = Vec::new();
     files.extend(
@@ -238,6 +252,7 @@ pub(crate) fn planned_files(text: &str) -> Vec<PlannedFile> {
     );
     for (path, remark) in parted(text) {
         if path.contains('`') {
+            // A dash begins a remark, and words after it are not files.
             if remark.starts_with(['-', '—', '–']) {
                 break;
             }
@@ -249,14 +264,14 @@ pub(crate) fn planned_files(text: &str) -> Vec<PlannedFile> {
     files.into_iter().map(|(_, file)| file).collect()
 }
 
-/// A word that can hardly be anything but a path.
+/// Whether a word can hardly be anything but a path.
 fn is_path(word: &str) -> bool {
     let ending = word.rsplit_once('.').map_or("", |(_, ending)| ending);
     word.contains('/')
         || ((1..=8).contains(&ending.len()) && ending.bytes().all(|b| b.is_ascii_alphanumeric()))
 }
 
-/// Each backticked text with what follows it up to the next comma or backtick.
+/// Each backticked text, with what follows it up to the next comma or backtick.
 fn ticked(text: &str) -> Vec<(&str, &str)> {
     let mut parts = Vec::new();
     let mut rest = text;
@@ -271,7 +286,7 @@ fn ticked(text: &str) -> Vec<(&str, &str)> {
     parts
 }
 
-/// Comma-parted paths, each with the remark in parentheses or after a blank.
+/// Paths separated by commas, each with the remark in parentheses or after a blank.
 fn parted(text: &str) -> Vec<(&str, &str)> {
     let mut parts = Vec::new();
     let (mut start, mut depth) = (0, 0usize);
@@ -283,7 +298,7 @@ fn parted(text: &str) -> Vec<(&str, &str)> {
                 let part = text[start..at].trim();
                 let cut = part.find(char::is_whitespace).unwrap_or(part.len());
                 let (path, remark) = part.split_at(cut);
-                // `several words` are no path; `path (words)` and `path -- words` are.
+                // `several words` are not a path; `path (words)` and `path -- words` are.
                 let remark = remark.trim_start();
                 if remark.is_empty() || remark.starts_with(['(', '-', '—', '–', '+']) {
                     parts.push((path, remark));
@@ -305,7 +320,7 @@ fn is_new(remark: &str) -> bool {
     })
 }
 
-/// A path in backticks, which may have blanks in it when it ends like a file and not like a command.
+/// A path in backticks. It may have blanks in it if it ends like a file and does not look like a command.
 pub(crate) fn ticked_path(text: &str) -> Option<String> {
     if let Some(path) = clean_path(text) {
         return Some(path);
@@ -313,11 +328,12 @@ pub(crate) fn ticked_path(text: &str) -> Option<String> {
     let path = text.trim().trim_start_matches("./");
     let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
     let file = (1..=8).contains(&ending.len()) && ending.bytes().all(|b| b.is_ascii_alphanumeric());
+    // `cargo test -p x.rs` ends like a file, but has an option in it.
     let command = path.contains(" -") || path.contains(['\n', '|', ';', '&', '$']);
     (file && !command && path.contains(char::is_whitespace)).then(|| path.to_owned())
 }
 
-/// A path without quotes, `./` and a line reference; nothing for words that are no path.
+/// A path without quotes, `./` and a line reference; `None` for words that are not a path.
 pub(crate) fn clean_path(text: &str) -> Option<String> {
     let quotes = ['`', '"', '\'', '*'];
     let text = text.trim();
@@ -328,6 +344,7 @@ pub(crate) fn clean_path(text: &str) -> Option<String> {
         false => text.trim_matches(quotes),
     };
     let text = text.trim().trim_end_matches([',', ';']);
+    // `src/a.rs:10-20` names lines of the file.
     let bare = match text.rsplit_once(':') {
         Some((path, lines)) if !lines.is_empty() && lines.chars().all(|c| c.is_ascii_digit() || c == '-') => {
             path
@@ -341,7 +358,7 @@ pub(crate) fn clean_path(text: &str) -> Option<String> {
     (!words && !known_none && path.contains(|c: char| c.is_alphanumeric())).then(|| path.to_owned())
 }
 
-/// `<task …>` blocks at the start of lines.
+/// Reads `<task …>` blocks at the start of lines.
 fn block_tasks(body: &str, lines: &[Line<'_>], diagnostics: &mut Vec<Diagnostic>) -> Vec<Task> {
     let mut tasks = Vec::new();
     let mut open: Option<usize> = None;
@@ -355,6 +372,7 @@ fn block_tasks(body: &str, lines: &[Line<'_>], diagnostics: &mut Vec<Diagnostic>
         if let Some(first) = open
             && (starts || ends)
         {
+            // The missing end tag is reported, and costs neither this task nor the next one.
             if starts || text.starts_with("</tasks>") {
                 let message = "a <task> without </task>; it ends before the next";
                 diagnostics.push(Diagnostic::new(lines[first].number, 1, message));
@@ -390,7 +408,7 @@ fn block_task(body: &str, lines: &[Line<'_>], before: usize) -> Task {
         _ => (None, name),
     };
     let verify = element(text, "verify").map(str::trim);
-    // Without an <action> everything after the name is what is to be done.
+    // Without an <action>, everything after the name is what is to be done.
     let inner = match text.find("</name>") {
         Some(at) => &text[at + "</name>".len()..],
         None => text.split_once('>').map_or("", |(_, inner)| inner),
@@ -415,7 +433,7 @@ fn block_task(body: &str, lines: &[Line<'_>], before: usize) -> Task {
     task
 }
 
-/// The text of the first `<name>` to its closing tag.
+/// The text of the first `<name>` up to its closing tag.
 fn element<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let open = format!("<{name}>");
     let from = text.find(&open)? + open.len();
@@ -423,7 +441,8 @@ fn element<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     Some(&text[from..from + to])
 }
 
-/// Commands of a `<verify>`: its `<automated>` parts, or lines wholly in backticks; prose is no command.
+/// The commands of a `<verify>`: its `<automated>` parts, or lines that are wholly in backticks. Prose is not a
+/// command.
 fn commands(verify: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = verify;
@@ -435,6 +454,7 @@ fn commands(verify: &str) -> Vec<String> {
         let end = rest.find("</automated>").unwrap_or(rest.len());
         rest = rest.get(end + "</automated>".len()..).unwrap_or("");
     }
+    // Without the tag, only a line that is nothing but code can be a command.
     if found.is_empty() {
         let ticked = verify.lines().map(str::trim).filter(|line| {
             line.len() > 2 && line.starts_with('`') && line.ends_with('`') && !line.contains("``")

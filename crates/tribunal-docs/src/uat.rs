@@ -1,11 +1,13 @@
 //! Acceptance by a person: scenarios from summaries, what an answer means, and `NN-UAT.md` ⇄ [`Uat`].
-//! Must never take an answer for a pass that is not one, and must keep every word of an issue.
+//!
+//! Only a clear yes is a pass. Every other answer is an issue, kept with all its words: a person who writes a sentence
+//! has seen something.
 
 use crate::markdown::{self, heading};
 use crate::{PlanId, Summary, front};
 use serde::Serialize;
 
-/// Scenarios per plan at most.
+/// How many scenarios a plan gets at most.
 const PER_PLAN: usize = 3;
 
 const PASS: [&str; 12] = [
@@ -23,6 +25,7 @@ const PASS: [&str; 12] = [
     "looks good",
 ];
 const SKIP: [&str; 7] = ["skip", "skipped", "next", "n/a", "na", "later", "defer"];
+// Severities are tried from the worst down, so an answer with words of both is the worse one.
 const CRITICAL: [&str; 6] = ["crash", "broken", "error", "doesn't work", "fails", "exception"];
 const MAJOR: [&str; 5] = ["wrong", "incorrect", "missing", "not working", "bug"];
 const MINOR: [&str; 6] = ["minor", "cosmetic", "nitpick", "small", "typo", "polish"];
@@ -31,51 +34,57 @@ const MINOR: [&str; 6] = ["minor", "cosmetic", "nitpick", "small", "typo", "poli
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UatAnswer {
-    /// It does what it should.
+    /// The feature does what it should.
     Pass,
-    /// Not tried.
+    /// The scenario was not tried.
     Skip,
-    /// It does not.
+    /// The feature does not do what it should.
     Issue {
-        /// In the person's words.
+        /// The issue in the person's words.
         text: String,
-        /// `critical`, `major` or `minor`, by those words.
+        /// The severity by those words: `critical`, `major` or `minor`.
         severity: &'static str,
     },
 }
 
-/// One scenario.
+/// One scenario to try.
+///
+/// Its id is stable as long as the summary is, so answers survive when the document is made again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct UatTest {
-    /// `P01-T2`.
+    /// The id of the scenario, as in `P01-T2`.
     pub id: String,
-    /// The plan it is about.
+    /// The plan that it is about.
     pub plan: PlanId,
-    /// What the plan is called.
+    /// The title of that plan.
     pub title: String,
     /// What to try, and what should happen.
     pub scenario: String,
-    /// What was said; nothing before it was asked.
+    /// The person's answer; `None` before they were asked.
     pub answer: Option<UatAnswer>,
 }
 
 /// The acceptance of a phase: one `NN-UAT.md`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Uat {
-    /// The phase's number.
+    /// The number of the phase.
     pub phase: String,
-    /// The day it began.
+    /// The day on which it began.
     pub started: String,
-    /// The day it ended; empty before.
+    /// The day on which it ended; empty before.
     pub completed: String,
-    /// Its scenarios, in order.
+    /// The scenarios, in order.
     pub tests: Vec<UatTest>,
 }
 
-/// What an answer means. An empty one means nothing.
+/// What an answer means. An empty answer means nothing.
+///
+/// The whole answer has to be a known word. "ok, but the button is missing" begins with one and is an issue.
 pub fn uat_answer(said: &str) -> Option<UatAnswer> {
     let text = said.trim();
+    // Phones and word processors write this apostrophe in "doesn't".
     let lower = text.to_lowercase().replace('’', "'");
+    // "Works!" is a yes.
     let plain = lower.trim_end_matches(['.', '!']);
     if text.is_empty() {
         return None;
@@ -93,6 +102,7 @@ fn severity(lower: &str) -> &'static str {
         () if says(&CRITICAL) => "critical",
         () if says(&MAJOR) => "major",
         () if says(&MINOR) => "minor",
+        // An issue without a telling word is taken seriously rather than lightly.
         () => "major",
     }
 }
@@ -102,24 +112,26 @@ fn one_line(text: &str) -> String {
 }
 
 impl Uat {
-    /// A fresh one: one to three scenarios per plan, from what its summary says was built.
+    /// A fresh acceptance: one to three scenarios for each plan, from what its summary says was built.
     pub fn of(phase: &str, summaries: &[Summary], started: &str) -> Uat {
         let tests = summaries.iter().flat_map(scenarios).collect();
         Uat { phase: phase.to_owned(), started: started.to_owned(), completed: String::new(), tests }
     }
 
-    /// Takes over what was answered before, by id and scenario; what passed or was skipped is not asked again.
+    /// Takes over earlier answers, by id and scenario. Scenarios that passed or were skipped are not asked again.
     pub fn resume(&mut self, before: &Uat) {
         for test in &mut self.tests {
+            // The id alone would carry an answer over to another scenario after the summary changed.
             let same = |old: &&UatTest| old.id == test.id && old.scenario == test.scenario;
             test.answer = before.tests.iter().find(same).and_then(|old| old.answer.clone());
         }
+        // The day on which somebody began stays, however often the questions are made again.
         if !before.started.is_empty() {
             self.started.clone_from(&before.started);
         }
     }
 
-    /// Issues are asked again: somebody may have mended them.
+    /// Has issues asked again, because somebody may have fixed them.
     pub fn ask_issues_again(&mut self) {
         for test in &mut self.tests {
             test.answer.take_if(|answer| matches!(answer, UatAnswer::Issue { .. }));
@@ -127,7 +139,7 @@ impl Uat {
         self.completed.clear();
     }
 
-    /// The next scenario to ask.
+    /// The index of the next scenario to ask.
     pub fn next(&self) -> Option<usize> {
         self.tests.iter().position(|test| test.answer.is_none())
     }
@@ -144,21 +156,22 @@ impl Uat {
             .collect()
     }
 
-    /// `in_progress`, `complete` or `issues_found`.
+    /// The status of the acceptance: `in_progress`, `complete` or `issues_found`.
     pub fn status(&self) -> &'static str {
         match (self.next(), self.issues().is_empty()) {
+            // An open question keeps it in progress, even if there are issues already.
             (Some(_), _) => "in_progress",
             (None, true) => "complete",
             (None, false) => "issues_found",
         }
     }
 
-    /// How many got this answer.
+    /// How many scenarios got this answer.
     fn count(&self, wanted: &UatAnswer) -> usize {
         self.tests.iter().filter(|test| test.answer.as_ref() == Some(wanted)).count()
     }
 
-    /// Passed, skipped, issues.
+    /// How many passed, were skipped, and have issues.
     pub fn counts(&self) -> (usize, usize, usize) {
         (self.count(&UatAnswer::Pass), self.count(&UatAnswer::Skip), self.issues().len())
     }
@@ -175,12 +188,14 @@ fn scenarios(summary: &Summary) -> Vec<UatTest> {
     };
     let mut points: Vec<String> = Vec::new();
     for item in built.lines().filter_map(point) {
+        // Repeated points would get two ids for one scenario.
         if !points.contains(&item) && points.len() < PER_PLAN {
             points.push(item);
         }
     }
     if points.is_empty() {
         let first = built.lines().map(str::trim).find(|line| !line.is_empty());
+        // Every plan is tried at least once, even if its summary lists nothing.
         points.push(first.map_or_else(|| title.clone(), one_line));
     }
     let test = |(at, scenario): (usize, String)| UatTest {
@@ -193,7 +208,7 @@ fn scenarios(summary: &Summary) -> Vec<UatTest> {
     points.into_iter().enumerate().map(test).collect()
 }
 
-/// The document.
+/// Writes the document, in the form that [`read_uat`] reads.
 pub fn write_uat(uat: &Uat) -> String {
     let plans: std::collections::BTreeSet<&PlanId> = uat.tests.iter().map(|test| &test.plan).collect();
     let (passed, skipped, issues) = uat.counts();
@@ -204,6 +219,7 @@ pub fn write_uat(uat: &Uat) -> String {
         plans.len(),
         uat.status(),
         uat.started,
+        // An empty value would be null to a reader of YAML.
         if uat.completed.is_empty() { "\"\"" } else { &uat.completed },
         uat.tests.len(),
         uat.phase,
@@ -225,7 +241,7 @@ pub fn write_uat(uat: &Uat) -> String {
     text
 }
 
-/// Reads a document; what is no test is passed over.
+/// Reads a document. Whatever is not a scenario is skipped.
 pub fn read_uat(text: &str) -> Uat {
     let mut front = front::read(text, &|key| matches!(key, "phase" | "started" | "completed"));
     let mut fields = front.take_fields(&[]);
@@ -239,8 +255,10 @@ pub fn read_uat(text: &str) -> Uat {
     for line in markdown::lines(front.body, front.body_line).iter().filter(|line| !line.hidden) {
         if let Some((3, head)) = heading(line.text) {
             let (id, title) = head.split_once(':').unwrap_or((head, ""));
+            // Other headings of this level are a person's own notes.
             if is_test(id.trim()) {
                 let (id, title) = (id.trim().to_owned(), title.trim().to_owned());
+                // The plan is taken from the id; the field `Plan` is for people.
                 let plan = PlanId::new(&uat.phase, id[1..].split('-').next().unwrap_or(""));
                 uat.tests.push(UatTest { id, plan, title, scenario: String::new(), answer: None });
             }
@@ -269,6 +287,7 @@ fn take_field(test: &mut UatTest, line: &str) {
                 "pass" => Some(UatAnswer::Pass),
                 "skip" => Some(UatAnswer::Skip),
                 "issue" => Some(UatAnswer::Issue { text: String::new(), severity: "major" }),
+                // An unknown result counts as not answered, so the scenario is asked again.
                 _ => None,
             }
         }

@@ -1,23 +1,29 @@
-//! What somebody asks for in plain words, as a plan of one task and as a commit message. The words are kept as they are:
-//! nothing in them is read as a heading, a key or a command. Must never do IO or drop a word of what is asked for.
+//! A request in plain words, as a plan of one task and as a commit message.
+//!
+//! The words are kept as they are: nothing in them is read as a heading, a key or a command, and not a word of the
+//! request is dropped. A person who types a sentence does not expect it to be parsed.
 
 use crate::qa::{guessed_type, is_conventional, lower_first};
 use crate::{MustHaves, Plan, PlanId, Task};
 
-/// What the one plan of such a run is called.
+/// The name of the one plan of such a run.
 pub const PLAN: &str = "do";
-/// The label of its document. It is kept with the run; no file of this name is read or written.
+/// The label of its document, which is kept with the run. No file of this name is read or written.
 pub const PATH: &str = ".tribunal/words";
-/// Bytes of words at most: more is a document for an agent to read, not something to ask for.
+/// How many bytes of words are taken. More is a document for an agent to read, and not a request.
 pub const BYTES_MAX: usize = 256 << 10;
 
-/// Characters of a commit's subject at most.
+/// How many characters the subject of a commit may have.
 const SUBJECT_MAX: usize = 72;
-/// Lines and bytes of a commit's body at most: a commit message is read in a terminal, and the run keeps every word.
+/// How many lines and bytes the body of a commit may have. A commit message is read in a terminal, and the run keeps
+/// every word.
 const BODY_LINES: usize = 60;
 const BODY_BYTES: usize = 6_000;
 
-/// The words as a plan: one task, no list of files, and no command of their own.
+/// The words as a plan with one task, no list of files, and no commands.
+///
+/// Without a list of files the builder is held to none: a person who asks for a change seldom knows which files it
+/// takes.
 pub fn plan(words: &str) -> Plan {
     let title = title(words);
     let task = Task {
@@ -34,6 +40,7 @@ pub fn plan(words: &str) -> Plan {
     Plan {
         id: PlanId::new("", PLAN),
         path: PATH.to_owned(),
+        // The one thing that must be true is what was asked for.
         must_haves: MustHaves { truths: vec![title.clone()], ..MustHaves::default() },
         title: Some(title),
         tasks: vec![task],
@@ -41,14 +48,15 @@ pub fn plan(words: &str) -> Plan {
     }
 }
 
-/// What is asked for in one line of at most 72 characters: the first sentence.
+/// The request in one line of at most 72 characters: its first sentence.
 pub fn title(words: &str) -> String {
     let sentence = first_sentence(words);
     cut(&sentence, SUBJECT_MAX)
 }
 
-/// The commit message: the first sentence, then the rest. With `conventional` the subject has a type, as the other commits
-/// of the repository have.
+/// The commit message: the first sentence, then the rest.
+///
+/// With `conventional` the subject gets a type, as the other commits of the repository have one.
 pub fn message(words: &str, conventional: bool) -> String {
     let sentence = first_sentence(words);
     let subject = match conventional && !is_conventional(&sentence) {
@@ -63,7 +71,7 @@ pub fn message(words: &str, conventional: bool) -> String {
     if rest.is_empty() { format!("{subject}\n") } else { format!("{subject}\n\n{rest}\n") }
 }
 
-/// The type of a change that is asked for: where the words do not tell, it is something new.
+/// The type of a change that is asked for. Where the words do not tell, it is something new.
 fn type_of(sentence: &str) -> &'static str {
     match guessed_type(sentence, &[]) {
         "chore" => "feat",
@@ -71,18 +79,22 @@ fn type_of(sentence: &str) -> &'static str {
     }
 }
 
-/// Whether commits with these subjects have types: most of the last ones do, merges and reverts left out.
+/// Whether commits with these subjects have types: most of the latest ones do, merges and reverts left out.
+///
+/// The request's own commit follows the custom of the repository, so nobody has to set it.
 pub fn are_conventional<'a>(subjects: impl Iterator<Item = &'a str>) -> bool {
+    // Git writes these subjects itself.
     let own = |subject: &&str| !subject.starts_with("Merge ") && !subject.starts_with("Revert ");
     let (mut typed, mut all) = (0, 0);
     for subject in subjects.filter(own) {
         all += 1;
         typed += usize::from(is_conventional(subject));
     }
+    // One typed commit may be an accident.
     typed >= 2 && typed * 2 > all
 }
 
-/// Whether a file of the repository says that commit messages are held to types.
+/// Whether a file of the repository says that commit messages must have types.
 pub fn demands_types(path: &str, text: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let at_root = !path.contains('/');
@@ -91,12 +103,12 @@ pub fn demands_types(path: &str, text: &str) -> bool {
             && ["commitlint", "conventional-pre-commit", "commitizen"].iter().any(|tool| text.contains(tool)))
 }
 
-/// The files that [`demands_types`] knows.
+/// Whether a path is one of the files that [`demands_types`] knows.
 pub fn may_demand_types(path: &str) -> bool {
     demands_types(path, "commitlint")
 }
 
-/// Bytes of the words, from their first letter on, that the first sentence takes.
+/// How many bytes of the words, from their first letter on, the first sentence takes.
 fn taken(words: &str) -> usize {
     let words = words.trim_start();
     let paragraph = words.find("\n\n").unwrap_or(words.len());
@@ -106,13 +118,14 @@ fn taken(words: &str) -> usize {
     let ends = |(at, c): (usize, char)| {
         let after = text[at + c.len_utf8()..].chars().next();
         let end = matches!(c, '.' | '!' | '?') && after.is_none_or(char::is_whitespace);
+        // Chinese and Japanese put no blank after a full stop.
         let wide = matches!(c, '。' | '！' | '？');
         ((end && !is_short(&text[..at])) || wide).then_some(at + c.len_utf8())
     };
     text.char_indices().find_map(ends).unwrap_or(text.len())
 }
 
-/// Whether what stands before a full stop is an abbreviation and no end of a sentence.
+/// Whether the text before a full stop ends with an abbreviation, so that the sentence goes on.
 fn is_short(before: &str) -> bool {
     let word = before.rsplit(|c: char| c.is_whitespace() || c == '(').next().unwrap_or_default();
     matches!(word.to_ascii_lowercase().as_str(), "e.g" | "i.e" | "etc" | "vs" | "cf" | "no" | "approx")
@@ -127,18 +140,20 @@ fn first_sentence(words: &str) -> String {
     sentence.trim_end_matches(['.', '。', ' ']).to_owned()
 }
 
-/// A line of at most so many characters, cut between words where there is a place for it.
+/// A line of at most `max` characters, cut between words where possible.
 fn cut(line: &str, max: usize) -> String {
     if line.chars().count() <= max {
         return line.to_owned();
     }
+    // One less, for the ellipsis.
     let head: String = line.chars().take(max - 1).collect();
     let between = head.rfind(' ').filter(|at| *at > max / 2).unwrap_or(head.len());
     format!("{}…", head[..between].trim_end_matches([' ', ',', ';', ':', '-']))
 }
 
-/// The body of a commit: no line speaks in Tribunal's name, and what is too long for a message says so.
+/// The body of a commit. No line may speak in Tribunal's name, and a text that is too long for a message says so.
 fn body(text: &str) -> String {
+    // Trailers such as `Tribunal-…` are facts of a run, and nobody may write them into a request.
     let speaks = |line: &str| line.trim_start().to_ascii_lowercase().starts_with("tribunal-");
     let clean = |line: &str| line.chars().filter(|c| !c.is_control() || *c == '\t').collect::<String>();
     let mut out = String::new();

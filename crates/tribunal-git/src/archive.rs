@@ -1,5 +1,7 @@
-//! A repository to read from, with or without a work tree: revisions, their difference, their files. Never writes
-//! anything in it, not even a directory of Tribunal's own, so it is safe on a bare mirror that others use.
+//! A repository to read from, with or without a work tree: revisions, their differences and their files.
+//!
+//! It writes nothing at all, not even the engine directory that [`crate::Repo`] makes, so it is safe on a bare mirror
+//! that others use. Use it where a command only reads, such as comparing two reports.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -11,11 +13,11 @@ use crate::open::{Config, ask, dirty, neutral, on_work_tree, paths};
 use crate::run::Call;
 use crate::{GitError, GitPath, Mode, Oid};
 
-/// Longer differences are refused: no two reports are compared over them.
+/// Longer differences are refused: nobody compares two reports over them.
 const DIFF_MAX: usize = 512 << 20;
 
-/// How many questions are sent before the answers are read: so few that a pipe holds them, and neither side waits for
-/// the other to read.
+/// How many questions are sent before the answers are read. They are few enough to fit into a pipe, so that neither
+/// side waits for the other to read.
 const QUESTIONS_MAX: usize = 32;
 
 /// Options that keep the difference free of foreign programs and settings.
@@ -30,15 +32,19 @@ const SAFE: [&str; 7] = [
 ];
 
 /// A repository that is only read.
+///
+/// It has no engine directory. Safety comes from the calls instead: no system or global settings, and the git directory
+/// in the place of a work tree.
 pub struct Archive {
     git_dir: PathBuf,
     reader: Mutex<Option<Reader>>,
 }
 
 impl Archive {
-    /// Finds the repository a directory is in, or is.
+    /// Finds the repository that a directory is in, or is.
     pub fn open(dir: &Path) -> Result<Archive, GitError> {
         let dir = std::fs::canonicalize(dir).map_err(GitError::io(dir))?;
+        // Asking git takes a process, which is saved in the plain case.
         let git_dir = match own_git_dir(&dir) {
             Some(found) => found,
             None => PathBuf::from(ask(&dir, &["--absolute-git-dir"])?),
@@ -46,21 +52,25 @@ impl Archive {
         Ok(Archive { git_dir, reader: Mutex::new(None) })
     }
 
-    /// The paths in which a work tree of this repository, or its index, differs from HEAD, files git does not track
-    /// included. Empty means clean. Writes nothing, not even a refreshed index.
+    /// The paths in which a work tree of this repository, or its index, differs from HEAD, untracked files included.
+    /// Empty means clean.
+    ///
+    /// It writes nothing, not even a refreshed index.
     pub fn dirty(&self, work_tree: &Path) -> Result<Vec<GitPath>, GitError> {
         let filters = Config::read(work_tree)?.filters();
         dirty(on_work_tree(&self.git_dir, work_tree, &filters))
     }
 
-    /// The files of a commit or tree, submodules left out.
+    /// The files of a commit or tree, without submodules.
     pub fn files(&self, at: &Oid) -> Result<Vec<Entry>, GitError> {
         let bytes = self.call().args(["ls-tree", "-r", "-z", "--full-tree"]).arg(at).ok()?;
         Ok(parse_entries(&bytes)?.into_iter().filter(|entry| entry.mode != Mode::Gitlink).collect())
     }
 
-    /// Those of these files that a work tree has otherwise, or not at all. The files themselves are read, as git would take
-    /// them in: an index that says not to look at one has no say. What a sparse checkout may have left out is not missed.
+    /// Which of these files the work tree has with other content, or not at all.
+    ///
+    /// The files themselves are read, as git would take them in: an index entry that tells git not to look at a file
+    /// has no effect. Files that a sparse checkout may have left out are not reported.
     pub fn differing(&self, work_tree: &Path, files: &[Entry]) -> Result<Vec<GitPath>, GitError> {
         if files.is_empty() {
             return Ok(Vec::new());
@@ -71,17 +81,20 @@ impl Archive {
         let call = || on_work_tree(&self.git_dir, work_tree, &config.filters()).env("GIT_INDEX_FILE", &index);
         let mut lines = Vec::new();
         files.iter().for_each(|file| line(&mut lines, file.mode.as_str(), file.oid.as_str(), &file.path));
+        // A fresh index has no stat data, so git has to read every file; `ignoreStat` would mark them as unchanged.
         let fill = call().config("core.ignoreStat=false").args(["update-index", "-z", "--index-info"]);
         fill.input(lines).ok()?;
         let diff = call().config("diff.autoRefreshIndex=true").args(["diff", "--name-only", "-z"]);
         let diff = diff.args(["--no-renames", "--no-ext-diff", "--no-textconv"]);
+        // `d` leaves out deleted files: in a sparse checkout they are absent on purpose.
         let sparse = config.is_sparse().then_some("--diff-filter=d");
         Ok(paths(&diff.args(sparse).ok()?))
     }
 
-    /// The commit a revision names; [`GitError::NoSuch`] when there is none.
+    /// The commit that a revision names; [`GitError::NoSuch`] when there is none.
     pub fn commit(&self, rev: &str) -> Result<Oid, GitError> {
         let none = || GitError::NoSuch { what: format!("revision {rev:?}") };
+        // The revision goes to `cat-file` as one line.
         if rev.is_empty() || rev.contains(['\n', '\r', '\0']) {
             return Err(none());
         }
@@ -89,7 +102,7 @@ impl Archive {
         found.filter(|object| object.kind == "commit").map(|object| object.oid).ok_or_else(none)
     }
 
-    /// The difference as a patch without context, renames found, whole ids in its `index` lines.
+    /// The difference as a patch without context, with renames found and full ids in its `index` lines.
     pub fn diff_lines(&self, from: &Oid, to: &Oid) -> Result<Vec<u8>, GitError> {
         if from == to {
             return Ok(Vec::new());
@@ -98,6 +111,7 @@ impl Archive {
         let call = call.args(SAFE).args([from, to]);
         let name = call.name();
         let output = call.run()?;
+        // Half a difference would move findings to wrong lines, so it is an error and not a result.
         if output.cut {
             return Err(GitError::TooLarge { command: name, cap: DIFF_MAX });
         }
@@ -110,9 +124,11 @@ impl Archive {
         Ok(self.object(&name)?.and_then(blob))
     }
 
-    /// The bytes of several blobs, in the order they are asked for, until they are more than `cap` bytes; none where there
-    /// is no such blob. Many questions go before the first answer, so that git is seldom waited for, and by id git need
-    /// not read a tree for each.
+    /// The bytes of several blobs, in the order they are asked for, until they are more than `cap` bytes; `None` where
+    /// there is no such blob.
+    ///
+    /// Many questions go out before the first answer is read, so that git is seldom waited for. Asking by id also saves
+    /// git from reading a tree for each.
     pub fn blobs(&self, oids: &[Oid], cap: usize) -> Result<Vec<Option<Vec<u8>>>, GitError> {
         let mut found: Vec<Option<Vec<u8>>> = Vec::with_capacity(oids.len());
         let mut size = 0;
@@ -127,6 +143,7 @@ impl Archive {
                 found.push(bytes);
             }
             *reader = Some(open);
+            // Only between chunks, where the reader is in step with git.
             if size > cap {
                 break;
             }
@@ -150,7 +167,8 @@ impl Archive {
         Ok(answer)
     }
 
-    /// The git directory stands in for the work tree, so that no attributes of checked-out files have a say.
+    /// A call on the git directory, which stands in for the work tree so that attributes of checked-out files have no
+    /// effect.
     pub(crate) fn call(&self) -> Call {
         neutral(Call::new(&self.git_dir), &self.git_dir, &self.git_dir)
             .env("GIT_CONFIG_NOSYSTEM", "1")
@@ -159,7 +177,7 @@ impl Archive {
     }
 }
 
-/// A folder for one index, gone with it.
+/// A temporary folder for one index file, removed when dropped.
 struct Room(PathBuf);
 
 impl Room {
@@ -181,8 +199,9 @@ impl Drop for Room {
     }
 }
 
-/// The git directory in a directory, where it is so plainly one, and the caller's own, that git need not be asked. What is
-/// somebody else's is left to git, which knows whom the user trusts.
+/// The git directory in a directory, where it is so plainly one, and the caller's own, that git need not be asked.
+///
+/// A directory of another user is left to git, which knows whom the user trusts.
 fn own_git_dir(dir: &Path) -> Option<PathBuf> {
     let git = dir.join(".git");
     let me = rustix::process::geteuid().as_raw();
@@ -192,7 +211,7 @@ fn own_git_dir(dir: &Path) -> Option<PathBuf> {
     (own(dir) && own(&git) && whole).then_some(git)
 }
 
-/// What a file in a tree is asked for by. Names are asked for line by line, so a path with a line end cannot be.
+/// The name by which a file in a tree is asked for. Questions are lines, so a path with a line end cannot be asked for.
 fn name_of(at: &Oid, path: &GitPath) -> Option<Vec<u8>> {
     let askable = path.is_inside() && !path.as_bytes().contains(&b'\n') && !path.as_bytes().ends_with(b"\r");
     askable.then(|| [at.as_str().as_bytes(), b":", path.as_bytes()].concat())

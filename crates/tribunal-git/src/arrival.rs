@@ -1,6 +1,8 @@
-//! Whether a branch that contains a result's commit has the result. History alone does not say: a merge that kept only the
-//! other side, a revert and an older tree committed on top all contain the commit. This file looks at every file that the
-//! result changed; `tribunal_core::held` says what follows.
+//! Whether a branch that contains a result's commit still has the result.
+//!
+//! History alone does not tell: a merge that kept only the other side, a revert, and an older tree committed on top all
+//! contain the commit. This file looks at every file that the result changed; `tribunal_core::held` decides what
+//! follows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,27 +12,31 @@ use crate::open::fields;
 use crate::run::failed;
 use crate::{GitError, GitPath, Mode, Oid, Repo};
 
-/// A file of a tree.
+/// The mode and content of a file in a tree.
 type Leaf = (Mode, Oid);
 
 /// A result whose commit a branch contains.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrived<'a> {
-    /// What the result stands on.
+    /// The commit that the result is based on.
     pub old: &'a Oid,
-    /// The result.
+    /// The commit of the result.
     pub new: &'a Oid,
-    /// Where the branch is.
+    /// The commit at which the branch is now.
     pub at: &'a Oid,
-    /// The folder of documents that accompany a result. They count only where the result is nothing else.
+    /// The folder of documents that accompany a result. They count only if the result has nothing else.
     pub beside: &'a GitPath,
 }
 
 impl Repo {
     /// Whether the branch has the result that it contains.
+    ///
+    /// Most files are settled by comparing ids. Only for the others the result is merged once more, which takes a
+    /// process.
     pub fn arrival(&self, arrived: &Arrived<'_>) -> Result<Arrival, GitError> {
         let Arrived { old, new, at, beside } = *arrived;
         let mut result: BTreeSet<GitPath> = self.changed_paths(old, new)?.into_iter().collect();
+        // People edit planning documents all the time; that must not make landed code look reverted.
         if result.iter().any(|path| !path.is_under(beside)) {
             result.retain(|path| !path.is_under(beside));
         }
@@ -50,8 +56,8 @@ impl Repo {
         Ok(arrival(&files))
     }
 
-    /// Files that are neither as the result has them nor as they were before it: merging the result once more changes
-    /// nothing where all of it is there.
+    /// Judges files that are neither as the result has them nor as they were before it: merging the result once more
+    /// changes nothing where all of it is there.
     fn merged_files(
         &self,
         arrived: &Arrived<'_>,
@@ -76,6 +82,7 @@ impl Repo {
             let now = tip.by_path.get(path);
             let version = (path.clone(), now.map(|(_, oid)| oid.clone()));
             match conflicts.contains(path) {
+                // A conflict on a version that the other side already had means that the side without the result won.
                 true if elsewhere.contains(&version) => FileOnBranch::AsBefore,
                 true => FileOnBranch::Rewritten,
                 false if merged.by_path.get(path) == now => FileOnBranch::ChangedAfter,
@@ -85,7 +92,7 @@ impl Repo {
         Ok(unclear.iter().map(|path| ((*path).clone(), stands(path))).collect())
     }
 
-    /// The versions that these files had in commits of the branch which do not contain the result.
+    /// The versions that these files had in commits of the branch that do not contain the result.
     fn other_versions(
         &self,
         arrived: &Arrived<'_>,
@@ -96,6 +103,7 @@ impl Repo {
         let lines = String::from_utf8_lossy(&lines).into_owned();
         let with: BTreeSet<&str> = lines.lines().filter_map(|line| line.split(' ').next()).collect();
         let parents = lines.lines().flat_map(|line| line.split(' ').skip(1));
+        // Parents that are not on a path from the result are where the sides without it begin.
         let without: BTreeSet<&str> = parents.filter(|parent| !with.contains(parent)).collect();
         let call = self.objects().env("GIT_LITERAL_PATHSPECS", "1");
         let call =
@@ -107,6 +115,7 @@ impl Repo {
         for pair in all.chunks(2) {
             let [about, path] = pair else { continue };
             let about = String::from_utf8_lossy(about).into_owned();
+            // Mode, mode, old id, new id, kind.
             let mut words = about.trim_start_matches('\n').split(' ').skip(3);
             let (Some(oid), Some(kind)) = (words.next(), words.next()) else { continue };
             let oid = if kind.starts_with('D') { None } else { Some(Oid::parse(oid)?) };
@@ -116,7 +125,7 @@ impl Repo {
     }
 }
 
-/// The files of a commit or tree.
+/// The files of a commit or tree, by path and by content.
 struct Files {
     by_path: BTreeMap<GitPath, Leaf>,
     oids: BTreeSet<Oid>,
@@ -131,10 +140,10 @@ impl Files {
         })
     }
 
-    /// How a file stands where that can be told by its content alone.
+    /// How a file stands, where its content alone can tell.
     fn plainly(&self, path: &GitPath, before: &Files, after: &Files) -> Option<FileOnBranch> {
         let [was, is, now] = [before, after, self].map(|files| files.by_path.get(path));
-        // What the result made may lie under another name by now.
+        // The result's version may lie under another name by now. A content that was there before proves nothing.
         let moved = |(_, oid): &Leaf| self.oids.contains(oid) && !before.oids.contains(oid);
         if now == is || is.is_some_and(moved) {
             return Some(FileOnBranch::Kept);

@@ -1,5 +1,7 @@
-//! What changed between two commits or trees. Attributes of the trees have no say, so nobody can hide a change by
-//! marking it binary or generated, nor by a zero byte in a text; no external diff or text conversion is ever run.
+//! What changed between two commits or trees.
+//!
+//! Attributes of the trees have no effect, so nobody can hide a change by marking it binary or generated, nor by a zero
+//! byte in a text. No external diff and no text conversion is ever run: a reviewer sees the bytes that would land.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -7,29 +9,29 @@ use crate::open::fields;
 use crate::{GitError, GitPath, Oid, Repo};
 use tribunal_docs::hidden::is_text;
 
-/// How a file changed.
+/// In which way a file changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ChangeKind {
-    /// It is new.
+    /// The file is new in the second tree.
     Added,
-    /// It is gone.
+    /// The file is missing from the second tree.
     Deleted,
-    /// Its bytes or its mode changed.
+    /// The bytes or the mode of the file changed.
     Modified,
-    /// It moved, maybe with changes.
+    /// The file moved, maybe with changes.
     Renamed,
-    /// It became something else: a link, a file, a submodule.
+    /// The file became something else: a link, an ordinary file or a submodule.
     Retyped,
 }
 
-/// One changed file.
+/// One file that differs between two trees.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// How it changed.
+    /// In which way it changed.
     pub kind: ChangeKind,
-    /// Where it is (or was, when deleted).
+    /// Where the file is, or was before it was deleted.
     pub path: GitPath,
-    /// Where it was, when renamed.
+    /// Where the file was before it was renamed.
     pub old_path: Option<GitPath>,
     /// Lines added; `None` for binary files.
     pub added: Option<u64>,
@@ -37,17 +39,19 @@ pub struct Change {
     pub deleted: Option<u64>,
 }
 
-/// A diff as text, maybe cut.
+/// A diff as text, possibly cut.
+///
+/// Look at `cut` before a diff is shown as complete: a reviewer that saw a part of a change cannot approve the whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiffText {
-    /// The diff.
+    /// The patch as git prints it.
     pub bytes: Vec<u8>,
-    /// Whether it was longer than allowed.
+    /// Whether the patch was longer than allowed.
     pub cut: bool,
 }
 
 impl Repo {
-    /// The files that differ, renames found, with their line counts.
+    /// The files that differ, with renames found and lines counted.
     pub fn changes(&self, from: &Oid, to: &Oid) -> Result<Vec<Change>, GitError> {
         if from == to {
             return Ok(Vec::new());
@@ -56,7 +60,7 @@ impl Repo {
         parse_changes(&call.args(SAFE).args([from, to]).ok()?)
     }
 
-    /// The paths that differ; a renamed file counts with both its names.
+    /// The paths that differ. A renamed file counts with both its names.
     pub fn changed_paths(&self, from: &Oid, to: &Oid) -> Result<Vec<GitPath>, GitError> {
         if from == to {
             return Ok(Vec::new());
@@ -64,8 +68,10 @@ impl Repo {
         Ok(self.differing(from, to)?.into_iter().map(|file| file.path).collect())
     }
 
-    /// The difference as a patch, of all files or of the given ones, cut at `cap` bytes. A text with a few bytes that
-    /// make git take it for binary is shown as the text it is.
+    /// The difference as a patch, of all files or of the given ones, cut at `cap` bytes.
+    ///
+    /// Git calls a file binary for a single zero byte and then shows nothing of it. A text with a few such bytes is
+    /// shown as the text it is, or a builder could hide code from the reviewer.
     pub fn diff_text(
         &self,
         from: &Oid,
@@ -80,8 +86,9 @@ impl Repo {
         }
     }
 
-    /// The differences of several files, each cut at `cap` bytes, in the order they are asked for: a process for many files
-    /// instead of one for each.
+    /// The differences of several files in the order they are asked for, each cut at `cap` bytes.
+    ///
+    /// One process answers for many files instead of one for each.
     pub fn diff_texts(
         &self,
         from: &Oid,
@@ -92,8 +99,9 @@ impl Repo {
         let mut found = Vec::with_capacity(paths.len());
         for some in batches(paths) {
             let all = self.diff_text(from, to, some, TEXTS_MAX)?;
+            // The header of a file without rename names it twice, which is what identifies it.
             let begins = |file: &[u8]| file.split(|byte| *byte == b'\n').next().map(<[u8]>::to_vec);
-            // A file that changed its kind is shown twice, as gone and as new.
+            // A file that changed its kind is shown twice, as removed and as new.
             let mut shown: HashMap<Vec<u8>, Vec<&[u8]>> = HashMap::new();
             for file in files(&all.bytes).into_iter().filter(|_| !all.cut) {
                 shown.entry(begins(file).unwrap_or_default()).or_default().push(file);
@@ -108,7 +116,7 @@ impl Repo {
                         bytes.truncate(cap);
                         DiffText { bytes, cut }
                     }
-                    // A name that git quotes, or too much for one answer.
+                    // Git quotes this name in its header, or the answer was too long for one call.
                     None => self.diff_text(from, to, std::slice::from_ref(path), cap)?,
                 });
             }
@@ -116,7 +124,7 @@ impl Repo {
         Ok(found)
     }
 
-    /// Puts the texts in the place of what git says of them.
+    /// Puts the text of files in the place of git's remark that they are binary.
     fn with_texts(&self, from: &Oid, to: &Oid, patch: Vec<u8>, cap: usize) -> Result<DiffText, GitError> {
         let changes = self.changes(from, to)?;
         let binary = changes.iter().filter(|change| change.added.is_none());
@@ -135,16 +143,18 @@ impl Repo {
         let named = |file: &[u8]| file.split(|byte| *byte == b'\n').next().map(<[u8]>::to_vec);
         let mut bytes = Vec::with_capacity(patch.len() + output.stdout.len());
         for file in files(&patch) {
+            // Only a section without text is replaced; everything else stays as git printed it.
             let hidden = contains(file, BINARY);
             let text = shown.iter().find(|text| hidden && named(text) == named(file));
             bytes.extend_from_slice(text.unwrap_or(&file));
         }
+        // A failure counts as cut: an incomplete patch must never look complete.
         let cut = output.cut || !output.status.success() || bytes.len() > cap;
         bytes.truncate(cap);
         Ok(DiffText { bytes, cut })
     }
 
-    /// Whether a file is a text but for a few bytes; one that is not there is none the less.
+    /// Whether a file is text except for a few bytes. A file that is absent counts as text.
     fn has_text(&self, at: &Oid, path: &GitPath) -> bool {
         let few = |bytes: &[u8]| bytes.len() <= TEXT_MAX && is_text(bytes);
         self.file_at(at, path).is_ok_and(|bytes| bytes.is_none_or(|bytes| few(&bytes)))
@@ -173,14 +183,15 @@ impl Repo {
         Err(crate::run::failed(&name, &output))
     }
 
-    /// Whether nothing but the given files differs; none given are all.
+    /// Whether only the given files differ. No files given means all.
     fn is_whole(&self, from: &Oid, to: &Oid, only: &[GitPath]) -> bool {
         let only: HashSet<&GitPath> = only.iter().collect();
         let given = |file: &crate::trees::Differs| only.contains(&file.path);
+        // The long-lived process compares whole trees only, so it can answer when nothing else differs.
         only.is_empty() || self.differing(from, to).is_ok_and(|files| files.iter().all(given))
     }
 
-    /// The difference between two blobs as a patch; its header names the blobs. Cut at `cap` bytes.
+    /// The difference between two blobs as a patch whose header names the blobs, cut at `cap` bytes.
     pub fn diff_blobs(&self, from: &Oid, to: &Oid, cap: usize) -> Result<Vec<u8>, GitError> {
         let call = self.objects().cut_at(cap).args(["diff", "-U3"]).args(SAFE).args([from, to]);
         let name = call.name();
@@ -191,25 +202,28 @@ impl Repo {
         Err(crate::run::failed(&name, &output))
     }
 
-    /// A digest of the change itself: what it adds and removes in which files and surroundings, white space included,
-    /// but neither line numbers nor what else the files contain. Equal for a change and its clean rebase.
+    /// A digest of the change itself: the lines it adds and removes, in which files and surroundings, white space
+    /// included. Line numbers and the rest of the files do not count.
+    ///
+    /// It is the same for a change and its clean rebase, which is how an approval can be carried over. White space
+    /// counts, unlike in `git patch-id`, since it means something in some languages.
     pub fn patch_id(&self, from: &Oid, to: &Oid) -> Result<String, GitError> {
         let call = self.objects().args(["diff-tree", "-r", "-p", "--no-renames", "--binary", "-U3"]);
         Ok(digest(&call.args(SAFE).args([from, to]).ok()?))
     }
 }
 
-/// How git says that it does not show a file. No line of a hunk begins like that.
+/// How git says that it does not show a file. No line of a hunk begins like this.
 const BINARY: &[u8] = b"\nBinary files ";
-/// A larger file is not looked at for whether it is a text.
+/// Larger files are not examined for whether they are text.
 const TEXT_MAX: usize = 8 << 20;
 
-/// Bytes of one answer about several files.
+/// The limit of one answer about several files, in bytes.
 const TEXTS_MAX: usize = 64 << 20;
-/// Bytes of names that go to git at once; a command line has its limits.
+/// Bytes of file names that go to git at once, because a command line is limited.
 const NAMES_MAX: usize = 64 << 10;
 
-/// Paths, as many at a time as go on a command line.
+/// Splits paths into groups that fit on a command line.
 fn batches(paths: &[GitPath]) -> Vec<&[GitPath]> {
     let (mut all, mut rest) = (Vec::new(), paths);
     while !rest.is_empty() {
@@ -218,6 +232,7 @@ fn batches(paths: &[GitPath]) -> Vec<&[GitPath]> {
             bytes += path.as_bytes().len() + 1;
             bytes <= NAMES_MAX
         };
+        // At least one path, or a name that is too long would never be asked for.
         let (some, more) = rest.split_at(rest.iter().take_while(fits).count().max(1));
         all.push(some);
         rest = more;
@@ -229,7 +244,7 @@ fn contains(bytes: &[u8], what: &[u8]) -> bool {
     bytes.windows(what.len()).any(|window| window == what)
 }
 
-/// A patch, file by file.
+/// Splits a patch into its files.
 fn files(patch: &[u8]) -> Vec<&[u8]> {
     const BEGIN: &[u8] = b"diff --git ";
     let mut all = Vec::new();
@@ -247,7 +262,7 @@ fn files(patch: &[u8]) -> Vec<&[u8]> {
     all
 }
 
-/// How a difference becomes text.
+/// The command that turns a difference into text.
 pub(crate) const PATCH: [&str; 5] = ["diff-tree", "-r", "-p", "-M", "-U3"];
 /// Options that keep every diff free of foreign programs and settings.
 pub(crate) const SAFE: [&str; 7] = [
@@ -260,9 +275,10 @@ pub(crate) const SAFE: [&str; 7] = [
     "--dst-prefix=b/",
 ];
 
-/// Hashes a patch without what a rebase may change: blob ids and line numbers.
+/// Hashes a patch without the parts that a rebase may change: blob ids and line numbers.
 fn digest(patch: &[u8]) -> String {
     let mut hash = blake3::Hasher::new();
+    // The version keeps digests of another format from ever being equal to these.
     hash.update(b"tribunal patch 1\n");
     // Inside a hunk every line begins with a space, a sign or a backslash; so these two begin no content.
     for line in patch.split_inclusive(|b| *b == b'\n') {
@@ -275,7 +291,7 @@ fn digest(patch: &[u8]) -> String {
     hash.finalize().to_hex().to_string()
 }
 
-/// Reads an entry of `--raw -z`: how a file changed, where it is, and where it was when it moved.
+/// Reads an entry of `--raw -z`: how a file changed, where it is, and where it was if it moved.
 pub(crate) fn raw_entry<'a>(
     head: &[u8],
     names: &mut impl Iterator<Item = &'a [u8]>,

@@ -1,5 +1,7 @@
-//! The few file operations that need care: atomic writes, and reading what an agent may have tampered with. It must
-//! never follow a symbolic link inside an agent's tree.
+//! The few file operations that need care: atomic writes, and reading files that an agent may have tampered with.
+//!
+//! Nothing here follows a symbolic link inside an agent's tree. Walk such a tree with `open_dir` and `open_dir_at`,
+//! name by name: a check of the whole path beforehand would be void as soon as a folder is swapped for a link.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -14,15 +16,18 @@ use crate::GitError;
 
 static SERIAL: AtomicU64 = AtomicU64::new(0);
 
-/// A name no other call of this or another process uses.
+/// A name that no other call uses, in this process or in another.
 pub(crate) fn unique(stem: &str) -> String {
     format!("{stem}.{}.{}", std::process::id(), SERIAL.fetch_add(1, Ordering::Relaxed))
 }
 
-/// Replaces a file as a whole: written beside it, flushed, renamed; permissions of the old one are kept.
+/// Replaces a file as a whole: written beside it, flushed and renamed. The permissions of the old file are kept.
+///
+/// A reader, or a crash, finds the old bytes or the new ones and never a part of them.
 pub(crate) fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), GitError> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let beside = path.with_file_name(unique(&name));
+    // The flush comes before the rename: after a power cut the name must not lead to an empty file.
     let write = || {
         let mut file = File::create_new(&beside)?;
         if let Ok(old) = std::fs::metadata(path) {
@@ -43,12 +48,15 @@ pub(crate) fn open_dir(path: &Path) -> rustix::io::Result<OwnedFd> {
     rustix::fs::open(path, OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
 }
 
-/// Opens a directory in a directory; neither a link nor a path with several parts.
+/// Opens a directory inside another one. A link is refused, and `name` must be a single part.
 pub(crate) fn open_dir_at(dir: &OwnedFd, name: &[u8]) -> rustix::io::Result<OwnedFd> {
     rustix::fs::openat(dir, name, OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
 }
 
 /// Reads a regular file in a directory, up to `cap` bytes; links, pipes and devices are refused.
+///
+/// The kind and size are taken from the opened file and not from its name, which the agent could meanwhile have given
+/// to something else.
 pub(crate) fn read_at(dir: &OwnedFd, name: &[u8], cap: u64) -> std::io::Result<Vec<u8>> {
     // Without NONBLOCK, opening a pipe an agent left there would wait for a writer for ever.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -62,7 +70,7 @@ pub(crate) fn read_at(dir: &OwnedFd, name: &[u8], cap: u64) -> std::io::Result<V
     Ok(bytes)
 }
 
-/// Reads a regular file of ours; what stands in its place, a link above all, is refused.
+/// Reads a regular file of Tribunal's own. Anything else in its place, above all a link, is refused.
 pub(crate) fn read_own(path: &Path) -> std::io::Result<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let mut file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
@@ -74,7 +82,7 @@ pub(crate) fn read_own(path: &Path) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The names in a directory, without `.` and `..`, at most `max` of them.
+/// The names in a directory, sorted, without `.` and `..`. More than `max` of them is an error.
 pub(crate) fn names(dir: &OwnedFd, max: usize) -> std::io::Result<Vec<Vec<u8>>> {
     let mut names = Vec::new();
     for entry in rustix::fs::Dir::read_from(dir)? {
@@ -82,6 +90,7 @@ pub(crate) fn names(dir: &OwnedFd, max: usize) -> std::io::Result<Vec<Vec<u8>>> 
         if name != b"." && name != b".." {
             names.push(name);
         }
+        // The limit is checked while reading, so a directory with millions of entries costs no memory.
         if names.len() > max {
             return Err(std::io::Error::other("too many entries"));
         }

@@ -1,5 +1,7 @@
-//! Everything the user owns in a repository, so that a test can say: nothing of it changed. For tests; it reads whole
-//! files and never writes.
+//! A fingerprint of everything the user owns in a repository, so that a test can say that nothing of it changed.
+//!
+//! It is for tests only: it reads whole files and never writes. `index.lock` and `ORIG_HEAD` are part of it, because a
+//! leftover lock or a moved marker is a trace in the user's repository too.
 
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
@@ -16,6 +18,7 @@ pub struct Fingerprint(BTreeMap<String, String>);
 pub fn take(repo: &Repo) -> Result<Fingerprint, GitError> {
     let mut lines = BTreeMap::new();
     walk(repo.work_tree(), repo.work_tree(), &mut lines)?;
+    // A file that is absent is noted as such, so that one that appears shows as a difference.
     for name in ["index", "HEAD", "MERGE_HEAD", "ORIG_HEAD", "index.lock"] {
         let bytes = std::fs::read(repo.inner.git_dir.join(name));
         let line = bytes.map_or_else(|_| "absent".to_owned(), |bytes| digest(&bytes));
@@ -53,6 +56,7 @@ fn walk(root: &Path, dir: &Path, lines: &mut BTreeMap<String, String>) -> Result
     for entry in std::fs::read_dir(dir).map_err(GitError::io(dir))? {
         let entry = entry.map_err(GitError::io(dir))?;
         let (path, name) = (entry.path(), entry.file_name());
+        // Only the folder at the root is Tribunal's; a `.tribunal` elsewhere belongs to the user.
         if name == ".git" || (dir == root && name == ".tribunal") {
             continue;
         }

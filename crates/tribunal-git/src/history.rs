@@ -1,5 +1,7 @@
-//! Commits as facts: which are in a range, what they are called, which files they changed. Reads only; a revision
-//! somebody wrote is never taken for an option.
+//! Commits as facts: which are in a range, what their subjects are, and which files they changed.
+//!
+//! Everything here only reads. A revision may come from a person's command line, so it is never allowed to be taken for
+//! an option of git.
 
 use std::collections::BTreeMap;
 
@@ -11,22 +13,22 @@ use crate::{Archive, ChangeKind, GitError, GitPath, Oid};
 /// What is known of a commit without its contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Commit {
-    /// Its id.
+    /// The full id of the commit.
     pub oid: Oid,
     /// How many parents it has.
     pub parents: usize,
-    /// Its subject, on one line.
+    /// The subject on one line, with control characters replaced.
     pub subject: String,
 }
 
-/// A file a commit changed.
+/// A file that a commit changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Touched {
-    /// How.
+    /// In which way the file changed.
     pub kind: ChangeKind,
-    /// Where it is (or was, when deleted).
+    /// Where the file is, or was before it was deleted.
     pub path: GitPath,
-    /// Where it was, when renamed.
+    /// Where the file was before it was renamed.
     pub old_path: Option<GitPath>,
 }
 
@@ -34,6 +36,7 @@ impl Archive {
     /// The commits of a range as git writes it (`a..b`, `a`), newest first; [`GitError::NoSuch`] when it names none.
     pub fn commits(&self, range: &str) -> Result<Vec<Commit>, GitError> {
         let none = || GitError::NoSuch { what: format!("range {range:?}") };
+        // `--end-of-options` below covers the dash as well; a newline or NUL cannot be part of a revision.
         if range.is_empty() || range.starts_with('-') || range.contains(['\0', '\n', '\r']) {
             return Err(none());
         }
@@ -43,6 +46,7 @@ impl Archive {
         let output = call.run()?;
         match output.code() {
             Some(0) => fields(&output.stdout).map(commit).collect(),
+            // Git ends with 128 when it does not know the revision.
             Some(128) => Err(none()),
             _ => Err(failed(&name, &output)),
         }
@@ -61,7 +65,7 @@ impl Archive {
         }
     }
 
-    /// The newest commits that lead to this one, merges left out, newest first.
+    /// The newest commits that lead to this one, without merges, newest first.
     pub fn latest(&self, at: &Oid, max: usize) -> Result<Vec<Commit>, GitError> {
         let call = self.call().args(["log", "-z", "--no-color", "--no-show-signature", "--encoding=UTF-8"]);
         let call =
@@ -70,6 +74,8 @@ impl Archive {
     }
 
     /// The subject and parents of these commits, in this order.
+    ///
+    /// One process answers for all of them. An empty list is answered without git, which would take it for HEAD.
     pub fn commits_named(&self, oids: &[Oid]) -> Result<Vec<Commit>, GitError> {
         if oids.is_empty() {
             return Ok(Vec::new());
@@ -79,7 +85,7 @@ impl Archive {
         fields(&call.ok()?).map(commit).collect()
     }
 
-    /// The files each commit changed against its first parent, renames found.
+    /// The files that each commit changed against its first parent, with renames found.
     pub fn touched(&self, oids: &[Oid]) -> Result<BTreeMap<Oid, Vec<Touched>>, GitError> {
         if oids.is_empty() {
             return Ok(BTreeMap::new());
@@ -90,12 +96,15 @@ impl Archive {
         parse_touched(&call.args(oids).arg("--").ok()?)
     }
 
-    /// The commit before all of these: what stood when the first of them was made. Nothing before a first commit.
+    /// The commit before all of these: the state in which the first of them was made. `None` before a first commit.
+    ///
+    /// The commits need not be in order or on one line, so the answer is the merge base of all their parents.
     pub fn before(&self, oids: &[Oid]) -> Result<Option<Oid>, GitError> {
         let mut parents = Vec::new();
         for oid in oids {
             match self.commit(&format!("{oid}^1")) {
                 Ok(parent) => parents.push(parent),
+                // A root commit has no parent, so nothing came before all of them.
                 Err(GitError::NoSuch { .. }) => return Ok(None),
                 Err(error) => return Err(error),
             }
@@ -129,12 +138,14 @@ fn parse_touched(bytes: &[u8]) -> Result<BTreeMap<Oid, Vec<Touched>>, GitError> 
     let mut current: Option<Oid> = None;
     let mut parts = fields(bytes);
     while let Some(field) = parts.next() {
+        // With `--raw`, git puts a newline between the id and its first entry, even with `-z`.
         let trimmed = field.strip_prefix(b"\n").unwrap_or(field);
         if !trimmed.starts_with(b":") {
             if trimmed.is_empty() {
                 continue;
             }
             let oid = Oid::from_bytes(trimmed)?;
+            // A commit without changes has no entries and must still be in the answer.
             found.entry(oid.clone()).or_default();
             current = Some(oid);
             continue;

@@ -1,7 +1,9 @@
-//! Objects that nobody can prune. The user may run `git gc --prune=now` at any moment, and git deletes whatever no ref
-//! leads to, also what a ref was given to a moment ago: it looked before. So everything we write goes to an object store of
-//! our own, which borrows the user's. Before a ref is made, or a tree given away that borrows the user's store, all that it
-//! leads to is put there as one pack with a `.keep` beside it, which git never takes away.
+//! Keeps objects where nobody can prune them.
+//!
+//! The user may run `git gc --prune=now` at any moment, and git deletes whatever no ref leads to, including objects
+//! that got a ref a moment ago: it had looked before. So Tribunal writes objects to a store of its own, which borrows
+//! the user's. Before a ref is made, or a tree is handed out that borrows the user's store, everything it leads to is
+//! put into the user's store as one pack with a `.keep` file beside it, which git never deletes.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -9,13 +11,17 @@ use std::path::Path;
 
 use crate::{GitError, Oid, Repo};
 
-/// What stands in a `.keep` of ours, before who made it.
+/// How a `.keep` file of ours begins; the process that made it follows.
 const KEEP: &str = "tribunal ";
-/// How many commits of a line that the user's store lacks are followed.
+/// How many commits that the user's store lacks are followed.
 const LINE_MAX: usize = 10_000;
 
 impl Repo {
-    /// Makes sure that the user's store has all these objects lead to, in packs that nobody prunes while we live.
+    /// Makes sure that the user's store has everything these objects lead to, in packs that nobody prunes while we
+    /// live.
+    ///
+    /// Call it before a ref is written and before a tree is handed to an agent. Afterwards the objects can be reached
+    /// through the user's store alone.
     pub fn hold(&self, tips: &[Oid]) -> Result<(), GitError> {
         let mut wanted = Vec::new();
         for tip in tips {
@@ -39,8 +45,10 @@ impl Repo {
         self.inner.held.lock().unwrap_or_else(std::sync::PoisonError::into_inner).contains(oid)
     }
 
-    /// What to pack, as lines for `pack-objects --revs`, and the commits among it. A commit that the user's store has is
-    /// there with all it leads to: it is the user's, or we put it there.
+    /// What to pack, as lines for `pack-objects --revs`, and the commits among it.
+    ///
+    /// A commit that the user's store has is there with everything it leads to: it is the user's own, or we put it
+    /// there whole.
     fn lacking(&self, tips: &[Oid]) -> Result<(String, BTreeSet<Oid>), GitError> {
         let (mut lines, mut commits, mut there) = (String::new(), BTreeSet::new(), BTreeSet::new());
         let mut queue = Vec::new();
@@ -57,6 +65,7 @@ impl Repo {
             } else if commits.insert(commit.clone()) {
                 queue.extend(self.parents_of(&commit)?);
             }
+            // A limit against a history that never meets the user's.
             if commits.len() > LINE_MAX {
                 return Err(GitError::odd("too many commits that the repository does not have"));
             }
@@ -69,7 +78,10 @@ impl Repo {
         Ok((lines, commits))
     }
 
-    /// Packs objects and puts the pack into the user's store: first what keeps it, and its index last.
+    /// Packs objects and puts the pack into the user's store.
+    ///
+    /// The order matters. The `.keep` file comes first, so that a pack is never there unprotected, and the index comes
+    /// last, because git takes a pack for complete once it has one.
     fn pack(&self, lines: String) -> Result<(), GitError> {
         let dir = self.inner.engine.join("held");
         std::fs::create_dir_all(&dir).map_err(GitError::io(&dir))?;
@@ -81,7 +93,7 @@ impl Repo {
             std::fs::create_dir_all(&to).map_err(GitError::io(&to))?;
             let keep = to.join(format!("{name}.keep"));
             match std::fs::write(&keep, format!("{KEEP}{}\n", crate::forward::own_process())) {
-                // Somebody else keeps it already.
+                // A file that we may not write belongs to somebody else, who keeps the pack already.
                 Err(error) if error.kind() != ErrorKind::PermissionDenied => {
                     return Err(GitError::io(keep)(error));
                 }
@@ -95,8 +107,9 @@ impl Repo {
         Ok(())
     }
 
-    /// Lets go of the packs that this process, or one that is dead, keeps: by now refs lead to whatever is needed of them.
-    /// Many small packs become one, for the user's git tidies up by itself when there are many.
+    /// Lets go of the packs that this process, or a dead one, keeps: by now refs lead to whatever is needed of them.
+    ///
+    /// Many small packs become one, because the user's git starts to tidy up by itself when there are many.
     pub fn release(&self) -> Result<(), GitError> {
         let dir = self.inner.objects.join("pack");
         let mut names = Vec::new();
@@ -107,24 +120,27 @@ impl Repo {
             };
             let words = std::fs::read_to_string(entry.path()).unwrap_or_default();
             let of = words.strip_prefix(KEEP).map(str::trim);
+            // A `.keep` of a Tribunal that is alive stays, and so does one of the user's: it does not begin with our
+            // mark.
             if of.is_some_and(|of| of == crate::forward::own_process() || crate::forward::is_dead(of)) {
                 names.push(stem.to_owned());
             }
         }
-        // Where it cannot be done, the user's own git does it one day.
+        // If this fails the packs stay separate, and the user's own git merges them one day.
         let merged = if names.len() > 1 { self.merge_packs(&dir, &names) } else { Ok(()) };
         for name in &names {
             let _ = std::fs::remove_file(dir.join(format!("{name}.keep")));
         }
         self.inner.held.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clear();
-        // What the user's packs have is not needed twice.
+        // Loose objects that the user's packs have are not needed twice.
         self.objects().args(["prune-packed", "-q"]).run()?;
         self.drop_own_packs()?;
         merged
     }
 
-    /// Removes the packs of our own store of which the user's store has everything: what git packed because a builder left
-    /// very many files.
+    /// Removes packs of our own store when the user's store has everything in them.
+    ///
+    /// Git makes such packs when a builder left very many files.
     fn drop_own_packs(&self) -> Result<(), GitError> {
         let dir = self.inner.own_objects.join("pack");
         for entry in std::fs::read_dir(&dir).into_iter().flatten().flatten() {
@@ -134,7 +150,7 @@ impl Repo {
             }
             let bytes = std::fs::read(&index).map_err(GitError::io(&index))?;
             let listed = self.objects().arg("show-index").input(bytes).ok()?;
-            // A place in the pack, the object's name, a check sum.
+            // Each line is an offset in the pack, the object's name and a checksum.
             let names = String::from_utf8_lossy(&listed)
                 .lines()
                 .fold(String::new(), |names, line| names + line.split(' ').nth(1).unwrap_or_default() + "\n");
@@ -142,7 +158,7 @@ impl Repo {
             if String::from_utf8_lossy(&call.input(names).ok()?).contains(" missing") {
                 continue;
             }
-            // The index first: without it nobody looks for the pack.
+            // The index goes first: without it nobody looks for the pack.
             for end in ["idx", "rev", "pack"] {
                 let _ = std::fs::remove_file(index.with_extension(end));
             }
@@ -150,7 +166,8 @@ impl Repo {
         Ok(())
     }
 
-    /// Makes one pack of several. The one that holds all of them stays; it may be one of them.
+    /// Makes one pack of several and removes those. The result may be one of them, if it holds everything; that one
+    /// stays.
     fn merge_packs(&self, dir: &Path, names: &[String]) -> Result<(), GitError> {
         let list: String = names.iter().map(|name| format!("{name}.pack\n")).collect();
         let call = self.refs().args(["pack-objects", "-q", "--stdin-packs", "--non-empty", "--window=0"]);
@@ -166,7 +183,7 @@ impl Repo {
     }
 }
 
-/// Moves a file to its place, if it is there; a file of that name has the same content.
+/// Moves a file to its place if it exists. A file already there under that name has the same content.
 fn place(from: &Path, to: &Path) -> std::io::Result<()> {
     let linked = match std::fs::hard_link(from, to) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),

@@ -1,5 +1,8 @@
-//! Reads git's index file (versions 2 and 3), only as far as needed to see files, submodules and directories without
-//! starting a process. It never writes one, and what it does not understand it refuses.
+//! Reads git's index file (versions 2 and 3), as far as needed to see files, submodules and directories without
+//! starting a process.
+//!
+//! It never writes an index and refuses what it does not understand; the caller then asks git. The engine's
+//! configuration sets `index.version` to 2, so other versions do not occur in indexes that Tribunal made.
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
@@ -16,30 +19,30 @@ pub(crate) struct Index {
     pub(crate) gitlinks: Vec<(GitPath, Oid)>,
     /// Every directory that holds a tracked file, without the root.
     pub(crate) dirs: Vec<GitPath>,
-    /// What is known about every file.
+    /// The stat data and content of every file.
     pub(crate) files: Vec<(GitPath, Stat)>,
-    /// The tree object the entries make, where git noted it.
+    /// The tree object of all entries, where git noted it.
     pub(crate) tree: Option<Oid>,
-    /// Git's digest of all of it; none where it was told to leave that out.
+    /// Git's digest of the whole file; `None` where git was told to leave it out.
     pub(crate) digest: Option<Vec<u8>>,
-    /// Whether an entry is more than a file that is there: one side of a conflict, or a promise.
+    /// Whether an entry is more than a file that is there, such as one side of a conflict or an intent to add.
     pub(crate) odd: bool,
 }
 
-/// What a file was when git wrote or last read it; numbers cut to 32 bits, as the index has them.
+/// The state of a file when git wrote or last read it. Numbers are cut to 32 bits, as the index has them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stat {
-    /// Changed and modified (seconds and nanoseconds), device, inode.
+    /// Change time and modification time (seconds and nanoseconds each), device and inode.
     times_and_place: [u32; 6],
     mode: u32,
-    /// Owner, group, size.
+    /// Owner, group and size of the file.
     owner_and_size: [u32; 3],
-    /// The content, as the bytes of its id.
+    /// The content, as the raw bytes of its id.
     pub(crate) oid: Vec<u8>,
 }
 
 impl Index {
-    /// The files that are not the same in two indexes, with their mode and content in the other one, if they are there.
+    /// The files that differ between two indexes, with their mode and content in the other one, if they are there.
     pub(crate) fn changes<'a>(&'a self, other: &'a Index) -> Changes<'a> {
         let entry = |(path, stat): &'a (GitPath, Stat)| (path.as_bytes(), (stat.mode, stat.oid.as_slice()));
         let before: BTreeMap<_, _> = self.files.iter().map(entry).collect();
@@ -51,19 +54,24 @@ impl Index {
     }
 }
 
-/// Files by their path, with the mode and the bytes of the id they shall have; or they shall be gone.
+/// Files by path with the mode and raw id they shall have; `None` where the file shall be gone.
 pub(crate) type Changes<'a> = BTreeMap<&'a [u8], Option<(u32, &'a [u8])>>;
 
 impl Stat {
-    /// Whether a file was last changed before a moment, so that a later change shows in its time of change.
+    /// Whether a file was last changed before a moment, so that a later change shows in its change time.
+    ///
+    /// Git calls the other case "racily clean": a file written in the same moment as the index could change again
+    /// without a new time.
     pub(crate) fn is_older_than(&self, seconds: i64, nanoseconds: i64) -> bool {
         let [sec, nsec, ..] = self.times_and_place;
         (sec, nsec) < (seconds as u32, nanoseconds as u32)
     }
 
-    /// Whether a file looks untouched since: whatever is done to it in an ordinary way moves the time of change. There are
-    /// ways that do not (extents that are swapped, memory that is mapped), so this says what need not be read again, as
-    /// git says it, and never that what somebody could write may be trusted.
+    /// Whether a file looks untouched since the index was written: every ordinary way to change a file moves its change
+    /// time.
+    ///
+    /// There are ways that do not, such as swapped extents or mapped memory. So this only tells which files need not be
+    /// read again, as git does it, and never that a file which somebody could write may be trusted.
     pub(crate) fn is_untouched(&self, meta: &Metadata) -> bool {
         let cut = |n: u64| n as u32;
         let signed = |n: i64| n as u32;
@@ -85,16 +93,18 @@ impl Stat {
                     cut(meta.ino()),
                 ]
             && self.owner_and_size == [meta.uid(), meta.gid(), cut(meta.size())]
+            // A file with a second name could be written through that name, from outside the tree.
             && meta.nlink() == 1
     }
 }
 
-/// Reads the index; one that is missing is empty, and what is no regular file is not read.
+/// Reads the index. A missing one is empty, and anything but a regular file is refused.
 pub(crate) fn read(path: &Path, sha256: bool) -> Result<Index, GitError> {
     let odd = || GitError::odd(format!("{}: not an index this version reads", path.display()));
     match read_own(path) {
         Ok(bytes) => parse(&bytes, if sha256 { 32 } else { 20 }).ok_or_else(odd),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Index::default()),
+        // A link in its place is not followed: it leads to whatever somebody chose.
         Err(e) if e.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => Err(odd()),
         Err(e) => Err(GitError::io(path)(e)),
     }
@@ -102,6 +112,7 @@ pub(crate) fn read(path: &Path, sha256: bool) -> Result<Index, GitError> {
 
 fn parse(bytes: &[u8], oid_len: usize) -> Option<Index> {
     let word = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+    // Version 4 compresses paths. Tribunal's own indexes never have it.
     let version = word(4)?;
     if bytes.get(..4)? != b"DIRC" || !(2..=3).contains(&version) {
         return None;
@@ -113,7 +124,9 @@ fn parse(bytes: &[u8], oid_len: usize) -> Option<Index> {
         let oid = bytes.get(at + 40..at + 40 + oid_len)?;
         let flags_at = at + 40 + oid_len;
         let flags = u16::from_be_bytes(bytes.get(flags_at..flags_at + 2)?.try_into().ok()?);
+        // The extended flag of version 3 adds two more bytes before the path.
         let path_at = flags_at + if flags & 0x4000 != 0 { 4 } else { 2 };
+        // Stage bits are set in a conflict; the extended bits stand for skip-worktree and intent-to-add.
         index.odd |= flags & 0x7000 != 0;
         let len = bytes.get(path_at..)?.iter().position(|b| *b == 0)?;
         let path = bytes.get(path_at..path_at + len)?;
@@ -133,13 +146,14 @@ fn parse(bytes: &[u8], oid_len: usize) -> Option<Index> {
     }
     index.dirs.sort();
     index.dirs.dedup();
+    // The file ends with a checksum over everything before it.
     let end = bytes.len().checked_sub(oid_len)?;
     index.tree = noted_tree(bytes.get(at..end)?, oid_len);
     index.digest = bytes.get(end..).filter(|sum| sum.iter().any(|byte| *byte != 0)).map(<[u8]>::to_vec);
     Some(index)
 }
 
-/// The root of the `TREE` extension: an empty path, the number of entries (less than 0 when git does not know the tree),
+/// The root of the `TREE` extension: an empty path, the number of entries (negative when git does not know the tree),
 /// the number of subtrees, and the id.
 fn noted_tree(mut extensions: &[u8], oid_len: usize) -> Option<Oid> {
     while let (Some(name), Some(len)) = (extensions.get(..4), extensions.get(4..8)) {
@@ -156,7 +170,7 @@ fn noted_tree(mut extensions: &[u8], oid_len: usize) -> Option<Oid> {
     None
 }
 
-/// Notes the directories above a path; entries come sorted, so most are those of the one before.
+/// Notes the directories above a path. Entries come sorted, so most are the same as those of the entry before.
 fn note_dirs(dirs: &mut Vec<GitPath>, path: &[u8]) {
     let mut rest = path;
     while let Some(at) = rest.iter().rposition(|b| *b == b'/') {

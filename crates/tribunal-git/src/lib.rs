@@ -1,9 +1,12 @@
-//! Trees, diffs, landing: the only place that runs git.
+//! Trees, diffs and landing: the only crate that runs git.
 //!
-//! An agent works in a private repository that borrows the user's objects; Tribunal takes its files and nothing else,
-//! makes every commit by plumbing, and moves refs by compare-and-swap. Nothing here writes the user's work tree, index
-//! or branches, but for [`Repo::fast_forward`] and [`Repo::commit_paths`]; nothing here runs a program an agent could have named: no hook, no
-//! filter (but LFS), no external diff, no text conversion, no merge driver, no monitor.
+//! An agent works in a private repository that borrows the user's objects. Tribunal takes the files of that repository
+//! and nothing else, makes every commit by plumbing, and moves refs by compare-and-swap. Only [`Repo::fast_forward`],
+//! [`Repo::settle_forward`] and [`Repo::commit_paths`] write the user's work tree, index or branches.
+//!
+//! Nothing here runs a program that an agent could have named: no hook, no filter except LFS, no external diff, no text
+//! conversion, no merge driver and no file system monitor. Build every new call from one of the constructors in `open`
+//! (`engine`, `objects`, `refs`, `writing`, `user`), because they are what keeps this promise.
 
 mod archive;
 mod arrival;

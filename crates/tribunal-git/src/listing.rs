@@ -1,27 +1,29 @@
-//! What stands at a path of a commit. Git answers `COMMIT:PATH` by unpacking and reading each folder on the way from its
-//! beginning, for every question: asking for all files of a folder takes the square of their number. So folders are read
-//! once and remembered, and a file is asked for by its own id.
+//! Finds what stands at a path of a commit.
+//!
+//! Git answers `COMMIT:PATH` by unpacking and reading each folder on the way from its beginning, for every question.
+//! Asking for all files of a folder would take time quadratic in their number. So folders are read once and remembered,
+//! and a file is asked for by its own id.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 
 use crate::{GitError, GitPath, Oid, Repo};
 
-/// Bytes of folders that are remembered.
+/// How many bytes of folders are remembered.
 const BYTES_MAX: usize = 16 << 20;
 const DIRECTORY: &[u8] = b"40000";
-/// How trees written long ago say it.
+/// The same mode as trees written long ago have it.
 const DIRECTORY_PADDED: &[u8] = b"040000";
 const SUBMODULE: &[u8] = b"160000";
 
-/// Folders read lately. An id names its bytes for ever, so nothing here can be out of date.
+/// Folders read lately. An id names its bytes for ever, so no entry can be out of date.
 #[derive(Default)]
 pub(crate) struct Listings {
     read: BTreeMap<Oid, Arc<Listing>>,
     bytes: usize,
 }
 
-/// One tree object, with the places of its entries in the order of their names.
+/// One tree object, with the offsets of its entries in the order of their names.
 struct Listing {
     bytes: Vec<u8>,
     places: Vec<u32>,
@@ -42,7 +44,7 @@ impl Found<'_> {
 }
 
 impl Listing {
-    /// None when the bytes are not those of a tree.
+    /// Reads a tree object; `None` when the bytes are not those of a tree.
     fn of(bytes: Vec<u8>, id_len: usize) -> Option<Listing> {
         let mut listing = Listing { bytes, places: Vec::new(), id_len };
         let mut at = 0;
@@ -53,7 +55,7 @@ impl Listing {
             at += len;
         }
         let mut places = std::mem::take(&mut listing.places);
-        // Git sorts folders as if their names ended with a slash, and nobody made sure that it was git who wrote this.
+        // Git sorts folders as if their names ended with a slash, and nothing proves that git wrote this tree.
         places.sort_by(|a, b| listing.name(*a).cmp(listing.name(*b)));
         places.shrink_to_fit();
         Some(Listing { places, ..listing })
@@ -83,8 +85,9 @@ impl Listing {
 }
 
 impl Repo {
-    /// The object of a file (or link) at a path of a commit or tree, if there is one. What the path's folders are is asked of
-    /// git once for each folder.
+    /// The object of a file or link at a path of a commit or tree, if there is one.
+    ///
+    /// Git is asked once for each folder on the way, and not again while the folder is remembered.
     pub(crate) fn blob_at(&self, at: &Oid, path: &GitPath) -> Result<Option<Oid>, GitError> {
         let Some(mut folder) = self.root_of(at)? else { return Ok(None) };
         let mut parts = path.as_bytes().split(|byte| *byte == b'/').peekable();
@@ -93,6 +96,7 @@ impl Repo {
             let Some(found) = listing.find(part) else { return Ok(None) };
             match (found.is_dir(), parts.peek().is_some()) {
                 (true, true) => folder = Oid::from_raw(found.id),
+                // A submodule's id is a commit of another repository, so there is no object to read here.
                 (false, false) if found.mode != SUBMODULE => return Ok(Some(Oid::from_raw(found.id))),
                 _ => return Ok(None),
             }
@@ -100,10 +104,11 @@ impl Repo {
         Ok(None)
     }
 
-    /// The tree of a commit, or the tree itself; none where it is not there: whoever asks about a commit that is not there
-    /// is told that it has no such file.
+    /// The tree of a commit, or the tree itself; `None` where there is no such object.
+    ///
+    /// A caller that asks about an absent commit gets "no such file", which is what it would conclude anyway.
     fn root_of(&self, at: &Oid) -> Result<Option<Oid>, GitError> {
-        // A tree that is asked about a second time is not read to find out that it is no commit.
+        // A tree that is asked about a second time is not read again just to find out that it is not a commit.
         if self.inner.listings.lock().unwrap_or_else(PoisonError::into_inner).read.contains_key(at) {
             return Ok(Some(at.clone()));
         }
@@ -126,7 +131,8 @@ impl Repo {
         if known.bytes + listing.size() > BYTES_MAX {
             *known = Listings::default();
         }
-        // Kept also when it alone is more: it is the folder that must not be read for each of its files.
+        // Kept even if it alone exceeds the limit: such a large folder is exactly what must not be read for each of its
+        // files.
         if known.read.insert(tree.clone(), Arc::clone(&listing)).is_none() {
             known.bytes += listing.size();
         }

@@ -1,5 +1,7 @@
-//! Blobs, trees and commits, by plumbing. Reading goes through one long-lived `cat-file`; writing makes a commit
-//! object byte by byte, so that the same facts give the same id. Nothing here looks at a work tree.
+//! Reads and writes blobs, trees and commits by plumbing. Nothing here looks at a work tree.
+//!
+//! Reading goes through one long-lived `cat-file`. A commit object is written byte by byte, so that the same facts give
+//! the same id.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
@@ -11,14 +13,14 @@ use crate::{GitError, GitPath, Mode, Oid, Repo, Signature};
 /// The largest object that is read into memory.
 const OBJECT_MAX: usize = 64 << 20;
 
-/// One entry of a tree.
+/// One file, link or submodule of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// What it is.
+    /// What kind of entry this is.
     pub mode: Mode,
-    /// Its object.
+    /// The object that holds its content.
     pub oid: Oid,
-    /// Where it is.
+    /// The path from the root of the tree.
     pub path: GitPath,
 }
 
@@ -26,16 +28,19 @@ pub struct Entry {
 const KNOWN_MAX: usize = 1024;
 const KNOWN_BYTES_MAX: usize = 4096;
 
-/// Bytes of lists of files that are remembered. Every round asks for that of the commit it began with.
+/// Bytes of file lists that are remembered. Every round asks for the list of the commit it began with.
 const LISTED_MAX: usize = 4 << 20;
 
-/// Commits read lately. An id names its bytes for ever, so nothing here can be out of date.
+/// Commits read lately. An id names its bytes for ever, so no entry can be out of date.
 pub(crate) type Known = BTreeMap<Oid, Arc<[u8]>>;
 
 /// The long-lived process that reads objects.
+///
+/// It answers in the order of the questions. A caller that gets an error must drop it, because the rest of the answer
+/// may still be in the pipe.
 pub(crate) struct Reader(pub(crate) Session);
 
-/// An object as it was read.
+/// An object as `cat-file` gave it.
 pub(crate) struct Object {
     pub(crate) oid: Oid,
     pub(crate) kind: String,
@@ -43,13 +48,13 @@ pub(crate) struct Object {
 }
 
 impl Reader {
-    /// One object by a name without newline; `None` when there is no such object.
+    /// Reads one object by a name without newline; `None` when there is no such object.
     pub(crate) fn read(&mut self, name: &[u8]) -> Result<Option<Object>, GitError> {
         self.0.send(&[name, b"\n"].concat())?;
         self.answer()
     }
 
-    /// The answer to a name that was sent.
+    /// Reads the answer to a name that was sent before.
     pub(crate) fn answer(&mut self) -> Result<Option<Object>, GitError> {
         let line = self.0.line()?;
         let line = String::from_utf8_lossy(&line).into_owned();
@@ -63,13 +68,14 @@ impl Reader {
             // The answer is on its way; only a new process is in step again.
             return Err(GitError::TooLarge { command: format!("cat-file {oid}"), cap: OBJECT_MAX });
         }
+        // `cat-file` ends every object with a newline that is not part of it.
         let mut bytes = self.0.exactly(size + 1)?;
         bytes.pop();
         Ok(Some(Object { oid, kind: kind.to_owned(), bytes }))
     }
 }
 
-/// `cat-file` says so at the end of the line when it has nothing.
+/// Tells an object that is missing from an answer that makes no sense.
 fn missing(line: &str) -> Result<Option<Object>, GitError> {
     match line.ends_with(" missing") || line.ends_with(" ambiguous") {
         true => Ok(None),
@@ -79,6 +85,7 @@ fn missing(line: &str) -> Result<Option<Object>, GitError> {
 
 impl Repo {
     pub(crate) fn object(&self, name: &[u8]) -> Result<Option<Object>, GitError> {
+        // The name goes to `cat-file` as one line; a second line would be a second question.
         if name.contains(&b'\n') {
             return Err(GitError::odd("an object name with a newline"));
         }
@@ -100,7 +107,7 @@ impl Repo {
         }
     }
 
-    /// The bytes of a blob.
+    /// The bytes of a blob; an error when the id is something else.
     pub fn read_blob(&self, oid: &Oid) -> Result<Vec<u8>, GitError> {
         self.expect(oid, "blob")
     }
@@ -113,6 +120,7 @@ impl Repo {
         }
         let bytes: Arc<[u8]> = self.expect(oid, "commit")?.into();
         if bytes.len() <= KNOWN_BYTES_MAX {
+            // Dropping everything keeps the bound without a record of what was used last.
             let mut known = known();
             if known.len() >= KNOWN_MAX {
                 known.clear();
@@ -128,6 +136,8 @@ impl Repo {
     }
 
     /// The bytes of a file (or the target of a link) in a commit or tree, if it is there.
+    ///
+    /// A path that leads out of the tree counts as absent.
     pub fn file_at(&self, at: &Oid, path: &GitPath) -> Result<Option<Vec<u8>>, GitError> {
         if !path.is_inside() {
             return Ok(None);
@@ -141,6 +151,7 @@ impl Repo {
 
     /// The tree of a commit.
     pub fn tree_of(&self, commit: &Oid) -> Result<Oid, GitError> {
+        // The tree is always the first line of a commit object.
         let raw = self.raw_commit(commit)?;
         let line = raw.split(|b| *b == b'\n').next().unwrap_or_default();
         Oid::from_bytes(line.strip_prefix(b"tree ").unwrap_or_default())
@@ -153,14 +164,14 @@ impl Repo {
         lines.filter_map(|line| line.strip_prefix(b"parent ")).map(Oid::from_bytes).collect()
     }
 
-    /// The message of a commit, as bytes.
+    /// The message of a commit as bytes: nothing says that it is UTF-8.
     pub fn message_of(&self, commit: &Oid) -> Result<Vec<u8>, GitError> {
         let raw = self.raw_commit(commit)?;
         let at = raw.windows(2).position(|pair| pair == b"\n\n");
         Ok(at.and_then(|at| raw.get(at + 2..)).unwrap_or_default().to_vec())
     }
 
-    /// Who made a commit and who committed it, with their addresses, as bytes.
+    /// The author and committer lines of a commit with their addresses, as bytes.
     pub fn people_of(&self, commit: &Oid) -> Result<Vec<u8>, GitError> {
         let raw = self.raw_commit(commit)?;
         let lines = raw.split(|b| *b == b'\n').take_while(|line| !line.is_empty());
@@ -168,7 +179,7 @@ impl Repo {
         Ok(named.collect::<Vec<_>>().join(&b'\n'))
     }
 
-    /// Stores a blob.
+    /// Stores a blob and returns its id.
     pub fn write_blob(&self, bytes: &[u8]) -> Result<Oid, GitError> {
         self.write("blob", bytes)
     }
@@ -182,6 +193,9 @@ impl Repo {
     }
 
     /// Stores a commit. The same arguments always give the same commit.
+    ///
+    /// The object is written here and not by `git commit-tree`, so neither the environment nor the user's settings have
+    /// a part in it.
     pub fn commit(
         &self,
         tree: &Oid,
@@ -195,13 +209,14 @@ impl Repo {
             raw.push_str(&format!("parent {parent}\n"));
         }
         raw.push_str(&format!("author {}\ncommitter {}\n\n", author.line(), committer.line()));
+        // Git refuses a commit object with a NUL byte in it.
         let body = message.replace('\0', "");
         raw.push_str(body.trim_end());
         raw.push('\n');
         self.write("commit", raw.as_bytes())
     }
 
-    /// All files of a commit or tree, submodules as gitlinks.
+    /// All files of a commit or tree, with submodules as gitlinks.
     pub fn list_tree(&self, at: &Oid) -> Result<Vec<Entry>, GitError> {
         let known = || self.inner.listed.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(bytes) = known().get(at) {
@@ -221,12 +236,13 @@ impl Repo {
 
     /// The files at or under the given paths.
     pub(crate) fn entries(&self, at: &Oid, paths: &[GitPath]) -> Result<Vec<Entry>, GitError> {
+        // Literal, so that a file called `*.rs` stands for itself and not for all Rust files.
         let call = self.objects().env("GIT_LITERAL_PATHSPECS", "1");
         let call = call.args(["ls-tree", "-r", "-z", "--full-tree"]).arg(at).arg("--");
         parse_entries(&call.args(paths.iter().map(GitPath::os)).ok()?)
     }
 
-    /// Whether a path is the same directory in both, or in neither there at all.
+    /// Whether a path is the same directory in both, or absent from both.
     fn same_dir(&self, at: &Oid, from: &Oid, path: &GitPath) -> Result<bool, GitError> {
         if !path.is_inside() || path.as_bytes().contains(&b'\n') || path.as_bytes().ends_with(b"\r") {
             return Ok(false);
@@ -240,7 +256,7 @@ impl Repo {
         })
     }
 
-    /// The tree of `at`, but with the given files and directories as they are in `from` (also when absent there).
+    /// The tree of `at` with the given files and directories as they are in `from`, or without those that `from` lacks.
     pub fn tree_with(&self, at: &Oid, from: &Oid, paths: &[GitPath]) -> Result<Oid, GitError> {
         let kind = self.object(at.as_str().as_bytes())?.map(|object| object.kind);
         let tree = if kind.as_deref() == Some("commit") { self.tree_of(at)? } else { at.clone() };
@@ -250,11 +266,13 @@ impl Repo {
         {
             return Ok(tree);
         }
+        // Directories that are the same were found above by their ids alone, which saves two processes.
         let (now, then) = (self.entries(at, paths)?, self.entries(from, paths)?);
         if now == then {
             return Ok(tree);
         }
         let mut input = Vec::new();
+        // Mode 0 removes a path. All removals come first, since a new file may stand where a directory was.
         for entry in &now {
             line(&mut input, "0", &"0".repeat(entry.oid.as_str().len()), &entry.path);
         }
@@ -264,7 +282,7 @@ impl Repo {
         self.tree_edited(&tree, input)
     }
 
-    /// The tree of a commit, but with these files in it: plain ones, whatever was there.
+    /// The tree of a commit with these files placed in it as ordinary files, whatever was there before.
     pub fn tree_placing(&self, at: &Oid, files: &[(GitPath, Oid)]) -> Result<Oid, GitError> {
         let tree = self.tree_of(at)?;
         if let Some((path, _)) = files.iter().find(|(path, _)| !path.is_inside()) {
@@ -277,7 +295,10 @@ impl Repo {
         if input.is_empty() { Ok(tree) } else { self.tree_edited(&tree, input) }
     }
 
-    /// A tree with lines of `update-index --index-info` applied.
+    /// Applies lines of `update-index --index-info` to a tree.
+    ///
+    /// It works in an index file of its own below the engine directory, so several calls can run at once and the user's
+    /// index is not involved.
     fn tree_edited(&self, tree: &Oid, input: Vec<u8>) -> Result<Oid, GitError> {
         let index = self.inner.engine.join(crate::files::unique("index"));
         let call = || self.objects().env("GIT_INDEX_FILE", &index);
@@ -291,7 +312,7 @@ impl Repo {
     }
 }
 
-/// One line for `update-index --index-info`.
+/// Appends one line for `update-index --index-info`.
 pub(crate) fn line(into: &mut Vec<u8>, mode: &str, oid: &str, path: &GitPath) {
     into.extend_from_slice(format!("{mode} {oid}\t").as_bytes());
     into.extend_from_slice(path.as_bytes());

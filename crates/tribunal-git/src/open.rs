@@ -1,11 +1,11 @@
-//! Finds the user's repository and fixes how git is called for it. This is the only place that lets git discover
-//! anything. It never changes the user's work tree, index, refs or configuration.
+//! Finds the user's repository and fixes how git is called for it. This is the only file that lets git discover
+//! anything, and it never changes the user's work tree, index, refs or configuration.
 //!
 //! Two git directories are used. *Refs* live in the user's own. Everything that reads or writes an agent's files or
-//! diffs goes through Tribunal's *engine* directory (`<common dir>/tribunal.git`): it has the user's object store,
-//! but a configuration of its own, filled from a short list of harmless settings. So no filter, text conversion, merge
-//! driver, hook or monitor that is configured anywhere can be named by a `.gitattributes` in an agent's tree, because
-//! as far as that git can see, none exists.
+//! diffs goes through Tribunal's *engine* directory (`<common dir>/tribunal.git`). It has the user's object store, but
+//! a configuration of its own, filled from a short list of harmless settings. A `.gitattributes` in an agent's tree can
+//! therefore name no filter, text conversion, merge driver, hook or monitor: as far as that git can see, none is
+//! configured.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -25,6 +25,9 @@ pub(crate) const MARKER: &str = "tribunal-tree";
 const ENGINE: &str = "tribunal.git";
 
 /// Settings of the user that change how files look, and nothing else.
+///
+/// This is an allow list. A key that names a program or a file must not be added: it would give the engine directory
+/// back what it exists to keep out.
 const KEPT: &[&str] = &[
     "core.autocrlf",
     "core.eol",
@@ -37,6 +40,9 @@ const KEPT: &[&str] = &[
 ];
 
 /// The user's repository, and the one way to run git on it. Cheap to clone.
+///
+/// All clones share one set of long-lived git processes and caches. Cached objects cannot go stale, because an id names
+/// its bytes for ever.
 #[derive(Clone)]
 pub struct Repo {
     pub(crate) inner: Arc<Inner>,
@@ -50,19 +56,19 @@ pub(crate) struct Inner {
     pub(crate) objects: PathBuf,
     /// Where we write objects ourselves, until somebody needs them in the user's store: nobody prunes here.
     pub(crate) own_objects: PathBuf,
-    /// Set when the run is over and nobody waits any more for what agents left.
+    /// Set when the run is over and nobody waits any longer for the files that agents left.
     pub(crate) stop: Arc<std::sync::atomic::AtomicBool>,
-    /// Bytes beyond which a file of an agent is not taken; 0 takes every file.
+    /// A file of an agent with more bytes than this is not taken; 0 takes every file.
     pub(crate) file_max: std::sync::atomic::AtomicU64,
-    /// Objects that the user's store has with all they lead to, in packs that are kept.
+    /// Objects that the user's store has, with everything they lead to, in packs that are kept.
     pub(crate) held: Mutex<std::collections::BTreeSet<crate::Oid>>,
     pub(crate) engine: PathBuf,
-    /// An empty directory, the work tree of commands that have none.
+    /// An empty directory: the work tree of commands that need none.
     pub(crate) void: PathBuf,
     pub(crate) sha256: bool,
     /// The harmless settings, for the engine and the private repositories.
     pub(crate) settings: Vec<(String, Vec<u8>)>,
-    /// Names of the user's filters, LFS not among them.
+    /// Names of the user's filters, LFS excluded.
     pub(crate) filters: Vec<Vec<u8>>,
     pub(crate) reader: Mutex<Option<Reader>>,
     pub(crate) sessions: Sessions,
@@ -76,11 +82,15 @@ pub(crate) struct Inner {
 }
 
 impl Repo {
-    /// Finds the user's repository from a directory in it (a linked worktree is fine).
+    /// Finds the user's repository from a directory in it. A linked worktree is fine.
+    ///
+    /// It refuses at once what a run could not work with: a bare repository, a partial clone, or one without commits.
+    /// It also writes the engine directory, or brings it up to date.
     pub fn open(dir: &Path) -> Result<Repo, GitError> {
         let dir = std::fs::canonicalize(dir).map_err(GitError::io(dir))?;
         check_version(&dir)?;
         let About { is_bare, in_work_tree, sha256, git_dir } = About::of(&dir)?;
+        // Before the checks below: an agent that runs Tribunal inside its own tree gets this answer and no other.
         if git_dir.join(MARKER).exists() {
             return Err(GitError::InsideLane { dir });
         }
@@ -118,6 +128,7 @@ impl Repo {
         };
         inner.make_engine(&config)?;
         let repo = Repo { inner: Arc::new(inner) };
+        // Without a commit there is nothing to branch from, which gets an error with a way out.
         match repo.head() {
             Err(GitError::NoSuch { .. }) => Err(GitError::NoCommits { dir: repo.inner.work_tree.clone() }),
             other => other.map(|_| repo),
@@ -134,28 +145,32 @@ impl Repo {
         &self.inner.common_dir
     }
 
-    /// The object store, which an agent's sandbox must be able to read (and never to write).
+    /// The object store. An agent's sandbox must be able to read it, and must never be able to write it.
     pub fn objects_dir(&self) -> &Path {
         &self.inner.objects
     }
 
-    /// Ends what looks through agents' trees, now and from now on: a run that is stopped does not wait for it.
+    /// Ends the scans of agents' trees, now and from now on, so that a run that was stopped does not wait for them.
     pub fn stop_looking(&self) {
         self.inner.stop.store(true, std::sync::atomic::Ordering::Relaxed);
     }
 
-    /// Whether nobody waits any more for what agents left.
+    /// Whether the scans of agents' trees were told to end.
     pub fn is_stopped(&self) -> bool {
         self.inner.stop.load(std::sync::atomic::Ordering::Relaxed)
     }
 
-    /// Takes no file of an agent that is larger than so many bytes; 0 takes every file.
+    /// Sets the size above which a file of an agent is not taken; 0 takes every file.
     pub fn limit_files(&self, bytes: u64) {
         self.inner.file_max.store(bytes, std::sync::atomic::Ordering::Relaxed);
     }
 
-    /// Adds a line to `info/exclude` of the user's repository unless it is there; all other bytes stay.
+    /// Adds a line to `info/exclude` of the user's repository unless it is there. All other bytes stay.
+    ///
+    /// The engine directory has a copy of that file, made when the repository was opened, so the line is added there
+    /// too.
     pub fn exclude(&self, pattern: &str) -> Result<(), GitError> {
+        // A line break would add a second pattern that nobody asked for.
         if pattern.contains('\n') || pattern.is_empty() {
             return Err(GitError::odd(format!("not an exclude pattern: {pattern:?}")));
         }
@@ -169,11 +184,15 @@ impl Repo {
     }
 
     /// A call on Tribunal's engine directory, with the given files as its work tree.
+    ///
+    /// Use it for everything that looks at files an agent wrote. Objects are written to Tribunal's own store and read
+    /// from the user's, so that `git gc` of the user cannot prune them (see `hold`).
     pub(crate) fn engine(&self, work_tree: &Path) -> Call {
         let inner = &*self.inner;
         neutral(Call::new(&inner.void), &inner.engine, work_tree)
             .env("GIT_OBJECT_DIRECTORY", &inner.own_objects)
             .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(&inner.objects))
+            // In a shallow clone, git would otherwise look for parents that are not there.
             .env("GIT_SHALLOW_FILE", inner.common_dir.join("shallow"))
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
@@ -181,35 +200,41 @@ impl Repo {
             .config("core.attributesFile=/dev/null")
     }
 
-    /// A call about objects alone: no work tree, so no attributes an agent wrote have a say.
+    /// A call about objects alone. It has no work tree, so attributes that an agent wrote have no effect.
     pub(crate) fn objects(&self) -> Call {
         self.engine(&self.inner.void)
     }
 
     /// A call about the user's refs.
+    ///
+    /// The system's and the user's global settings are shut out; those of the repository itself remain, since they say
+    /// how its refs are stored.
     pub(crate) fn refs(&self) -> Call {
         let inner = &*self.inner;
         neutral(Call::new(&inner.void), &inner.git_dir, &inner.work_tree)
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            // The user's own git may hold these locks for a moment, so wait for it instead of failing.
             .config("core.filesRefLockTimeout=2000")
             .config("core.packedRefsTimeout=5000")
     }
 
-    /// A call on the user's git directory that writes objects, to our own store.
+    /// A call on the user's git directory that writes objects, but to Tribunal's own store.
     pub(crate) fn writing(&self) -> Call {
         let call = self.refs().env("GIT_OBJECT_DIRECTORY", &self.inner.own_objects);
         call.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(&self.inner.objects))
     }
 
-    /// A call on the user's own work tree, with their settings, but with neither hooks nor filters (but LFS).
+    /// A call on the user's own work tree, with their settings but without hooks and filters (except LFS).
+    ///
+    /// Their settings are needed here: line endings and ignore rules decide what counts as a change.
     pub(crate) fn user(&self) -> Call {
         let inner = &*self.inner;
         on_work_tree(&inner.git_dir, &inner.work_tree, &inner.filters)
     }
 }
 
-/// The path so that a colon in it does not end it.
+/// Quotes a path for a list that is separated by colons, so that a colon in it does not end it.
 pub(crate) fn quoted(path: &Path) -> OsString {
     let mut out = vec![b'"'];
     for byte in path.as_os_str().as_bytes() {
@@ -223,10 +248,11 @@ pub(crate) fn quoted(path: &Path) -> OsString {
     OsString::from_vec(out)
 }
 
-/// A call on a work tree with the user's settings, but with neither hooks nor these filters.
+/// A call on a work tree with the user's settings, but without hooks and without the given filters.
 pub(crate) fn on_work_tree(git_dir: &Path, work_tree: &Path, filters: &[Vec<u8>]) -> Call {
     let mut call = with_home(neutral(Call::new(work_tree), git_dir, work_tree));
     for name in filters {
+        // An empty command makes git pass the file through; `required` has to go too, or that would be an error.
         for setting in ["clean=", "smudge=", "process=", "required=false"] {
             let text = [b"filter.", name.as_slice(), b".", setting.as_bytes()].concat();
             call = call.option("-c").option(OsString::from_vec(text));
@@ -235,12 +261,12 @@ pub(crate) fn on_work_tree(git_dir: &Path, work_tree: &Path, filters: &[Vec<u8>]
     call
 }
 
-/// The paths of a work tree, or its index, that differ from HEAD.
+/// The paths of a work tree, or of its index, that differ from HEAD, untracked files included.
 pub(crate) fn dirty(on_work_tree: Call) -> Result<Vec<GitPath>, GitError> {
     status(on_work_tree, "--untracked-files=normal")
 }
 
-/// The paths git tracks in which a work tree, or its index, differs from HEAD.
+/// The tracked paths in which a work tree, or its index, differs from HEAD.
 pub(crate) fn changed(on_work_tree: Call) -> Result<Vec<GitPath>, GitError> {
     status(on_work_tree, "--untracked-files=no")
 }
@@ -248,10 +274,14 @@ pub(crate) fn changed(on_work_tree: Call) -> Result<Vec<GitPath>, GitError> {
 fn status(on_work_tree: Call, untracked: &str) -> Result<Vec<GitPath>, GitError> {
     let call = on_work_tree.args(["status", "--porcelain=v1", "-z", "--no-renames"]);
     let bytes = call.args([untracked, "--ignore-submodules=all"]).ok()?;
+    // Each field begins with two status letters and a space.
     Ok(fields(&bytes).map(|field| GitPath::from(field.get(3..).unwrap_or_default())).collect())
 }
 
-/// What every call has in common, whichever git directory it uses.
+/// The options and settings that every call has in common, whichever git directory it uses.
+///
+/// Naming the git directory and work tree turns discovery off. The settings switch off whatever runs a program, reaches
+/// for the network, or changes the repository in the background.
 pub(crate) fn neutral(call: Call, git_dir: &Path, work_tree: &Path) -> Call {
     let mut dir = OsString::from("--git-dir=");
     dir.push(git_dir);
@@ -278,7 +308,9 @@ pub(crate) fn neutral(call: Call, git_dir: &Path, work_tree: &Path) -> Call {
     ] {
         call = call.config(setting);
     }
+    // Without this, `git status` refreshes the user's index and takes its lock to do so.
     call.env("GIT_OPTIONAL_LOCKS", "0")
+        // Replaced objects and grafts would let a ref change what an object id stands for.
         .env("GIT_NO_REPLACE_OBJECTS", "1")
         .env("GIT_NO_LAZY_FETCH", "1")
         .env("GIT_GRAFT_FILE", "/dev/null")
@@ -345,12 +377,16 @@ impl About {
     }
 }
 
-/// Absolute paths that git knows, all by one process. Where one contains a newline they are asked for one by one.
+/// Absolute paths that git knows, all from one process.
+///
+/// Git separates its answers by newlines, which a path may contain too. Only then each path is asked for in a process
+/// of its own.
 fn absolute_paths<const N: usize>(dir: &Path, asked: [&[&str]; N]) -> Result<[PathBuf; N], GitError> {
     let absolute = |names: &[&str]| ask(dir, &[&["--path-format=absolute"], names].concat());
     let said = absolute(&asked.concat())?;
     let lines =
         said.as_bytes().split(|byte| *byte == b'\n').map(|line| PathBuf::from(OsStr::from_bytes(line)));
+    // The right number of lines means that no path contains a newline.
     if let Ok(all) = lines.collect::<Vec<_>>().try_into() {
         return Ok(all);
     }
@@ -359,7 +395,9 @@ fn absolute_paths<const N: usize>(dir: &Path, asked: [&[&str]; N]) -> Result<[Pa
     all.try_into().map_err(|_| GitError::odd(format!("git rev-parse said {said:?}")))
 }
 
-/// An answer of `git rev-parse`.
+/// The answer of `git rev-parse`, or the error that fits its complaint.
+///
+/// The complaints are matched by their text, because git ends with code 128 for all of them.
 pub(crate) fn ask(dir: &Path, args: &[&str]) -> Result<OsString, GitError> {
     let call = with_home(Call::new(dir)).env("GIT_OPTIONAL_LOCKS", "0").arg("rev-parse").args(args);
     let name = call.name();
@@ -370,6 +408,7 @@ pub(crate) fn ask(dir: &Path, args: &[&str]) -> Result<OsString, GitError> {
     }
     let complaint = output.complaint();
     let dir = dir.to_owned();
+    // Git's words are stable here because every call sets `LC_ALL=C`.
     if complaint.contains("dubious ownership") {
         Err(GitError::NotTrusted { dir })
     } else if complaint.contains("not a git repository") {
@@ -381,14 +420,17 @@ pub(crate) fn ask(dir: &Path, args: &[&str]) -> Result<OsString, GitError> {
     }
 }
 
-/// The user's settings, from all their files.
+/// The user's settings, from all the files that git reads.
+///
+/// They are read to be filtered. Nothing else in this crate lets the user's configuration take effect on an agent's
+/// files.
 pub(crate) struct Config(Vec<(String, Vec<u8>)>);
 
 impl Config {
     pub(crate) fn read(dir: &Path) -> Result<Config, GitError> {
         let bytes = with_home(Call::new(dir)).args(["config", "--list", "-z"]).ok()?;
         let entry = |entry: &[u8]| {
-            // A setting without value means true.
+            // A setting without a value means true.
             let at = entry.iter().position(|b| *b == b'\n');
             let (key, value) = match at {
                 Some(at) => (entry.get(..at)?, entry.get(at + 1..)?),
@@ -400,17 +442,19 @@ impl Config {
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<&[u8]> {
+        // The last value wins, as it does for git.
         self.0.iter().rev().find(|(k, _)| k == key).map(|(_, value)| value.as_slice())
     }
 
     fn is_partial(&self) -> bool {
         self.get("extensions.partialclone").is_some()
             || self.0.iter().any(|(key, value)| {
+                // A promisor remote makes a partial clone as well.
                 key.starts_with("remote.") && key.ends_with(".promisor") && value != b"false"
             })
     }
 
-    /// Whether a work tree may be without some of its files.
+    /// Whether a work tree may lack some of its files on purpose.
     pub(crate) fn is_sparse(&self) -> bool {
         self.get("core.sparsecheckout").is_some_and(|value| value != b"false")
     }
@@ -419,11 +463,12 @@ impl Config {
         KEPT.iter().filter_map(|key| Some(((*key).to_owned(), self.get(key)?.to_vec()))).collect()
     }
 
-    /// The names of the filters it defines, LFS not among them.
+    /// The names of the filters that the settings define, LFS excluded.
     pub(crate) fn filters(&self) -> Vec<Vec<u8>> {
         let mut names: Vec<Vec<u8>> = Vec::new();
         for (key, _) in &self.0 {
             let name = key.strip_prefix("filter.").and_then(|rest| rest.rsplit_once('.'));
+            // LFS stays, because without it its files would look changed.
             if let Some((name, _)) = name.filter(|(name, _)| *name != "lfs") {
                 names.push(name.as_bytes().to_vec());
             }
@@ -433,7 +478,7 @@ impl Config {
         names
     }
 
-    /// The LFS filter, if the user has set it up and its program is there.
+    /// The LFS filter, if the user has set it up and its program is installed.
     fn lfs(&self) -> Vec<(String, Vec<u8>)> {
         let found = self.0.iter().any(|(key, _)| key.starts_with("filter.lfs.")) && on_path("git-lfs");
         let part = |part: &str| {
@@ -447,7 +492,7 @@ impl Config {
         }
     }
 
-    /// The user's general ignore file, wherever it is.
+    /// The user's global ignore file: the configured one, or git's default place for it.
     fn excludes_file(&self) -> Option<PathBuf> {
         let home = std::env::var_os("HOME").map(PathBuf::from);
         if let Some(value) = self.get("core.excludesfile") {
@@ -478,13 +523,14 @@ impl Inner {
         ] {
             std::fs::create_dir_all(dir).map_err(GitError::io(dir))?;
         }
+        // Read from the user's configuration as it is now, so a changed setting takes effect with the next run.
         let mut settings = self.settings.clone();
         if let Some(file) = config.excludes_file().filter(|file| file.is_absolute()) {
             settings.push(("core.excludesfile".into(), file.into_os_string().into_vec()));
         }
         let lfs = config.lfs();
         if !lfs.is_empty() {
-            // What is in the user's LFS store is used; nothing is fetched from anywhere.
+            // Objects in the user's LFS store are used; nothing is fetched from anywhere.
             let store = self.common_dir.join("lfs").into_os_string().into_vec();
             settings.extend(lfs);
             settings.push(("lfs.storage".into(), store));
@@ -494,15 +540,17 @@ impl Inner {
         settings.push(("core.trustctime".into(), b"true".to_vec()));
         settings.push(("core.checkstat".into(), b"default".to_vec()));
         write_if_new(&self.engine.join("config"), &self.config_text(&settings))?;
+        // Git refuses a directory without HEAD; the branch it names need not exist.
         write_if_new(&self.engine.join("HEAD"), b"ref: refs/heads/none\n")?;
         for name in ["info/exclude", "info/attributes"] {
+            // The user's ignore and attribute rules count, since they are not part of a tree that an agent can write.
             let theirs = std::fs::read(self.common_dir.join(name)).unwrap_or_default();
             write_if_new(&self.engine.join(name), &theirs)?;
         }
         Ok(())
     }
 
-    /// A configuration file that says which kind of repository this is, and these settings.
+    /// The text of a configuration file with the repository's format and the given settings.
     pub(crate) fn config_text(&self, settings: &[(String, Vec<u8>)]) -> Vec<u8> {
         let mut text = Vec::new();
         let format = if self.sha256 { "1" } else { "0" };
@@ -534,6 +582,7 @@ impl Inner {
 
 fn write_if_new(path: &Path, bytes: &[u8]) -> Result<(), GitError> {
     match std::fs::read(path) {
+        // Several runs may share the directory, so files that are right already are left alone.
         Ok(there) if there == bytes => Ok(()),
         _ => write_atomic(path, bytes),
     }
@@ -558,12 +607,12 @@ fn add_line(path: &Path, line: &str) -> Result<(), GitError> {
     write_atomic(path, &bytes)
 }
 
-/// Splits `-z` output into its fields.
+/// Splits `-z` output into its fields. Empty output has none.
 pub(crate) fn fields(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     bytes.strip_suffix(b"\0").unwrap_or(bytes).split(|b| *b == 0).filter(move |_| !bytes.is_empty())
 }
 
-/// `-z` output that is nothing but paths.
+/// Reads `-z` output that is nothing but paths.
 pub(crate) fn paths(bytes: &[u8]) -> Vec<GitPath> {
     fields(bytes).map(GitPath::from).collect()
 }

@@ -1,32 +1,38 @@
-//! The planning files' own commit: a few paths of the user's work tree, committed as they are, and pushed if asked.
-//! What the user had staged elsewhere stays staged; no hook runs; a branch that moved meanwhile is left alone.
+//! Commits a few paths of the user's work tree as they are, for planning documents, and pushes them if asked.
+//!
+//! Whatever the user had staged elsewhere stays staged, no hook runs, and a branch that moved in the meantime is left
+//! alone.
 
 use crate::files::unique;
 use crate::run::failed;
 use crate::{GitError, GitPath, Oid, RefChange, RefsMoved, Repo, Sign, Signature};
 
-/// What came of a push.
+/// How a push went.
+///
+/// A remote that refuses is data and not an error: the commit is made, and the user is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pushed {
-    /// It is there.
+    /// The remote has the branch now.
     Done {
-        /// Where it went.
+        /// The remote it was pushed to.
         remote: String,
     },
     /// The branch has no upstream.
     NoUpstream,
-    /// The remote said no, or could not be reached.
+    /// The remote refused, or could not be reached.
     Refused {
-        /// Where it was to go.
+        /// The remote it should have been pushed to.
         remote: String,
-        /// Git's words.
+        /// What git wrote to standard error.
         why: String,
     },
 }
 
 impl Repo {
-    /// Commits these paths as they lie in the work tree, on the branch that is checked out, and nothing else. Nothing
-    /// when they are as the branch has them.
+    /// Commits these paths as they lie in the work tree, on the branch that is checked out, and nothing else. `None`
+    /// when the branch has them already.
+    ///
+    /// The tree is built in an index of its own, so a commit never picks up what the user had staged for another one.
     pub fn commit_paths(
         &self,
         paths: &[GitPath],
@@ -39,6 +45,7 @@ impl Repo {
             return Err(GitError::odd("HEAD is detached\nhint: check out a branch first"));
         };
         let known = self.entries(&head.commit, paths)?;
+        // A path that is neither on the disk nor in the commit would make `git add` fail for all of them.
         let there = |path: &&GitPath| {
             path.is_inside()
                 && (path.under(self.work_tree()).symlink_metadata().is_ok()
@@ -61,6 +68,7 @@ impl Repo {
         }
         let change = RefChange::forward(format!("refs/heads/{branch}"), &head.commit, &commit);
         match self.refs_update(&[change], "tribunal: planning files")? {
+            // Already there: a repeated call made the same commit, which is as good as having moved the branch.
             RefsMoved::Done | RefsMoved::Already => {}
             RefsMoved::Elsewhere { name, .. } => {
                 return Err(GitError::odd(format!("{name} moved meanwhile\nhint: try again")));
@@ -93,7 +101,10 @@ impl Repo {
         }
     }
 
-    /// Pushes a branch to its upstream. The one call that may leave the machine.
+    /// Pushes a branch to its upstream. This is the one call that may leave the machine.
+    ///
+    /// `neutral` forbids every transport, so it is allowed here again, for this call only. The user's agent for SSH
+    /// keys is passed on, since nobody can be asked for a passphrase.
     pub fn push_branch(&self, branch: &str) -> Result<Pushed, GitError> {
         let Some((remote, merge)) = self.upstream(branch)? else { return Ok(Pushed::NoUpstream) };
         let mut call = self.user().config("protocol.allow=always");
@@ -109,7 +120,7 @@ impl Repo {
         }
     }
 
-    /// Where the branch's upstream was when somebody last looked; nothing without an upstream, or before anybody did.
+    /// Where the branch's upstream was when somebody last fetched; `None` without an upstream, or before anybody did.
     pub fn upstream_seen(&self, branch: &str) -> Result<Option<Oid>, GitError> {
         let Some((remote, merge)) = self.upstream(branch)? else { return Ok(None) };
         match merge.strip_prefix("refs/heads/") {
@@ -118,7 +129,7 @@ impl Repo {
         }
     }
 
-    /// The remote of a branch and the ref it is there.
+    /// The remote of a branch and the ref that the branch is there.
     fn upstream(&self, branch: &str) -> Result<Option<(String, String)>, GitError> {
         let setting = |key: &str| -> Result<Option<String>, GitError> {
             let output = self.user().args(["config", "--get", &format!("branch.{branch}.{key}")]).run()?;
@@ -126,6 +137,7 @@ impl Repo {
             Ok((output.code() == Some(0) && !value.is_empty()).then_some(value))
         };
         let upstream = setting("remote")?.zip(setting("merge")?);
+        // Both come from a file and become arguments: neither may look like an option or a second refspec.
         Ok(upstream.filter(|(remote, merge)| !remote.starts_with('-') && !merge.contains([':', '\n'])))
     }
 }

@@ -1,17 +1,21 @@
-//! Trees that nobody has committed yet: what the user's index holds, what a patch would make of a commit. Uses an index
-//! of its own; the user's index, work tree and refs are only read.
+//! Trees that nobody has committed yet: the content of the user's index, or a commit with a patch applied.
+//!
+//! Both are made in an index file of Tribunal's own. The user's index, work tree and refs are only read.
 
 use crate::run::failed;
 use crate::{GitError, GitPath, Oid, Repo};
 
 impl Repo {
-    /// The tree the user's index stands for. The inner error says why it stands for none, such as a merge that is not
-    /// done. A copy of the index is asked: git would write its cache into the original.
+    /// The tree that the user's index stands for. The inner error says why it stands for none, such as a merge that is
+    /// not finished.
+    ///
+    /// A copy of the index is asked, because git would write its cache into the original.
     pub fn staged_tree(&self) -> Result<Result<Oid, String>, GitError> {
         let index = self.inner.engine.join(crate::files::unique("index"));
         let own = self.inner.git_dir.join("index");
         match std::fs::copy(&own, &index) {
             Ok(_) => {}
+            // A repository without an index has nothing staged: it stands for HEAD.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return self.tree_of(&self.head()?.commit).map(Ok);
             }
@@ -34,7 +38,7 @@ impl Repo {
         Ok(staged || !self.entries(&self.head()?.commit, std::slice::from_ref(path))?.is_empty())
     }
 
-    /// The tree that a patch makes of a commit's. The inner error says why it does not apply.
+    /// The tree that a patch makes of a commit's tree. The inner error says why the patch does not apply.
     pub fn patched_tree(&self, at: &Oid, patch: &[u8]) -> Result<Result<Oid, String>, GitError> {
         let index = self.inner.engine.join(crate::files::unique("index"));
         let call = || self.objects().env("GIT_INDEX_FILE", &index);
@@ -44,6 +48,7 @@ impl Repo {
             let output = applied.input(patch).run()?;
             match output.code() {
                 Some(0) => Oid::from_bytes(&call().arg("write-tree").ok()?).map(Ok),
+                // Git ends with 1 for a patch that does not fit and with 128 for one that it cannot read.
                 Some(1 | 128) => Ok(Err(output.complaint())),
                 _ => Err(failed("apply", &output)),
             }

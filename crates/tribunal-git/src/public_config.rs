@@ -1,12 +1,13 @@
-//! Git configuration without what only its owner may know. Launches get git's identity and manners from a copy that this
-//! makes; credentials, programs and addresses with passwords are left out. It is an allow list: a section that nobody
-//! looked at is not in the copy.
+//! Makes a copy of a git configuration without what only its owner may know.
+//!
+//! Launches get the user's git identity and preferences from such a copy. Credentials, programs and addresses with
+//! passwords are left out. It is an allow list, so a section that nobody has examined is not in the copy.
 
 use crate::error::GitError;
 use crate::run::Call;
 use std::path::Path;
 
-/// Sections whose every key may be seen.
+/// Sections whose keys may all be seen, except those in `LEFT_OUT`.
 const SECTIONS: [&str; 35] = [
     "advice",
     "am",
@@ -44,7 +45,7 @@ const SECTIONS: [&str; 35] = [
     "user",
     "versionsort",
 ];
-/// Keys of those sections that name programs, keys or files elsewhere.
+/// Keys of those sections that name programs, signing keys or files elsewhere.
 const LEFT_OUT: [&str; 19] = [
     "core.askpass",
     "core.attributesfile",
@@ -67,7 +68,10 @@ const LEFT_OUT: [&str; 19] = [
     "user.signingkey",
 ];
 
-/// The text of a configuration file as anybody may see it, with what it includes. An error when git cannot read it.
+/// The text of a configuration file as anybody may see it, with the files it includes. An error when git cannot read
+/// it.
+///
+/// Included files are merged into the text, because a launch could not read them at their own place.
 pub fn public_config(file: &Path) -> Result<String, GitError> {
     let folder = file.parent().unwrap_or(Path::new("/"));
     let call = Call::new(folder).arg("config").arg("--file").arg(file);
@@ -75,7 +79,7 @@ pub fn public_config(file: &Path) -> Result<String, GitError> {
     Ok(public_text(&String::from_utf8_lossy(&listed)))
 }
 
-/// The same of what `git config --list -z` prints: entries end with NUL, a value begins after the first line.
+/// Filters the output of `git config --list -z`: entries end with NUL, and a value begins after the first newline.
 fn public_text(listed: &str) -> String {
     let mut text = String::new();
     for entry in listed.split('\0').filter(|entry| !entry.is_empty()) {
@@ -89,11 +93,13 @@ fn public_text(listed: &str) -> String {
 
 fn public_entry(key: &str, value: Option<&str>) -> Option<String> {
     let (section, rest) = key.split_once('.')?;
+    // A subsection may contain dots itself, so the key is what follows the last one.
     let (name, variable) = rest.rsplit_once('.').map_or((None, rest), |(name, last)| (Some(name), last));
     let value = match section {
+        // Only these keys of a remote are public; others, such as `proxy`, may hold a password.
         "remote" if ["url", "pushurl"].contains(&variable) => Some(without_password(value?)),
         "remote" if variable == "fetch" => value.map(str::to_owned),
-        // A driver of `diff` or `merge` is a program.
+        // A named section of `diff` or `merge` defines a driver, which is a program.
         "diff" | "merge" if name.is_some() => return None,
         _ if SECTIONS.contains(&section) && !LEFT_OUT.contains(&key) => value.map(str::to_owned),
         _ => return None,
@@ -103,15 +109,17 @@ fn public_entry(key: &str, value: Option<&str>) -> Option<String> {
         None => format!("[{section}]"),
     };
     let value = value.map(|value| format!(" = {}", quoted(&value))).unwrap_or_default();
+    // Every entry has its section header, which is simpler than grouping and means the same to git.
     Some(format!("{head}\n\t{variable}{value}\n"))
 }
 
-/// An address without its user and password: both may be a token.
+/// An address without its user and password: either may be a token.
 fn without_password(address: &str) -> String {
     let Some((scheme, rest)) = address.split_once("://") else { return address.to_owned() };
     let (host, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    // A password may contain the sign as well, so the last one counts.
     let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
-    // A question in an address may hold a token as well.
+    // The query of an address may hold a token as well.
     format!("{scheme}://{host}{}", path.split(['?', '#']).next().unwrap_or_default())
 }
 

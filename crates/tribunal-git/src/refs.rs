@@ -1,5 +1,7 @@
-//! Names of commits: HEAD, refs, and moving refs in one transaction, each only from where it was believed to be. It
-//! never runs a hook and never moves a ref without having been told its old value, unless the caller says so.
+//! Names of commits: HEAD, refs, and moving refs in one transaction, each only from the value the caller expects.
+//!
+//! No hook runs here. A ref moves without a known old value only where the caller says so with [`Expect::Anything`],
+//! because a blind write would overwrite what the user or another process did in between.
 
 use crate::open::fields;
 use crate::run::failed;
@@ -10,44 +12,48 @@ use crate::{GitError, Oid, Repo};
 pub struct Head {
     /// The branch by its short name; `None` when HEAD is detached.
     pub branch: Option<String>,
-    /// The commit.
+    /// The commit that HEAD leads to.
     pub commit: Oid,
 }
 
 /// What a ref must be before a change.
+///
+/// Git checks this under the lock of the ref. That is the compare-and-swap on which every landing rests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expect {
-    /// It must not exist.
+    /// The ref must not exist yet.
     Absent,
-    /// It must be exactly this.
+    /// The ref must be at exactly this object.
     At(Oid),
-    /// Whatever it is.
+    /// The old value does not matter.
     Anything,
 }
 
 /// One ref to be moved, made or deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefChange {
-    /// The full name, `refs/…`.
+    /// The full name, which begins with `refs/`.
     pub name: String,
-    /// Its new value; `None` deletes it.
+    /// The new value; `None` deletes the ref.
     pub new: Option<Oid>,
-    /// What it must be now.
+    /// What the ref must be now.
     pub old: Expect,
 }
 
 /// How a transaction of refs went.
+///
+/// A ref that somebody else moved is data and not an error: the caller decides what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RefsMoved {
-    /// All of them moved.
+    /// All refs were moved.
     Done,
-    /// None moved, for all of them are already where they should go.
+    /// None was moved, because all of them are where they should go. A repeated call after a crash gets this.
     Already,
-    /// None moved, because this one is elsewhere.
+    /// None was moved, because this one is somewhere else.
     Elsewhere {
-        /// The ref.
+        /// The full name of that ref.
         name: String,
-        /// Where it is.
+        /// Where the ref is; `None` when it does not exist.
         found: Option<Oid>,
     },
 }
@@ -55,16 +61,19 @@ pub enum RefsMoved {
 impl Repo {
     /// Where the user's worktree stands now.
     pub fn head(&self) -> Result<Head, GitError> {
+        // The commit first: on an unborn branch this is the error that callers look for.
         let commit = self.resolve("HEAD")?;
         let output = self.refs().args(["symbolic-ref", "-q", "HEAD"]).run()?;
         let name = String::from_utf8_lossy(&output.stdout);
         let branch = name.trim_end().strip_prefix("refs/heads/").map(str::to_owned);
+        // A detached HEAD is not a symbolic ref, and git says so by its exit code.
         Ok(Head { branch: branch.filter(|_| output.status.success()), commit })
     }
 
-    /// The commit a revision names; [`GitError::NoSuch`] when there is none.
+    /// The commit that a revision names; [`GitError::NoSuch`] when there is none.
     pub fn resolve(&self, rev: &str) -> Result<Oid, GitError> {
         let spec = format!("{rev}^{{commit}}");
+        // Only plain ref names go to the long-lived process. Everything else needs the full syntax and its errors.
         if check_name(rev).is_ok()
             && let Ok(Some(commit)) = self.named(&spec)
         {
@@ -102,16 +111,21 @@ impl Repo {
     }
 
     /// Moves refs in one transaction: all of them, or none. `reason` goes to the reflog.
+    ///
+    /// Everything the new values lead to is put where nobody prunes it first, so a ref never leads to an object that
+    /// `git gc` may take.
     pub fn refs_update(&self, changes: &[RefChange], reason: &str) -> Result<RefsMoved, GitError> {
         let Some(zero) = zeros(changes) else { return Ok(RefsMoved::Done) };
         let tips: Vec<Oid> = changes.iter().filter_map(|change| change.new.clone()).collect();
+        // Before the refs move; see `hold`.
         self.hold(&tips)?;
         let mut input = Vec::new();
         for change in changes {
             check_name(&change.name)?;
             change.write(&zero, &mut input);
         }
-        // Our own refs have no reflog, so the reason would be lost anyway. If this fails, the long way tells why.
+        // Our own refs have no reflog, so the reason would be lost anyway. If this fails, the slower call below says
+        // why.
         let ours = |change: &RefChange| change.name.starts_with("refs/tribunal/");
         if changes.iter().all(ours) && self.move_refs(&input).is_ok() {
             return Ok(RefsMoved::Done);
@@ -128,6 +142,7 @@ impl Repo {
 
     /// Why a transaction failed, if a ref is not where it should be.
     fn why_not(&self, changes: &[RefChange]) -> Result<Option<RefsMoved>, GitError> {
+        // Being there already wins over being elsewhere: it is what a repeated call finds.
         let (mut already, mut elsewhere) = (true, None);
         for change in changes {
             let found = self.ref_at(&change.name)?;
@@ -162,11 +177,12 @@ impl Repo {
         self.subjects_of(std::slice::from_ref(to), from, max)
     }
 
-    /// The branches and tags that are at one of these commits, by their full names.
+    /// The full names of the branches and tags that are at one of these commits.
     pub fn names_at(&self, commits: &[Oid]) -> Result<Vec<String>, GitError> {
         let call = self.refs().args(["for-each-ref", "--format=%(objectname) %(*objectname) %(refname)"]);
         let bytes = call.args(["refs/heads", "refs/tags"]).ok()?;
         let at = |line: &&str| {
+            // The second id is the commit behind an annotated tag, and empty for every other ref.
             let mut words = line.split(' ');
             let oids = [words.next(), words.next()];
             oids.into_iter().flatten().any(|word| commits.iter().any(|commit| commit.as_str() == word))
@@ -188,6 +204,7 @@ impl Repo {
         let entry = |entry: &[u8]| {
             let text = String::from_utf8_lossy(entry);
             let (oid, subject) = text.split_once('\n').unwrap_or((&text, ""));
+            // Subjects are printed on terminals, where a control character could do anything.
             let subject = subject.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
             Ok((Oid::parse(oid)?, subject))
         };
@@ -196,27 +213,27 @@ impl Repo {
 }
 
 impl RefChange {
-    /// A move from one commit to another.
+    /// Moves a ref from one commit to another.
     pub fn forward(name: impl Into<String>, old: &Oid, new: &Oid) -> RefChange {
         RefChange { name: name.into(), new: Some(new.clone()), old: Expect::At(old.clone()) }
     }
 
-    /// A new ref.
+    /// Makes a ref that must not exist yet.
     pub fn create(name: impl Into<String>, new: &Oid) -> RefChange {
         RefChange { name: name.into(), new: Some(new.clone()), old: Expect::Absent }
     }
 
-    /// A ref that is set, wherever it was.
+    /// Sets a ref, wherever it was.
     pub fn set(name: impl Into<String>, new: &Oid) -> RefChange {
         RefChange { name: name.into(), new: Some(new.clone()), old: Expect::Anything }
     }
 
-    /// A ref that is deleted if it is where it is believed to be.
+    /// Deletes a ref, provided that it is where the caller believes it to be.
     pub fn delete(name: impl Into<String>, old: &Oid) -> RefChange {
         RefChange { name: name.into(), new: None, old: Expect::At(old.clone()) }
     }
 
-    /// The line for `update-ref --stdin -z`.
+    /// Appends the line for `update-ref --stdin -z`.
     pub(crate) fn write(&self, zero: &str, into: &mut Vec<u8>) {
         let old = match &self.old {
             Expect::Absent => zero,
@@ -225,6 +242,7 @@ impl RefChange {
         };
         let line = match &self.new {
             Some(new) => format!("update {}\0{new}\0{old}\0", self.name),
+            // Deleting a ref that must not exist is a check that it does not.
             None if self.old == Expect::Absent => format!("verify {}\0{old}\0", self.name),
             None => format!("delete {}\0{old}\0", self.name),
         };
@@ -232,7 +250,7 @@ impl RefChange {
     }
 }
 
-/// The id of nothing, as long as the ids in use; `None` when there is nothing to change.
+/// The all-zero id in the length in use; `None` when there is nothing to change.
 fn zeros(changes: &[RefChange]) -> Option<String> {
     changes.first()?;
     let any = changes.iter().find_map(|change| match (&change.new, &change.old) {
@@ -242,7 +260,10 @@ fn zeros(changes: &[RefChange]) -> Option<String> {
     Some(any.unwrap_or_else(|| "0".repeat(40)))
 }
 
-/// Refuses what is not a full, plain ref name.
+/// Refuses everything that is not a full, plain ref name.
+///
+/// The rules are those of `git check-ref-format`. They are applied here because names reach git inside a stream of
+/// commands, where a control character would begin another one.
 pub(crate) fn check_name(name: &str) -> Result<(), GitError> {
     let bad = |c: char| c.is_control() || " ~^:?*[\\".contains(c);
     let part_bad = |part: &str| part.is_empty() || part.starts_with('.') || part.ends_with(".lock");

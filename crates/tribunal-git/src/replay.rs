@@ -1,41 +1,46 @@
-//! Moves commits onto another base without a work tree, and says whether an approval of the old ones holds for the new.
-//! It moves no ref and decides nothing about landing.
+//! Rebases commits without a work tree, and tells whether an approval of the old commits holds for the new ones.
+//!
+//! It moves no ref and decides nothing about landing. The caller checks the result and then moves the refs in one
+//! transaction.
 
 use crate::open::fields;
 use crate::run::failed;
 use crate::{GitError, GitPath, Oid, Repo, Signature};
 
-/// How much conflict text is shown in all.
+/// How many bytes of conflict text are shown in all.
 const CONFLICT_TEXT: usize = 64 << 10;
 
-/// How many commits are replayed at most.
+/// How many commits are rebased at most.
 const LINE_MAX: usize = 10_000;
 
-/// What came of moving commits onto another base.
+/// How a rebase went.
+///
+/// A conflict is a result and not an error: its text goes to the builder, which resolves it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Replayed {
-    /// All commits apply.
+    /// All commits apply to the new base.
     Clean {
-        /// The last of the new commits, or the new base when there was none.
+        /// The last of the new commits, or the new base if there was none.
         head: Oid,
-        /// Every commit with the one it became, oldest first.
+        /// Every commit with the one that it became, oldest first.
         commits: Vec<(Oid, Oid)>,
     },
-    /// One commit does not apply; nothing was kept.
+    /// One commit does not apply, and nothing was kept.
     Conflict {
         /// The commit that does not apply.
         commit: Oid,
-        /// The files in which it does not.
+        /// The files in which it conflicts.
         files: Vec<GitPath>,
-        /// What git says about each, and the files with conflict markers, cut to a bearable length.
+        /// What git says about each file, and the files with conflict markers, cut to a readable length.
         text: String,
     },
 }
 
 impl Repo {
-    /// Replays `base..head` (a line without merges) onto another commit. Messages and authors are kept; the committer
-    /// is the given one, so the same call gives the same commits again. Commits whose changes the other commit has already
-    /// are left out, as git's own rebase does.
+    /// Rebases `base..head` (a line without merges) onto another commit.
+    ///
+    /// Messages and authors are kept and the committer is given, so the same call gives the same commits again. Commits
+    /// whose changes the other commit has already are left out, as git's own rebase does.
     pub fn replay(
         &self,
         base: &Oid,
@@ -44,6 +49,7 @@ impl Repo {
         committer: &Signature,
     ) -> Result<Replayed, GitError> {
         let line = self.line(base, head)?;
+        // Nothing moves, so the commits keep their ids and with them their signatures.
         if base == onto {
             let commits = line.iter().map(|(_, commit)| (commit.clone(), commit.clone())).collect();
             return Ok(Replayed::Clean { head: head.clone(), commits });
@@ -54,7 +60,7 @@ impl Repo {
                 Merged::Clean(tree) => tree,
                 Merged::Conflict { files, text } => return Ok(Replayed::Conflict { commit, files, text }),
             };
-            // The new base has what it did already: as an empty commit it would say that it did it.
+            // The new base has these changes already. An empty commit would claim that it made them.
             if tree == self.tree_of(&at)? && self.tree_of(&commit)? != self.tree_of(&parent)? {
                 continue;
             }
@@ -69,6 +75,7 @@ impl Repo {
     pub(crate) fn line(&self, base: &Oid, head: &Oid) -> Result<Vec<(Oid, Oid)>, GitError> {
         let (mut line, mut at) = (Vec::new(), head.clone());
         while at != *base {
+            // An empty list fails the pattern below, so a line that is too long ends in the same error.
             let parents = if line.len() < LINE_MAX { self.parents_of(&at)? } else { Vec::new() };
             let [parent] = parents.as_slice() else {
                 return Err(GitError::odd(format!("{head} does not follow {base} in a line without merges")));
@@ -79,9 +86,10 @@ impl Repo {
         Ok(line)
     }
 
-    /// What `theirs` did since `base`, done to `ours`.
+    /// Applies to `ours` what `theirs` changed since `base`.
     fn merge(&self, base: &Oid, ours: &Oid, theirs: &Oid) -> Result<Merged, GitError> {
         let ours_tree = self.tree_of(ours)?;
+        // The usual case, and no process is needed for it: nothing changed under the commit.
         if ours_tree == self.tree_of(base)? {
             return self.tree_of(theirs).map(Merged::Clean);
         }
@@ -103,12 +111,13 @@ impl Repo {
         }
     }
 
-    /// What a person or an agent needs to see to solve the conflict.
+    /// What a person or an agent needs to see to resolve the conflict.
     fn conflict_text(&self, tree: &Oid, files: &[GitPath], said: &str) -> Result<String, GitError> {
         let mut text = said.to_owned();
         for path in files {
             let bytes = self.file_at(tree, path)?.unwrap_or_default();
             let content = String::from_utf8_lossy(&bytes);
+            // A file without markers conflicts by its existence or kind, which git's message says.
             if !content.contains("<<<<<<< ") {
                 continue;
             }
@@ -122,9 +131,10 @@ impl Repo {
         Ok(text)
     }
 
-    /// Whether the approval of `base..head` holds for its replay `onto..new_head`: the patch is the same, and no file that
-    /// it changes or declares differs between the two bases (a declared directory stands for all in it). Contents count,
-    /// not history: it holds as well when the new base does not follow the old one.
+    /// Whether the approval of `base..head` holds for its rebase `onto..new_head`: the patch is the same, and no file
+    /// that it changes or declares differs between the two bases. A declared directory stands for everything in it.
+    ///
+    /// Contents count and not history: the approval holds as well when the new base does not follow the old one.
     pub fn carries_over(
         &self,
         base: &Oid,
@@ -148,7 +158,7 @@ impl Repo {
                 return Ok(false);
             }
         }
-        // The same files became the same from the same: no patch could tell the two apart.
+        // The same files changed from the same content to the same content, so no patch could tell the two apart.
         Ok(before == after || self.patch_id(base, head)? == self.patch_id(onto, new_head)?)
     }
 }
@@ -158,7 +168,7 @@ enum Merged {
     Conflict { files: Vec<GitPath>, text: String },
 }
 
-/// The messages of `merge-tree -z`: a count of paths, the paths, a kind, a sentence.
+/// The messages of `merge-tree -z`: a count of paths, the paths, a kind and a sentence.
 fn messages<'a>(mut parts: impl Iterator<Item = &'a [u8]>) -> String {
     let mut text = String::new();
     while let Some(count) = parts.next() {
@@ -173,7 +183,7 @@ fn messages<'a>(mut parts: impl Iterator<Item = &'a [u8]>) -> String {
     text
 }
 
-/// A commit object with another tree, parent and committer, and without signatures that would no longer be true.
+/// A commit object with another tree, parent and committer, and without signatures that would no longer be valid.
 pub(crate) fn rewritten(raw: &[u8], tree: &Oid, parent: &Oid, committer: &Signature) -> Vec<u8> {
     let at = raw.windows(2).position(|pair| pair == b"\n\n").unwrap_or(raw.len());
     let (head, body) = raw.split_at(at);

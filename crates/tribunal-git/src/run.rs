@@ -1,5 +1,9 @@
-//! Runs git, bounded: a deadline on every call, output captured up to a cap, environment from nothing. It must never
-//! search for a repository, inherit a variable it did not choose, or outwait its deadline.
+//! Runs git within bounds: a deadline on every call, output captured up to a cap, and an environment built from
+//! nothing.
+//!
+//! It never searches for a repository, inherits a variable it did not choose, or waits past its deadline. Git has this
+//! small runner of its own instead of `tribunal-process`, because git is not an agent and a landing must not depend on
+//! a namespace.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{ErrorKind, Read, Write};
@@ -17,16 +21,19 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 use crate::GitError;
 
-/// How long one git command may take.
+/// How long one git command may take, unless its call says otherwise.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(120);
-/// How much one git command may write.
+/// How many bytes one git command may write before it is an error.
 pub(crate) const CAP: usize = 256 << 20;
-/// How long a session may take to end by itself.
+/// How long a session that is dropped may take to end by itself.
 const GRACE: Duration = Duration::from_secs(2);
-/// How much of git's complaints is kept.
+/// How many bytes of git's error output are kept.
 pub(crate) const STDERR_CAP: usize = 64 << 10;
 
 /// One git command, not yet run.
+///
+/// Do not make one from nothing for work on a repository: `Repo` has constructors that add the options which keep
+/// foreign programs out.
 #[derive(Clone)]
 pub(crate) struct Call {
     before: Vec<OsString>,
@@ -40,15 +47,15 @@ pub(crate) struct Call {
     stop: Option<Arc<AtomicBool>>,
 }
 
-/// How often a command that may be stopped looks whether it was.
+/// How often a command that may be stopped checks whether it was.
 const STOP_LOOK: Duration = Duration::from_millis(100);
 
-/// What a git command did.
+/// The result of a git command that ran.
 pub(crate) struct Output {
     pub(crate) status: ExitStatus,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: Vec<u8>,
-    /// The output was cut at the cap, and git was ended.
+    /// The output was cut at the cap, and git was killed for it.
     pub(crate) cut: bool,
 }
 
@@ -59,11 +66,12 @@ impl Output {
 
     pub(crate) fn complaint(&self) -> String {
         let text = String::from_utf8_lossy(&self.stderr);
-        // What git advises hides what went wrong.
+        // Git's hints would bury what went wrong under general advice.
         let said: Vec<&str> = text.lines().filter(|line| !line.starts_with("hint:")).collect();
         let text = if said.is_empty() { text.into_owned() } else { said.join("\n") };
         let mut line: String =
             text.trim().chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }).collect();
+        // Bounded, because the text ends up in messages for people.
         if let Some((at, _)) = line.char_indices().nth(2000) {
             line.truncate(at);
         }
@@ -86,7 +94,7 @@ impl Call {
         }
     }
 
-    /// An option of git itself, before the subcommand; never shown in messages.
+    /// An option of git itself, before the subcommand. Messages do not show it.
     pub(crate) fn option(mut self, option: impl Into<OsString>) -> Call {
         self.before.push(option.into());
         self
@@ -123,19 +131,19 @@ impl Call {
         self
     }
 
-    /// Gives the command another deadline than every other.
+    /// Gives the command its own deadline.
     pub(crate) fn within(mut self, timeout: Duration) -> Call {
         self.timeout = timeout;
         self
     }
 
-    /// Ends the command early, as an error, when this becomes true.
+    /// Kills the command and returns an error once this becomes true.
     pub(crate) fn stopped_by(mut self, stop: &Arc<AtomicBool>) -> Call {
         self.stop = Some(Arc::clone(stop));
         self
     }
 
-    /// The subcommand as people would recognise it.
+    /// The subcommand with its first arguments, for messages.
     pub(crate) fn name(&self) -> String {
         let words: Vec<_> = self.args.iter().take(4).map(|arg| arg.to_string_lossy()).collect();
         let mut name: String =
@@ -148,17 +156,21 @@ impl Call {
 
     fn command(&self) -> Command {
         let mut command = Command::new(program());
+        // Variables such as GIT_DIR or GIT_INDEX_FILE in the caller's environment would redirect every call.
         command.env_clear();
         let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
+        // Errors are told apart by their English text, and nobody is there to answer a prompt.
         command.env("PATH", path).env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0");
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command.args(&self.before).args(&self.args).current_dir(&self.cwd);
+        // A group of its own, so that killing git also ends the helpers it started.
         command.process_group(0);
         command
     }
 
     fn spawn(&self, mut command: Command) -> Result<(Child, OwnedFd), GitError> {
         let mut child = command.spawn().map_err(|source| match source.kind() {
+            // A working directory that is missing gives NotFound as well.
             ErrorKind::NotFound if self.cwd.is_dir() => GitError::Missing,
             _ => GitError::Io { path: self.cwd.clone(), source },
         })?;
@@ -173,7 +185,7 @@ impl Call {
         }
     }
 
-    /// Runs the command to its end; any exit code is an answer.
+    /// Runs the command to its end. Every exit code is an answer; an error means that it did not end.
     pub(crate) fn run(self) -> Result<Output, GitError> {
         let mut command = self.command();
         command.stdin(if self.input.is_empty() { Stdio::null() } else { Stdio::piped() });
@@ -188,14 +200,15 @@ impl Call {
         Ok(Output { status, stdout: pumped.stdout, stderr: pumped.stderr, cut: pumped.cut })
     }
 
-    /// Runs the command; only exit code 0 is success.
+    /// Runs the command and takes only exit code 0 for success.
     pub(crate) fn ok(self) -> Result<Vec<u8>, GitError> {
         let name = self.name();
         let output = self.run()?;
+        // Git was killed on purpose when the output was cut, so its status says nothing.
         if output.status.success() || output.cut { Ok(output.stdout) } else { Err(failed(&name, &output)) }
     }
 
-    /// Starts a command that is spoken with line by line.
+    /// Starts a command that reads requests and answers them one after the other.
     pub(crate) fn session(self) -> Result<Session, GitError> {
         let mut command = self.command();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -213,8 +226,10 @@ impl Call {
     }
 }
 
-/// Where git is. Found once: a program given by its place is started without copying this process first, and
-/// without asking every directory of the search path anew.
+/// Where git is. It is looked up once, because a program given by its full path is started without copying this process
+/// first and without a search through PATH.
+///
+/// Relative entries of PATH are skipped: they would mean another program in every directory that a call runs in.
 fn program() -> &'static Path {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
     FOUND.get_or_init(|| {
@@ -247,7 +262,10 @@ struct Pumped {
     cut: bool,
 }
 
-/// Feeds and drains the child until it is gone and its pipes are closed.
+/// Feeds and drains the child until it has ended and its pipes are closed.
+///
+/// Input and output are served from one poll loop. A git that blocks on a full output pipe would otherwise never read
+/// the rest of its input.
 fn pump(call: &Call, child: &mut Child, pidfd: &OwnedFd) -> Result<Pumped, GitError> {
     let deadline = Instant::now() + call.timeout;
     let (mut stdin, mut out, mut err) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -274,9 +292,11 @@ fn pump(call: &Call, child: &mut Child, pidfd: &OwnedFd) -> Result<Pumped, GitEr
             stdin = None;
         }
         if ready.out {
+            // One byte more than allowed is read, which is how an output of exactly the cap differs from a longer one.
             drain(&mut out, &mut got.stdout, call.cap.saturating_add(1));
         }
         if ready.err {
+            // All of it is read although little is kept: a full pipe would stop git.
             drain(&mut err, &mut got.stderr, usize::MAX);
             got.stderr.truncate(STDERR_CAP);
         }
@@ -360,7 +380,7 @@ fn poll_until(fds: &mut [PollFd<'_>], deadline: Instant) -> bool {
     }
 }
 
-/// Writes what fits; false when all is written or nobody reads any more.
+/// Writes what fits; false when everything is written or nobody reads any longer.
 fn feed(stdin: &mut Option<ChildStdin>, input: &[u8], fed: &mut usize) -> bool {
     let Some(pipe) = stdin else { return false };
     while let Some(rest) = input.get(*fed..).filter(|rest| !rest.is_empty()) {
@@ -374,7 +394,7 @@ fn feed(stdin: &mut Option<ChildStdin>, input: &[u8], fed: &mut usize) -> bool {
     false
 }
 
-/// Reads what is there, up to `cap` in all; closes the pipe at its end.
+/// Reads what is there, up to `cap` bytes in all, and closes the pipe at its end.
 fn drain(pipe: &mut Option<impl Read>, into: &mut Vec<u8>, cap: usize) {
     let mut chunk = [0u8; 64 << 10];
     while into.len() < cap {
@@ -399,7 +419,7 @@ fn pid_of(child: &Child) -> Option<Pid> {
     i32::try_from(child.id()).ok().and_then(Pid::from_raw)
 }
 
-/// Kills the child with its group (a filter it started included) and reaps it.
+/// Kills the child with its process group (a filter it started included) and reaps it.
 fn end(child: &mut Child) {
     // Once reaped, the id may belong to somebody else.
     if matches!(child.try_wait(), Ok(Some(_))) {
@@ -409,6 +429,7 @@ fn end(child: &mut Child) {
         // A failure means it is gone already; the wait below settles it either way.
         let _ = kill_process_group(pid, Signal::KILL);
     }
+    // Killing the group may have failed, and the process itself has to end in any case.
     let _ = child.kill();
     let _ = child.wait();
 }
@@ -417,7 +438,9 @@ fn timeout(name: &str, limit: Duration) -> GitError {
     GitError::Timeout { command: name.to_owned(), seconds: limit.as_secs() }
 }
 
-/// A git process that answers questions one after the other. Dropping it closes its input and ends it.
+/// A git process that answers one question after the other. Dropping it closes its input and ends it.
+///
+/// After an error its answers may be out of step with the questions. Throw the session away then and start another one.
 pub(crate) struct Session {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -429,12 +452,12 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// The number of its process.
+    /// The id of the git process.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Writes all of `bytes`.
+    /// Writes all of `bytes`, waiting for git to read them.
     pub(crate) fn send(&mut self, bytes: &[u8]) -> Result<(), GitError> {
         let deadline = Instant::now() + self.timeout;
         let mut fed = 0;
@@ -461,7 +484,7 @@ impl Session {
         }
     }
 
-    /// Reads exactly `n` bytes.
+    /// Reads exactly `n` bytes, waiting for git to write them.
     pub(crate) fn exactly(&mut self, n: usize) -> Result<Vec<u8>, GitError> {
         let deadline = Instant::now() + self.timeout;
         loop {
@@ -474,8 +497,10 @@ impl Session {
         }
     }
 
-    /// Reads up to and including a line, and returns what comes before it, at most `cap` bytes: a longer answer is given
-    /// up, and the process with it.
+    /// Reads up to and including the line `last`, and returns what comes before it.
+    ///
+    /// An answer of more than `cap` bytes is given up and the process with it, because the rest of the answer would
+    /// still be on its way.
     pub(crate) fn until(&mut self, last: &str, cap: usize) -> Result<Vec<u8>, GitError> {
         let deadline = Instant::now() + self.timeout;
         let end_line = format!("\n{last}\n").into_bytes();
@@ -493,12 +518,13 @@ impl Session {
                 end(&mut self.child);
                 return Err(GitError::TooLarge { command: self.name.clone(), cap });
             }
+            // The line may have begun in the bytes seen so far, so that many are searched again.
             seen = pending.len().saturating_sub(end_line.len());
             self.more(deadline)?;
         }
     }
 
-    /// Closes the input and waits for the end; true when git was content.
+    /// Closes the input and waits for the end; true when git exited with 0.
     pub(crate) fn finish(mut self) -> Result<bool, GitError> {
         self.stdin = None;
         let deadline = Instant::now() + self.timeout;
@@ -521,6 +547,7 @@ impl Session {
         let before = self.buffer.len();
         let mut pipe = Some(&mut self.stdout);
         drain(&mut pipe, &mut self.buffer, before.saturating_add(1));
+        // Reading nothing while the pipe stays open is a spurious wake-up, not the end.
         if self.buffer.len() > before || pipe.is_some() { Ok(()) } else { Err(self.ended()) }
     }
 
@@ -536,6 +563,7 @@ impl Drop for Session {
         self.stdin = None;
         let deadline = Instant::now() + GRACE;
         while self.more(deadline).is_ok() {
+            // The output is read and thrown away, because git does not end while its pipe is full.
             self.buffer.clear();
         }
         end(&mut self.child);

@@ -1,6 +1,8 @@
-//! Git processes that live as long as the repository is open and answer question after question: starting one costs more
-//! than most answers. Whatever goes wrong with one, it is dropped, and the question is asked again in a process of its
-//! own. None of them holds a lock between two questions.
+//! Git processes that live as long as the repository is open and answer one question after the other.
+//!
+//! They exist because starting a process costs more than most answers. When anything goes wrong with one, it is dropped
+//! and the question is asked again in a process of its own, so a session never decides whether something works. None of
+//! them holds a lock between two questions.
 
 use std::io::Write;
 use std::os::fd::AsRawFd;
@@ -12,23 +14,23 @@ use crate::diff::{PATCH, SAFE};
 use crate::run::{Call, Session};
 use crate::{GitError, Oid, Repo};
 
-/// What is larger is handed to a process of its own.
+/// Larger objects are handed to a process of their own.
 const OBJECT_MAX: usize = 1 << 20;
 
-/// The long-lived processes; each is started when it is first needed.
+/// The long-lived processes. Each is started when it is first needed.
 #[derive(Default)]
 pub(crate) struct Sessions {
-    /// Says where refs are.
+    /// `cat-file --batch-check`, which says where refs are.
     names: Mutex<Option<Session>>,
-    /// Moves refs.
+    /// `update-ref --stdin`, which moves refs.
     mover: Mutex<Option<Session>>,
-    /// Stores blobs.
+    /// `hash-object` for blobs; each kind of object needs a process of its own.
     blobs: Mutex<Option<Session>>,
-    /// Stores commits.
+    /// `hash-object` for commits.
     commits: Mutex<Option<Session>>,
-    /// Stores trees.
+    /// `hash-object` for trees.
     trees: Mutex<Option<Session>>,
-    /// Compares trees.
+    /// `diff-tree --stdin`, which compares trees.
     patches: Mutex<Option<Session>>,
 }
 
@@ -55,6 +57,7 @@ impl Repo {
         talk(&self.inner.sessions.names, open, |session| {
             session.send(format!("{name}\n").as_bytes())?;
             let line = session.line()?;
+            // Git answers on the same line whether it found something or not.
             if line.ends_with(b" missing") || line.ends_with(b" ambiguous") {
                 return Ok(None);
             }
@@ -62,11 +65,13 @@ impl Repo {
         })
     }
 
-    /// Moves refs in one transaction, told as lines for `update-ref --stdin -z`. An error says nothing about what is
-    /// true now.
+    /// Moves refs in one transaction, given as lines for `update-ref --stdin -z`.
+    ///
+    /// An error says nothing about where the refs are now. The caller has to look.
     pub(crate) fn move_refs(&self, lines: &[u8]) -> Result<(), GitError> {
         let open = || self.refs().args(["update-ref", "--no-deref", "-m", "tribunal", "--stdin", "-z"]);
         talk(&self.inner.sessions.mover, open, |session| {
+            // All commands go at once, and the answers are read afterwards, so the locks are held only briefly.
             session.send(&[b"start\0", lines, b"prepare\0commit\0"].concat())?;
             for answer in ["start: ok", "prepare: ok", "commit: ok"] {
                 let line = session.line()?;
@@ -78,8 +83,10 @@ impl Repo {
         })
     }
 
-    /// The difference of two commits or trees as a patch of at most `cap` bytes. Git repeats a line it does not
-    /// understand, which tells where the patch ends: no line inside a patch can begin like that.
+    /// The difference of two commits or trees as a patch of at most `cap` bytes.
+    ///
+    /// Git echoes an input line that it does not understand, which tells where the patch ends: no line inside a patch
+    /// can begin like that.
     pub(crate) fn patch(&self, from: &Oid, to: &Oid, cap: usize) -> Result<Vec<u8>, GitError> {
         const LAST: &str = "end of patch";
         let asked = format!("{} {}\n", self.peeled(from)?, self.peeled(to)?);
@@ -87,12 +94,13 @@ impl Repo {
         talk(&self.inner.sessions.patches, open, |session| {
             session.send(format!("{asked}{LAST}\n").as_bytes())?;
             let answer = session.until(LAST, asked.len().saturating_add(cap))?;
+            // Git repeats the two ids before the patch, which proves that this is the answer to our question.
             let patch = answer.strip_prefix(asked.as_bytes());
             patch.map(<[u8]>::to_vec).ok_or_else(|| GitError::odd("diff-tree answered another question"))
         })
     }
 
-    /// Stores an object; `None` when it must be done in a process of its own.
+    /// Stores an object; `None` when it has to be done in a process of its own.
     pub(crate) fn store(&self, kind: &str, bytes: &[u8]) -> Option<Oid> {
         let slot = match kind {
             "blob" => &self.inner.sessions.blobs,
@@ -103,10 +111,11 @@ impl Repo {
         if bytes.len() > OBJECT_MAX {
             return None;
         }
-        // Held in memory: a file would be made and deleted for every object.
+        // The bytes are held in memory, because otherwise a file would be made and deleted for every object.
         let paper = rustix::fs::memfd_create("object", MemfdFlags::CLOEXEC).ok().map(std::fs::File::from)?;
         (&paper).write_all(bytes).ok()?;
         let path = format!("/proc/{}/fd/{}", std::process::id(), paper.as_raw_fd());
+        // `--no-filters`: the bytes are stored as they are, whatever attributes would apply to a file.
         let open = || self.objects().args(["hash-object", "-w", "--no-filters", "--stdin-paths", "-t", kind]);
         let stored = talk(slot, open, |session| {
             session.send(format!("{path}\n").as_bytes())?;

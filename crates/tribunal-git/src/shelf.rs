@@ -1,8 +1,11 @@
-//! Trees that are no longer needed are kept for a while and made over into new ones, which costs a tenth of a fresh
-//! checkout: creating and deleting a thousand files is the dearest thing a lane does, and some file systems get slower
-//! the more was deleted lately. No look at a file proves that its bytes are as they were, and whoever was handed an open
-//! directory can write in it for ever: so what is judged by is made over only from trees that nobody could write, and one
-//! that an agent worked in becomes nothing but another one to work in. What is not as it was left is deleted all the same.
+//! The worktree pool: trees that are no longer needed are kept for a while and recycled into new ones. That costs a
+//! tenth of a fresh checkout, because creating and deleting a thousand files is the most expensive thing a lane does,
+//! and some file systems get slower the more was deleted lately.
+//!
+//! No look at a file proves that its bytes are as they were, and whoever was handed an open directory can write in it
+//! for ever. So trees for reviewers and checks are recycled only from trees that nobody could write, and a tree that an
+//! agent worked in is only ever given to another builder. Files that are not as they were left are deleted in either
+//! case.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt;
@@ -15,19 +18,22 @@ use crate::index::{self, Index, Stat};
 use crate::tree::{Files, drop_index};
 use crate::{GitError, GitPath, Oid, Repo, Trash, Tree};
 
-/// Makes trees, takes them away, and uses them again. It must be on the file system of the trees.
+/// Makes trees, takes them away, and recycles them. It must be on the same file system as the trees.
+///
+/// Which of `retire`, `shelve` and `shelve_worked` to call depends on who could write the tree. When in doubt, call
+/// `retire`.
 pub struct Shelf {
     repo: Repo,
     dir: PathBuf,
     max: usize,
-    /// Folders with a tree and its index each, that nobody could write.
+    /// Folders with a tree and its index each, which nobody could write.
     untouched: Mutex<Vec<PathBuf>>,
-    /// Such folders, with trees that agents worked in.
+    /// Such folders with trees that agents worked in.
     worked: Mutex<Vec<PathBuf>>,
     trash: Trash,
 }
 
-/// A tree that is wanted.
+/// A tree that is wanted, and where.
 struct Wanted<'a> {
     dest: &'a Path,
     index: &'a Path,
@@ -37,10 +43,12 @@ struct Wanted<'a> {
 }
 
 impl Shelf {
-    /// Opens a shelf that keeps at most `max` trees of each kind; what an earlier process left in it is deleted in the background.
+    /// Opens a pool that keeps at most `max` trees of each kind. Trees that an earlier process left in it are deleted
+    /// in the background.
     pub fn open(repo: &Repo, dir: &Path, max: usize) -> Result<Shelf, GitError> {
         let (kept, trash) = (dir.join("kept"), dir.join("trash"));
         std::fs::create_dir_all(&kept).map_err(GitError::io(&kept))?;
+        // Trees of an earlier process are not recycled: only that process knew which of them nobody could write.
         let trash = Trash::open(&trash)?;
         for entry in std::fs::read_dir(&kept).map_err(GitError::io(&kept))? {
             trash.take(&entry.map_err(GitError::io(&kept))?.path())?;
@@ -49,19 +57,19 @@ impl Shelf {
         Ok(Shelf { repo: repo.clone(), dir: kept, max, untouched, worked, trash })
     }
 
-    /// Takes a tree away, with its index; nothing of it is used again. Save what is in it first ([`Repo::snapshot`]).
+    /// Takes a tree away with its index, without recycling anything. Save what is in it first ([`Repo::snapshot`]).
     pub fn retire(&self, tree: &Tree) -> Result<(), GitError> {
         self.trash.take(tree.path())?;
         drop_index(&made_index(tree.index()))?;
         drop_index(tree.index())
     }
 
-    /// Takes a tree away that was never anybody's to write, its git directory included, to be made over into the next.
+    /// Takes away a tree that nobody could ever write, its git directory included, to recycle it.
     pub fn shelve(&self, tree: &Tree) -> Result<(), GitError> {
         self.keep(tree, tree.index(), &self.untouched)
     }
 
-    /// Takes a tree away that an agent worked in, to be made over into another one to work in. Save what is in it first.
+    /// Takes away a tree that an agent worked in, to recycle it for another builder. Save what is in it first.
     pub fn shelve_worked(&self, tree: &Tree) -> Result<(), GitError> {
         self.keep(tree, &made_index(tree.index()), &self.worked)?;
         drop_index(tree.index())
@@ -71,6 +79,7 @@ impl Shelf {
     fn keep(&self, tree: &Tree, index: &Path, kept: &Mutex<Vec<PathBuf>>) -> Result<(), GitError> {
         let there = |path: &Path| path.symlink_metadata().is_ok();
         let mut kept = lock(kept);
+        // An agent may have deleted its own tree.
         if kept.len() >= self.max || !there(tree.path()) || !there(index) {
             drop(kept);
             return self.retire(tree);
@@ -83,12 +92,12 @@ impl Shelf {
         Ok(())
     }
 
-    /// Takes any other directory away, to be deleted in the background; true when it was there.
+    /// Takes any other directory away, to be deleted in the background; true if it existed.
     pub fn discard(&self, path: &Path) -> Result<bool, GitError> {
         self.trash.take(path)
     }
 
-    /// Like [`Repo::checkout`], for an agent to work in: from a tree that one worked in, if there is one.
+    /// Like [`Repo::checkout`], for an agent to work in. It recycles a tree that an agent worked in, if there is one.
     pub fn checkout_to_work(
         &self,
         dest: &Path,
@@ -99,17 +108,18 @@ impl Shelf {
         let tree = self.made(&self.worked, &Wanted { dest, index, commit, tree: commit, branch })?;
         let made = made_index(index);
         drop_index(&made)?;
-        // Git replaces an index and never writes into one, so this stays what it is now: how the files were made.
+        // Git replaces an index file and never writes into one, so this link keeps the state in which the files were
+        // made.
         std::fs::hard_link(index, &made).map_err(GitError::io(&made))?;
         Ok(tree)
     }
 
-    /// Like [`Repo::checkout`], from a tree on the shelf that nobody could write, if there is one.
+    /// Like [`Repo::checkout`]. It recycles a tree that nobody could write, if there is one.
     pub fn checkout(&self, dest: &Path, index: &Path, commit: &Oid, branch: &str) -> Result<Tree, GitError> {
         self.checkout_as(dest, index, commit, commit, branch)
     }
 
-    /// Like [`Repo::checkout_as`], from a tree on the shelf that nobody could write, if there is one.
+    /// Like [`Repo::checkout_as`]. It recycles a tree that nobody could write, if there is one.
     pub fn checkout_as(
         &self,
         dest: &Path,
@@ -137,7 +147,7 @@ impl Shelf {
         self.repo.checkout_as(dest, index, commit, tree, branch)
     }
 
-    /// Makes an old tree into a new one; false when it is not fit for it.
+    /// Makes an old tree into a new one; false when it is not fit for that.
     fn make_over(&self, place: &Path, wanted: &Wanted<'_>) -> Result<bool, GitError> {
         let (old, made) = (place.join("tree"), place.join("index"));
         let git = old.join(".git");
@@ -145,6 +155,7 @@ impl Shelf {
         let before = index::read(&made, sha256)?;
         let files = self.repo.private_files(wanted.commit, wanted.branch);
         let scrubber = Scrubber::new(place, &before, &self.trash)?;
+        // A submodule's directory is not described by the index, so nothing could prove it clean.
         if !before.gitlinks.is_empty() || !scrubber.tree(&old)? {
             return Ok(false);
         }
@@ -157,7 +168,7 @@ impl Shelf {
         std::fs::copy(&made, index).map_err(GitError::io(index))?;
         let call = self.repo.engine(&old).env("GIT_INDEX_FILE", index);
         call.args(["read-tree", "--reset", "-u"]).arg(wanted.tree).ok()?;
-        // With other attributes the files that stayed might have to look different.
+        // With other attributes, files that stayed might have to be converted differently.
         if attributes(&before) != attributes(&index::read(index, sha256)?) {
             return Ok(false);
         }
@@ -168,17 +179,17 @@ impl Shelf {
         Ok(true)
     }
 
-    /// Deletes everything, and waits for it.
+    /// Deletes everything and waits until it is done.
     pub fn empty(self) {
         for kept in lock(&self.untouched).drain(..).chain(lock(&self.worked).drain(..)) {
-            // What cannot be taken now is swept at the next start.
+            // A tree that cannot be taken now is swept at the next start.
             let _ = self.trash.take(&kept);
         }
         self.trash.empty();
     }
 }
 
-/// Where the index stays as it was when an agent was given its tree.
+/// Where the index is kept as it was when an agent was given its tree.
 fn made_index(index: &Path) -> PathBuf {
     let mut made = index.as_os_str().to_owned();
     made.push(".made");
@@ -195,7 +206,7 @@ fn attributes(index: &Index) -> Vec<(&GitPath, &[u8])> {
     found.map(|(path, stat)| (path, stat.oid.as_slice())).collect()
 }
 
-/// Takes away what is not as it was made.
+/// Takes away everything that is not as it was made.
 struct Scrubber<'a> {
     files: BTreeMap<&'a [u8], &'a Stat>,
     dirs: BTreeSet<&'a [u8]>,
@@ -205,7 +216,7 @@ struct Scrubber<'a> {
 }
 
 impl<'a> Scrubber<'a> {
-    /// For a tree in this place, which is ours and as every directory should be.
+    /// A scrubber for a tree in this place, whose mode and owner every directory of the tree must share.
     fn new(place: &Path, index: &'a Index, trash: &'a Trash) -> Result<Scrubber<'a>, GitError> {
         let files = index.files.iter().map(|(path, stat)| (path.as_bytes(), stat)).collect();
         let dirs = index.dirs.iter().map(GitPath::as_bytes).collect();
@@ -213,14 +224,15 @@ impl<'a> Scrubber<'a> {
         Ok(Scrubber { files, dirs, trash, mode: meta.mode(), uid: meta.uid() })
     }
 
-    /// Takes away all but files that look untouched, the directories they are in, and the git directory; false when a
-    /// directory was tampered with.
+    /// Takes away everything except files that look untouched, the directories they are in, and the git directory;
+    /// false when a directory was tampered with.
     fn tree(&self, root: &Path) -> Result<bool, GitError> {
         let meta = root.symlink_metadata().map_err(GitError::io(root))?;
         Ok(meta.is_dir() && self.fit(root, &meta) && self.directory(root, &mut Vec::new())?)
     }
 
-    /// Whether a git directory holds no other files than these and its index; they may say something else.
+    /// Whether a git directory holds no other files than these and its index. Their content may differ; it is written
+    /// anew.
     fn holds_only(&self, git: &Path, files: &Files) -> bool {
         let names: BTreeSet<&Path> =
             files.iter().map(|(path, _)| path.as_path()).chain([Path::new("index")]).collect();
@@ -250,6 +262,7 @@ impl<'a> Scrubber<'a> {
         let usual = meta.mode() == self.mode && meta.mode() & 0o7000 == 0 && meta.mode() & 0o700 == 0o700;
         let plain = match rustix::fs::llistxattr(path, &mut list[..]) {
             Ok(len) => !list.get(..len).unwrap_or(&list).windows(9).any(|word| word == b"posix_acl"),
+            // A file system without extended attributes has no access lists. Any other error counts as one.
             Err(rustix::io::Errno::OPNOTSUPP) => true,
             Err(_) => false,
         };
@@ -274,7 +287,7 @@ impl<'a> Scrubber<'a> {
                     std::fs::remove_file(&path).map_err(GitError::io(&path))?;
                 }
             } else if !self.dirs.contains(inside.as_slice()) {
-                // It may be a whole build directory: deleting can wait, its place is free at once.
+                // This may be a whole build directory. Deleting it can wait, and its place is free at once.
                 self.trash.take(&path)?;
             } else if !self.fit(&path, &meta) || !self.directory(&path, inside)? {
                 return Ok(false);

@@ -1,6 +1,8 @@
-//! Signs commits as the user's own git would: their configuration, their key, their program. It runs outside every
-//! sandbox and never asks anybody: there is no terminal, no question for a passphrase, and a deadline. Only the user's
-//! files (system, home, the repository's own) say whether and how; nothing in a tree has a say.
+//! Signs commits as the user's own git would: with their configuration, their key and their program.
+//!
+//! It runs outside every sandbox and never asks anybody: there is no terminal, no prompt for a passphrase, and a
+//! deadline. Only the user's files (system, home and the repository's own) say whether and how to sign; no file in a
+//! tree has a say.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -12,18 +14,18 @@ use crate::replay::rewritten;
 use crate::run::Call;
 use crate::{GitError, Oid, Repo, Signature};
 
-/// How long one signature may take. A key that needs a touch or a passphrase takes for ever.
+/// How long one signature may take. A key that waits for a touch or a passphrase would take for ever.
 const SIGN_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What the user's key programs need of the environment to find keys and agents. `GPG_TTY`, `DISPLAY` and their like are
-/// not among it: with them a program could ask.
+/// Variables that the user's key programs need to find keys and agents. `GPG_TTY`, `DISPLAY` and the like are not among
+/// them, because with them a program could ask.
 const KEPT: [&str; 6] =
     ["GNUPGHOME", "SSH_AUTH_SOCK", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "USER", "LOGNAME"];
 
-/// Whether a commit is signed.
+/// Whether commits are to be signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
-    /// As the user's git is configured.
+    /// As the user's git is configured to.
     AsConfigured,
     /// Not at all, whatever git is configured to do.
     Never,
@@ -32,7 +34,7 @@ pub enum Sign {
 /// How the user's git signs commits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signing {
-    /// `openpgp`, `ssh` or `x509`.
+    /// The kind of signature: `openpgp`, `ssh` or `x509`.
     pub format: String,
     /// The key as the user names it; empty where git chooses it by the committer's name.
     pub key: String,
@@ -48,9 +50,10 @@ impl std::fmt::Display for Signing {
 }
 
 impl Repo {
-    /// How the user's git signs commits; nothing where `commit.gpgsign` is not set.
+    /// How the user's git signs commits; `None` where `commit.gpgsign` is not set.
     pub fn signing(&self) -> Result<Option<Signing>, GitError> {
         let signs = self.setting(&["--type=bool", "--get", "commit.gpgsign"])?;
+        // Git reads the value as a boolean first, since `yes` and `on` mean the same.
         if signs.as_deref() != Some("true") {
             return Ok(None);
         }
@@ -59,7 +62,7 @@ impl Repo {
         Ok(Some(Signing { format, key }))
     }
 
-    /// A setting of the user's.
+    /// One setting of the user's; `None` when it is not set.
     pub(crate) fn setting(&self, args: &[&str]) -> Result<Option<String>, GitError> {
         let call = self.user().arg("config").args(args);
         let name = call.name();
@@ -71,7 +74,8 @@ impl Repo {
         }
     }
 
-    /// Where the user's signing keys lie, as far as the settings and the environment say: no launch may see these places.
+    /// Where the user's signing keys lie, as far as the settings and the environment say. No launch may see these
+    /// places.
     pub fn signing_secrets(&self) -> Vec<PathBuf> {
         let mut places: Vec<PathBuf> = std::env::var_os("GNUPGHOME").map(PathBuf::from).into_iter().collect();
         let key = self.setting(&["--type=path", "--get", "user.signingkey"]).ok().flatten();
@@ -84,10 +88,13 @@ impl Repo {
         places
     }
 
-    /// Signs a commit that nobody keeps, to find out now whether it works without anybody there.
+    /// Signs a commit that nobody keeps, to find out now whether it works while nobody is there.
+    ///
+    /// Call it before the work begins: a key that cannot sign would otherwise show only at the first landing.
     pub fn try_signing(&self, who: &Signature) -> Result<(), GitError> {
         let head = self.head()?.commit;
         let raw = rewritten(&self.raw_commit(&head)?, &self.tree_of(&head)?, &head, who);
+        // The trial commit goes to a folder of its own, so that it leaves no object behind.
         let place = self.inner.engine.join(unique("signed"));
         std::fs::create_dir_all(&place).map_err(GitError::io(&place))?;
         let signed = self.sign_raw(&raw, Some(&place));
@@ -95,15 +102,17 @@ impl Repo {
         signed.map(drop)
     }
 
-    /// The commits of `base..head`, a line without merges, each with a signature: from the first one without on they are
-    /// made again, with the same tree, author, committer and message. Where all are signed it is `head` itself.
+    /// The commits of `base..head`, a line without merges, each with a signature. From the first commit without one on,
+    /// they are made again with the same tree, author, committer and message. If all are signed the result is `head`
+    /// itself.
     ///
-    /// Some keys sign differently every time, so two calls may give two lines. Who needs one of them for ever keeps it in
-    /// a ref before anything else relies on it.
+    /// Some keys sign differently every time, so two calls may give two lines. A caller that depends on one of them
+    /// keeps it in a ref before anything else relies on it.
     pub fn sign_line(&self, base: &Oid, head: &Oid) -> Result<Oid, GitError> {
         let mut at = base.clone();
         for (parent, commit) in self.line(base, head)? {
             let raw = self.raw_commit(&commit)?;
+            // A signature covers the parent. It stays valid only if that did not change.
             if parent == at && is_signed(&raw) {
                 at = commit;
                 continue;
@@ -116,8 +125,10 @@ impl Repo {
         Ok(at)
     }
 
-    /// The commits of `base..head`, a line without merges, with these messages, oldest first. From the first that differs on
-    /// they are made again, without their signatures and with all else as it was.
+    /// The commits of `base..head`, a line without merges, with these messages, oldest first.
+    ///
+    /// From the first message that differs on, the commits are made again without their signatures and with everything
+    /// else as it was.
     pub fn reword_line(&self, base: &Oid, head: &Oid, messages: &[String]) -> Result<Oid, GitError> {
         let line = self.line(base, head)?;
         if line.len() != messages.len() {
@@ -137,7 +148,7 @@ impl Repo {
         Ok(at)
     }
 
-    /// Whether every commit of `base..head` has a signature. It is not verified: that takes the keys people trust.
+    /// Whether every commit of `base..head` has a signature. It is not verified: that takes the keys that people trust.
     pub fn is_line_signed(&self, base: &Oid, head: &Oid) -> Result<bool, GitError> {
         for (_, commit) in self.line(base, head)? {
             if !is_signed(&self.raw_commit(&commit)?) {
@@ -147,7 +158,9 @@ impl Repo {
         Ok(true)
     }
 
-    /// Git made the very commit that was wanted, and nothing in it is new but the signature.
+    /// Checks that git made the very commit that was wanted, and that nothing in it is new except the signature.
+    ///
+    /// The commit went through the user's git with the user's settings, and what lands must be what was approved.
     fn expect_only_signed(&self, signed: &Oid, plain: &[u8]) -> Result<(), GitError> {
         let raw = self.raw_commit(signed)?;
         match is_signed(&raw) && without_signature(&raw) == plain {
@@ -158,7 +171,7 @@ impl Repo {
         }
     }
 
-    /// Has git make a commit object once more, signed; into another folder of objects where one is named.
+    /// Has git make a commit object once more, signed, in another folder of objects if one is given.
     fn sign_raw(&self, raw: &[u8], objects: Option<&Path>) -> Result<Oid, GitError> {
         let parts = Parts::of(raw).ok_or_else(|| GitError::odd("a commit that cannot be read"))?;
         let mut call = self.user().within(SIGN_TIMEOUT);
@@ -167,10 +180,11 @@ impl Repo {
                 call = call.env(name, value);
             }
         }
-        // The program that would ask for a passphrase is one that says no. Otherwise it is asked for at the terminal.
+        // The program that would ask for a passphrase is one that says no. Without it, the terminal would be asked.
         call = call.env("SSH_ASKPASS", "/bin/false").env("SSH_ASKPASS_REQUIRE", "force");
         call = call.env("GIT_OBJECT_DIRECTORY", objects.unwrap_or(&self.inner.own_objects));
         call = call.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", crate::open::quoted(&self.inner.objects));
+        // Git would otherwise note the user's encoding in the commit, which would be another commit then.
         let mut encoding = OsString::from("i18n.commitEncoding=");
         encoding.push(os(parts.encoding.unwrap_or(b"UTF-8")));
         call = call.option("-c").option(encoding);
@@ -178,6 +192,7 @@ impl Repo {
             for (part, value) in [("NAME", ident.name), ("EMAIL", ident.email)] {
                 call = call.env(&format!("GIT_{role}_{part}"), os(value));
             }
+            // With the sign, git takes the number as seconds and does not guess at a date format.
             let at = [b"@", ident.at].concat();
             call = call.env(&format!("GIT_{role}_DATE"), os(&at));
         }
@@ -190,7 +205,7 @@ impl Repo {
     }
 }
 
-/// What came of a signature, with git's own words where it is none.
+/// The id of the signed commit, or git's own words where it could not sign.
 fn signed(call: Call) -> Result<Oid, GitError> {
     let output = match call.run() {
         Err(GitError::Timeout { seconds, .. }) => {
@@ -210,17 +225,18 @@ fn os(bytes: &[u8]) -> OsString {
     OsString::from_vec(bytes.to_vec())
 }
 
-/// A name, an address and a time of a commit.
+/// The name, address and time of an author or committer.
 struct Ident<'a> {
     name: &'a [u8],
     email: &'a [u8],
-    /// Seconds and time zone.
+    /// Seconds since 1970 and the time zone.
     at: &'a [u8],
 }
 
 impl<'a> Ident<'a> {
     fn of(line: &'a [u8]) -> Option<Ident<'a>> {
         let open = line.iter().position(|b| *b == b'<')?;
+        // The last bracket: a damaged name may contain one as well.
         let close = line.iter().rposition(|b| *b == b'>')?;
         let name = line.get(..open)?;
         let name = name.strip_suffix(b" ").unwrap_or(name);
@@ -261,6 +277,7 @@ fn headers(raw: &[u8]) -> (Vec<Vec<u8>>, &[u8]) {
     let mut headers: Vec<Vec<u8>> = Vec::new();
     for line in head.split(|b| *b == b'\n') {
         match headers.last_mut().filter(|_| line.starts_with(b" ")) {
+            // A signature has many lines, and all but the first begin with a space.
             Some(header) => header.extend([b"\n", line].concat()),
             None => headers.push(line.to_vec()),
         }
@@ -282,7 +299,7 @@ fn without_signature(raw: &[u8]) -> Vec<u8> {
     [kept.join(&b'\n').as_slice(), rest].concat()
 }
 
-/// The commit object with another parent in the place of one.
+/// The commit object with one parent replaced.
 fn with_parent(raw: &[u8], old: &Oid, new: &Oid) -> Vec<u8> {
     let (headers, rest) = headers(raw);
     let line = |oid: &Oid| format!("parent {oid}").into_bytes();

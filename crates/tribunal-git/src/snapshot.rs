@@ -1,6 +1,8 @@
-//! Saves everything an agent has not handed in yet, before its tree is taken away: the files, and the commits it made in
-//! its private repository. The agent owns that repository, so git is never pointed at it: refs are read by hand,
-//! object files are copied by hand without following a link, and git re-hashes every object it takes from the copy.
+//! Saves everything an agent has not handed in, before its tree is taken away: the files, and the commits it made in
+//! its private repository.
+//!
+//! The agent owns that repository, so git is never pointed at it. Refs are read by hand, object files are copied by
+//! hand without following a link, and git hashes every object anew that it takes from the copy.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
@@ -13,40 +15,44 @@ use crate::open::quoted;
 use crate::tree::left;
 use crate::{GitError, Oid, Problem, RefChange, Repo, Signature, Tree};
 
-/// How many refs of an agent are looked at.
+/// How many refs of an agent are examined.
 const REFS_MAX: usize = 256;
-/// How many object files of an agent are looked at.
+/// How many object files of an agent are examined.
 const OBJECTS_MAX: usize = 200_000;
 /// How many bytes of objects are taken from an agent.
 const BYTES_MAX: u64 = 512 << 20;
 /// How many subjects of an agent's own commits are shown.
 const SUBJECTS_MAX: usize = 200;
 
-/// What was saved.
+/// What a snapshot of an agent's tree saved.
+///
+/// Delete the tree only when `left` is empty: otherwise something in it exists nowhere else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
-    /// The commit that holds it, now at the ref; `None` when there was nothing that the base commit does not hold.
+    /// The commit that holds everything, now at the ref; `None` when the base commit holds it all already.
     pub commit: Option<Oid>,
     /// The files, as a tree object.
     pub tree: Oid,
-    /// What could not be taken just as it lay there.
+    /// Files that could not be taken exactly as they lay there.
     pub problems: Vec<Problem>,
     /// Commits the agent made itself, oldest first, with their subjects.
     pub own_commits: Vec<(Oid, String)>,
-    /// Why commits of the agent could not be saved, if so.
+    /// Why commits of the agent could not be saved, if that failed.
     pub unsaved: Option<String>,
 }
 
 impl Snapshot {
-    /// What is in the tree and in no commit: as long as there is such a thing, the tree is not to be deleted.
+    /// What is in the tree and in no commit. As long as there is any, the tree must not be deleted.
     pub fn left(&self) -> Vec<String> {
         left(&self.problems).into_iter().chain(self.unsaved.clone()).collect()
     }
 }
 
 impl Repo {
-    /// Saves a tree's files and its agent's own commits as one commit at `name` (under `refs/tribunal/`). Doing it twice
-    /// gives the same commit.
+    /// Saves a tree's files and its agent's own commits as one commit at `name` (under `refs/tribunal/`).
+    ///
+    /// Doing it twice gives the same commit, so a crash in between does no harm. The agent's commits become further
+    /// parents, which keeps them reachable.
     pub fn snapshot(
         &self,
         tree: &Tree,
@@ -60,6 +66,7 @@ impl Repo {
         let captured = tree.capture()?;
         let (tips, unsaved) = match self.own_tips(tree) {
             Ok(tips) => (tips, None),
+            // A broken repository of the agent must not cost its files, which are the larger part of the work.
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
         let own_commits =
@@ -86,8 +93,10 @@ impl Repo {
         };
         let mut tips = read_tips(&dir, tree.base().as_str().len());
         tips.retain(|tip| tip != tree.base());
+        // The tips come in the order of a directory listing; sorted, the same commits give the same snapshot.
         tips.sort();
         tips.dedup();
+        // An id that we have already needs no copy, whatever the agent's repository says about it.
         let mut new = tips.clone();
         new.retain(|tip| !matches!(self.object(tip.as_str().as_bytes()), Ok(Some(_))));
         if !new.is_empty() {
@@ -114,13 +123,16 @@ impl Repo {
         Ok(commits)
     }
 
-    /// Takes all that `tips` reach and `base` does not from a copy of an object store. The pack in between makes git
-    /// compute every id anew, and `--strict` makes it refuse what is malformed or incomplete.
+    /// Takes everything that `tips` reach and `base` does not from a copy of an object store.
+    ///
+    /// The pack in between makes git compute every id anew, and `--strict` makes it refuse what is malformed or
+    /// incomplete.
     fn bring(&self, tips: &[Oid], base: &Oid, copy: &Path) -> Result<(), GitError> {
         let mut revs = String::new();
         for tip in tips {
             revs.push_str(&format!("{tip}\n"));
         }
+        // The base is ours, so everything it leads to is left out of the pack.
         revs.push_str(&format!("--not\n{base}\n"));
         let mut stores = quoted(copy);
         stores.push(":");
@@ -132,10 +144,11 @@ impl Repo {
     }
 }
 
-/// All commit ids the private repository names: HEAD, loose refs, packed refs. What is odd is passed over.
+/// All commit ids that the private repository names: HEAD, loose refs and packed refs. Anything odd is skipped.
 fn read_tips(git: &OwnedFd, len: usize) -> Vec<Oid> {
     let mut tips = Vec::new();
     let mut note = |bytes: &[u8]| {
+        // HEAD usually holds the name of a branch, which is not an id and is found among the refs.
         if let Ok(oid) = Oid::from_bytes(bytes)
             && oid.as_str().len() == len
             && tips.len() < REFS_MAX
@@ -160,6 +173,7 @@ fn read_tips(git: &OwnedFd, len: usize) -> Vec<Oid> {
 fn walk_refs(dir: &OwnedFd, depth: usize, note: &mut impl FnMut(&[u8])) {
     for name in names(dir, REFS_MAX).unwrap_or_default() {
         match open_dir_at(dir, &name) {
+            // A depth limit, because the agent made these folders.
             Ok(sub) if depth < 8 => walk_refs(&sub, depth + 1, note),
             Ok(_) => {}
             Err(_) => note(&read_at(dir, &name, 4096).unwrap_or_default()),
@@ -167,7 +181,7 @@ fn walk_refs(dir: &OwnedFd, depth: usize, note: &mut impl FnMut(&[u8])) {
     }
 }
 
-/// Copies object files, and only those: no alternates, no links, within bounds.
+/// Copies object files within bounds, and nothing else: no alternates and no links.
 fn copy_objects(git: &OwnedFd, to: &Path) -> std::io::Result<()> {
     let objects = open_dir_at(git, b"objects")?;
     let mut budget = Budget { files: OBJECTS_MAX, bytes: BYTES_MAX };
@@ -175,6 +189,7 @@ fn copy_objects(git: &OwnedFd, to: &Path) -> std::io::Result<()> {
     for name in names(&objects, 1024)? {
         let is_pack = name == b"pack";
         let is_fan = name.len() == 2 && name.iter().all(u8::is_ascii_hexdigit);
+        // Everything else below `objects` is skipped, above all `info/alternates`, which could lead anywhere.
         if is_pack || is_fan {
             let Ok(dir) = open_dir_at(&objects, &name) else { continue };
             copy_files(&dir, &to.join(std::ffi::OsStr::from_bytes(&name)), is_pack, &mut budget)?;
@@ -192,11 +207,13 @@ fn copy_files(from: &OwnedFd, to: &Path, packs: bool, budget: &mut Budget) -> st
     std::fs::create_dir_all(to)?;
     for name in names(from, budget.files)? {
         let wanted = match packs {
+            // Only packs and their indexes; `.keep` and other files of the agent mean nothing here.
             true => name.starts_with(b"pack-") && (name.ends_with(b".pack") || name.ends_with(b".idx")),
             false => name.iter().all(u8::is_ascii_hexdigit),
         };
         if wanted {
             let bytes = read_at(from, &name, budget.bytes)?;
+            // The limit of the next read is what is left, so that all files together stay within the bound.
             budget.bytes -= bytes.len() as u64;
             budget.files = budget.files.saturating_sub(1);
             std::fs::write(to.join(std::ffi::OsStr::from_bytes(&name)), bytes)?;

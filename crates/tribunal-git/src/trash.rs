@@ -1,5 +1,7 @@
-//! Takes directories away at once and deletes them later. A directory is renamed into the trash, which is quick and
-//! survives a crash; a thread empties it. It never decides that something may go: save first ([`crate::Repo::snapshot`]).
+//! Takes directories away at once and deletes them later.
+//!
+//! A directory is renamed into the trash, which is quick and survives a crash; a thread empties the trash. It never
+//! decides that something may go. Save first, with [`crate::Repo::snapshot`].
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +12,7 @@ use std::thread::JoinHandle;
 use crate::GitError;
 use crate::files::unique;
 
-/// A directory of things to delete, on the same file system as what is thrown into it.
+/// A directory of things to delete. It must be on the same file system as what is thrown into it.
 pub struct Trash {
     dir: PathBuf,
     queue: Option<Sender<PathBuf>>,
@@ -33,7 +35,7 @@ impl Trash {
         Ok(Trash { dir: dir.to_owned(), queue: Some(queue), thread: Some(thread) })
     }
 
-    /// Takes a file or directory away; true when it was there. It is gone from its place when this returns.
+    /// Takes a file or directory away; true if it existed. It is gone from its place when this returns.
     pub fn take(&self, path: &Path) -> Result<bool, GitError> {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         // Unique against what an earlier process with our id may have left.
@@ -52,7 +54,9 @@ impl Trash {
         Ok(true)
     }
 
-    /// Waits until all is deleted.
+    /// Waits until everything is deleted.
+    ///
+    /// Without this call a process that ends leaves the rest to the next one that opens the trash.
     pub fn empty(mut self) {
         self.queue = None;
         if let Some(thread) = self.thread.take() {
@@ -61,7 +65,7 @@ impl Trash {
     }
 }
 
-/// Renames what is ours. A directory takes the right to write in it, which an agent may have taken away.
+/// Renames something of ours. Renaming a directory needs the right to write in it, which an agent may have removed.
 fn rename(from: &Path, to: &Path) -> std::io::Result<()> {
     let is_dir = || from.symlink_metadata().is_ok_and(|meta| meta.is_dir());
     match std::fs::rename(from, to) {
@@ -73,13 +77,13 @@ fn rename(from: &Path, to: &Path) -> std::io::Result<()> {
     }
 }
 
-/// Deletes a file or directory, following no link; what resists stays for the next sweep.
+/// Deletes a file or directory without following links. Anything that cannot be deleted stays for the next sweep.
 fn delete(path: &Path) {
     let is_dir = path.symlink_metadata().is_ok_and(|meta| meta.is_dir());
     if !is_dir {
         let _ = std::fs::remove_file(path);
     } else if std::fs::remove_dir_all(path).is_err() {
-        // An agent may have taken away our right to write its directories.
+        // An agent may have removed our right to write its directories.
         unlock(path);
         let _ = std::fs::remove_dir_all(path);
     }
@@ -89,7 +93,7 @@ fn unlock(dir: &Path) {
     let _ = std::fs::set_permissions(dir, Permissions::from_mode(0o700));
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     let dirs = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    // All of them first: a directory stays open no longer than it is read.
+    // All names are collected first, so that only one directory is open at a time however deep they are nested.
     let dirs: Vec<PathBuf> = dirs.map(|entry| entry.path()).collect();
     dirs.iter().for_each(|dir| unlock(dir));
 }

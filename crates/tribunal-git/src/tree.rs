@@ -1,6 +1,8 @@
-//! The trees agents work in: made from a commit, taken back as a tree object. A tree's own `.git` is a private
-//! repository that borrows our objects; it belongs to the agent and is never read here, nor its configuration, index
-//! or refs. What is taken is the files, through an index of ours beside the tree.
+//! The trees that agents work in: made from a commit, and taken back as a tree object.
+//!
+//! A tree's own `.git` is a private repository that borrows our objects. It belongs to the agent and is never read
+//! here, nor are its configuration, index or refs: an agent could have pointed any of them at a program of its own.
+//! Only the files are taken, through an index of ours that lies beside the tree.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -20,23 +22,25 @@ use crate::{GitError, GitPath, Oid, Repo, index};
 /// How deep repositories inside repositories are followed.
 const NESTED_DEPTH: usize = 8;
 
-/// How many files are looked at for things git must not open.
+/// How many files are examined for things that git must not open.
 const DEFUSE_MAX: usize = 100_000;
 
-/// So many changed files are flushed to the disk one by one; for more, git gathers them in a directory of its own, which
-/// takes a dozen files and directories that live for an instant.
+/// Up to this many changed files are flushed to the disk one by one. For more, git gathers them in a directory of its
+/// own, which costs a dozen files and directories that live for an instant.
 const FEW: usize = 8;
 
-/// From so many changed files on, git puts their contents into one pack instead of a file each: making tens of thousands of
-/// files takes longer than everything else that is done with them.
+/// From this many changed files on, git puts their contents into one pack instead of a file each: making tens of
+/// thousands of files takes longer than everything else that is done with them.
 const MANY: usize = 500;
-/// What git takes for big goes to a pack as it is read. A file that must be converted first does not.
+/// A file that git considers big goes into a pack as it is read, unless it must be converted first.
 const INTO_A_PACK: &str = "core.bigFileThreshold=1";
 
-/// Files of a private repository by their path in it, with what is in them.
+/// Files of a private repository by their path in it, with their content.
 pub(crate) type Files = Vec<(PathBuf, Vec<u8>)>;
 
-/// One agent's (or seat's) files. One caller at a time.
+/// The files of one agent or reviewer. Only one caller may use a tree at a time.
+///
+/// The value is a handle and owns nothing: dropping it leaves the directory. Use [`crate::Shelf`] to take a tree away.
 #[derive(Clone)]
 pub struct Tree {
     repo: Repo,
@@ -45,44 +49,46 @@ pub struct Tree {
     base: Oid,
 }
 
-/// The files of a tree, taken.
+/// The files of a tree, as they were taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Captured {
-    /// The tree object.
+    /// The tree object that holds the files.
     pub tree: Oid,
-    /// What could not be taken just as it lay there.
+    /// Files that could not be taken exactly as they lay there.
     pub problems: Vec<Problem>,
 }
 
 /// Something in an agent's tree that a commit cannot hold as it is.
+///
+/// These are data for the report and no reason to fail: a capture takes what it can and names the rest.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Problem {
-    /// A repository the agent made inside its tree: its files are taken as ordinary files, its history is not.
+    /// A repository that the agent made inside its tree. Its files are taken as ordinary files, its history is not.
     Nested {
-        /// The directory.
+        /// The directory of that repository.
         path: GitPath,
     },
-    /// A submodule whose directory was filled, removed or replaced: the submodule stays at the commit it was.
+    /// A submodule whose directory was filled, removed or replaced. It stays at the commit it was at.
     Submodule {
-        /// Where the submodule is.
+        /// The path of the submodule.
         path: GitPath,
     },
-    /// A file git cannot or will not store; the tree has its old version, or none.
+    /// A file that git cannot or will not store. The tree object has its old version, or none.
     Unstorable {
-        /// The file or directory.
+        /// The file or directory; empty when git did not name one.
         path: GitPath,
-        /// Git's reason.
+        /// Why it was not stored, mostly in git's words.
         why: String,
     },
     /// The tree's own `.gitattributes` made git fail, so those of the base commit were used.
     Attributes {
-        /// Git's reason.
+        /// What git wrote when it failed.
         why: String,
     },
 }
 
 impl Captured {
-    /// What is in the tree and not in what was taken: as long as there is such a thing, the tree is not to be deleted.
+    /// What is in the tree and not in what was taken. As long as there is any, the tree must not be deleted.
     pub fn left(&self) -> Vec<String> {
         left(&self.problems)
     }
@@ -110,7 +116,9 @@ impl fmt::Display for Problem {
 
 impl Repo {
     /// Puts the files of a commit into a new directory, with a private repository whose branch is `branch`. The index
-    /// file, outside of the tree, is ours. `dest` appears complete or not at all.
+    /// file lies outside the tree and is ours.
+    ///
+    /// `dest` appears complete or not at all: the files are made in a directory beside it, which is renamed last.
     pub fn checkout(&self, dest: &Path, index: &Path, commit: &Oid, branch: &str) -> Result<Tree, GitError> {
         self.checkout_as(dest, index, commit, commit, branch)
     }
@@ -128,7 +136,7 @@ impl Repo {
             let source = std::io::ErrorKind::AlreadyExists.into();
             return Err(GitError::Io { path: dest.to_owned(), source });
         }
-        // The tree's own repository borrows the user's store, and must find its commit there.
+        // The tree's own repository borrows the user's store, so its commit has to be there.
         self.hold(std::slice::from_ref(commit))?;
         let name = dest.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let partial = dest.with_file_name(unique(&format!(".{name}")));
@@ -147,7 +155,7 @@ impl Repo {
         made.map(|()| self.tree(dest, index, commit))
     }
 
-    /// Gives files their private repository, of which some files are to be written, and their place.
+    /// Gives files their private repository, of which some files have to be written, and moves them to their place.
     pub(crate) fn hand_over<'a>(
         &self,
         from: &Path,
@@ -161,22 +169,25 @@ impl Repo {
             path.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(GitError::io(&path))?;
             std::fs::write(&path, bytes).map_err(GitError::io(path))?;
         }
+        // The agent gets a copy; ours is never given away.
         let copy = git.join("index");
         std::fs::copy(index, &copy).map_err(GitError::io(copy))?;
-        // The index's time of change is moved beyond that of every file: a look at it makes newer kernels give the next
-        // change a time of its own.
+        // The change time of the index is moved beyond that of every file. The time was just looked at, and newer
+        // kernels then give the next change a time of its own.
         let mode = index.symlink_metadata().map_err(GitError::io(index))?.permissions();
         std::fs::set_permissions(index, mode).map_err(GitError::io(index))?;
         std::fs::rename(from, dest).map_err(GitError::io(dest))
     }
 
-    /// A tree that is already there, made from `base` (after a restart).
+    /// A handle to a tree that exists already, made from `base`; for a run that goes on after a restart.
     pub fn tree(&self, path: &Path, index: &Path, base: &Oid) -> Tree {
         Tree { repo: self.clone(), path: path.to_owned(), index: index.to_owned(), base: base.clone() }
     }
 
-    /// The `.git` the agent may use, but for its index: its own refs and configuration, our objects as alternate.
+    /// The `.git` that the agent may use, without its index: its own refs and configuration, with our objects as
+    /// alternate.
     pub(crate) fn private_files(&self, commit: &Oid, branch: &str) -> Files {
+        // A name that is not valid for a branch must not stop the checkout.
         let branch =
             if crate::refs::check_name(&format!("refs/heads/{branch}")).is_ok() { branch } else { "work" };
         let head = format!("refs/heads/{branch}");
@@ -212,15 +223,15 @@ impl Repo {
 const KNOWN_MAX: usize = 4096;
 
 impl Repo {
-    /// The tree that the entries of an index make, if git noted it there or it was made from it.
+    /// The tree that the entries of an index make, if git noted it there or it was made from it before.
     fn tree_known(&self, index: &index::Index) -> Option<Oid> {
         let known = || self.inner.known_trees.lock().unwrap_or_else(PoisonError::into_inner);
         let tree = index.tree.clone().or_else(|| known().get(index.digest.as_ref()?).cloned());
-        // A name is not the thing: what is gone by now is made again.
+        // Knowing the id is not having the object: a tree that is gone by now is made again.
         tree.filter(|tree| matches!(self.object(tree.as_str().as_bytes()), Ok(Some(_))))
     }
 
-    /// Remembers it. The digest names the entries for ever, so nothing here can be out of date.
+    /// Remembers the tree of an index. The digest names the entries for ever, so no entry can be out of date.
     fn know_tree(&self, index: &index::Index, tree: &Oid) {
         let mut known = self.inner.known_trees.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= KNOWN_MAX {
@@ -232,7 +243,7 @@ impl Repo {
     }
 }
 
-/// The line of an alternates file; quoted when the path would be misread.
+/// The line of an alternates file, quoted where the path would be misread.
 fn alternate(objects: &Path) -> Vec<u8> {
     let bytes = objects.as_os_str().as_bytes();
     let mut line = Vec::with_capacity(bytes.len() + 1);
@@ -253,7 +264,7 @@ fn alternate(objects: &Path) -> Vec<u8> {
     line
 }
 
-/// Removes our index, with the lock beside it; of a link, the link.
+/// Removes our index and the lock beside it. If a link lies there, the link is removed and not its target.
 pub(crate) fn drop_index(index: &Path) -> Result<(), GitError> {
     drop_lock(index);
     match std::fs::remove_file(index) {
@@ -262,7 +273,7 @@ pub(crate) fn drop_index(index: &Path) -> Result<(), GitError> {
     }
 }
 
-/// Removes the lock a killed git left on our index. Nobody else uses it, and a tree has one caller at a time.
+/// Removes the lock that a killed git left on our index. Nobody else uses it, and a tree has one caller at a time.
 fn drop_lock(index: &Path) {
     let mut lock = index.as_os_str().to_owned();
     lock.push(".lock");
@@ -270,22 +281,22 @@ fn drop_lock(index: &Path) {
 }
 
 impl Tree {
-    /// The directory.
+    /// The directory with the agent's files.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The index file, beside the tree.
+    /// Our index file, which lies beside the tree.
     pub fn index(&self) -> &Path {
         &self.index
     }
 
-    /// The commit the tree was made from.
+    /// The commit that the tree was made from.
     pub fn base(&self) -> &Oid {
         &self.base
     }
 
-    /// The repository the tree belongs to.
+    /// The repository that the tree belongs to.
     pub fn repo(&self) -> &Repo {
         &self.repo
     }
@@ -295,9 +306,10 @@ impl Tree {
         call.stopped_by(&self.repo.inner.stop)
     }
 
-    /// Stores the files, tracked and new but not ignored, as a tree object. Nothing in the tree is run, and
-    /// nothing is changed, but that pipes are removed from where git would wait for them, and that folders of ours that
-    /// are closed to us are opened.
+    /// Stores the files, tracked and new but not ignored, as a tree object.
+    ///
+    /// Nothing in the tree is run. Nothing is changed either, with two exceptions: pipes are removed from where git
+    /// would wait for them, and folders of ours that were closed to us are opened.
     pub fn capture(&self) -> Result<Captured, GitError> {
         // A link here would make us take the files of wherever it leads.
         let meta = self.path.symlink_metadata().map_err(GitError::io(&self.path))?;
@@ -315,6 +327,7 @@ impl Tree {
         let flush = if changed <= FEW { "core.fsyncMethod=fsync" } else { "core.fsyncMethod=batch" };
         let many = (MANY..usize::MAX).contains(&changed);
         let settings: Vec<&str> = [flush].into_iter().chain(many.then_some(INTO_A_PACK)).collect();
+        // Read again after the quick look: from here on the index has to exist, and `look` does not make one.
         let before = self.read_index()?;
         let mut problems = Vec::new();
         defuse(&self.path, &GitPath::default(), &mut { DEFUSE_MAX }, &mut problems);
@@ -340,6 +353,7 @@ impl Tree {
         }
         self.known_nested(&after.dirs, &mut problems);
         problems.sort();
+        // With a nested repository, `after` is older than what was absorbed, so the short cut would miss its files.
         let tree = match nested.is_empty().then(|| self.few_changed(&before, &after)).flatten() {
             Some(tree) => tree,
             None => Oid::from_bytes(&self.call().config(flush).arg("write-tree").ok()?)?,
@@ -347,8 +361,8 @@ impl Tree {
         Ok(Captured { tree, problems })
     }
 
-    /// The tree of our index, if little has changed since its tree was known. Whatever is in the way of that, git can
-    /// still write it.
+    /// The tree of our index, if little has changed since its tree was known. If anything is in the way of that, git
+    /// still writes it.
     fn few_changed(&self, before: &index::Index, after: &index::Index) -> Option<Oid> {
         let tree = self.repo.tree_known(before).filter(|_| !before.odd && !after.odd)?;
         let changes = Some(before.changes(after)).filter(|changes| changes.len() <= FEW)?;
@@ -357,8 +371,9 @@ impl Tree {
         Some(tree)
     }
 
-    /// Our index; one that is missing or broken is made anew from the base commit. Through a link git would write the
-    /// index of somebody else.
+    /// Our index. One that is missing or broken is made anew from the base commit.
+    ///
+    /// A link in its place is removed, because git would write through it into somebody else's index.
     fn read_index(&self) -> Result<index::Index, GitError> {
         let sha256 = self.repo.inner.sha256;
         match index::read(&self.index, sha256) {
@@ -371,13 +386,16 @@ impl Tree {
         index::read(&self.index, sha256)
     }
 
-    /// How many files are not provably as they were when our index was written, those that are gone or new included,
-    /// counted to [`MANY`]; and the index.
+    /// The number of files that are not provably as they were when our index was written, removed and new ones
+    /// included, counted up to [`MANY`]; and the index.
+    ///
+    /// An unknown state counts as the largest number, so whatever cannot be examined is captured in full.
     fn look(&self) -> (usize, Option<index::Index>) {
         const UNKNOWN: (usize, Option<index::Index>) = (usize::MAX, None);
         let index = index::read(&self.index, self.repo.inner.sha256);
         let (Ok(written), Ok(index)) = (self.index.symlink_metadata(), index) else { return UNKNOWN };
         let real = self.path.symlink_metadata().is_ok_and(|meta| meta.is_dir());
+        // A submodule's directory is not in the index file by file, so nothing can be proven about it.
         if !index.gitlinks.is_empty() || !real {
             return UNKNOWN;
         }
@@ -392,12 +410,15 @@ impl Tree {
         if look.directory(&self.path, &[]).is_none() {
             return UNKNOWN;
         }
+        // Files that are gone were not met on the way; they show in how many are missing from the same ones.
         let changed = look.other.max(look.files.len().saturating_sub(look.same));
         (changed, Some(index))
     }
 
-    /// Files that are larger than those we take, with their size: git would read them to their end, and a file can say that
-    /// it is larger than any disk. What git ignores, and what has not changed, is nobody's business.
+    /// Files that are larger than those we take, with their size.
+    ///
+    /// Git would read them to their end, and a sparse file can claim to be larger than any disk. Files that git ignores
+    /// or that have not changed do not count.
     fn too_large(&self, before: &index::Index) -> Result<Vec<(GitPath, u64)>, GitError> {
         let max = self.repo.inner.file_max.load(std::sync::atomic::Ordering::Relaxed);
         let mut found = Vec::new();
@@ -412,6 +433,7 @@ impl Tree {
         let same = |path: &GitPath, meta: &std::fs::Metadata| {
             known.get(path.as_bytes()).is_some_and(|stat| stat.is_untouched(meta))
         };
+        // A large file of the base commit is nothing that the agent brought.
         found.retain(|(path, meta)| !same(path, meta));
         let input = found.iter().flat_map(|(path, _)| [path.as_bytes(), b"\0"].concat()).collect::<Vec<u8>>();
         let asked = self.call().args(["check-ignore", "-z", "--stdin"]).input(input).run()?;
@@ -426,7 +448,7 @@ impl Tree {
         Problem::Unstorable { path, why }
     }
 
-    /// Submodules whose place is not the empty directory it was.
+    /// Submodules whose place is no longer the empty directory it was.
     fn touched_submodules(&self, known: &[GitPath]) -> Vec<Problem> {
         let untouched = |path: &GitPath| {
             let place = path.under(&self.path);
@@ -440,8 +462,9 @@ impl Tree {
             .collect()
     }
 
-    /// Takes all files into the index but those of submodules; goes on over files that cannot be taken. Where folders were
-    /// closed to us, they are opened and it is tried once more.
+    /// Takes all files into the index except those of submodules, and goes on when a file cannot be taken.
+    ///
+    /// If folders were closed to us, they are opened and everything is tried once more.
     fn add(
         &self,
         known: &[GitPath],
@@ -453,6 +476,7 @@ impl Tree {
         if first.as_ref().is_ok_and(is_content) || !open_folders(&self.path) {
             return first;
         }
+        // The complaints of the first attempt may be settled now.
         problems.truncate(before);
         drop_lock(&self.index);
         self.add_once(known, settings, problems)
@@ -473,6 +497,7 @@ impl Tree {
             if known.is_empty() {
                 return call;
             }
+            // Exclusions alone would match nothing, so the list begins with everything.
             let mut specs = b".\0".to_vec();
             for path in known {
                 specs.extend_from_slice(b":(top,exclude,literal)");
@@ -485,6 +510,7 @@ impl Tree {
         if matches!(first.code(), Some(0 | 1)) {
             return Ok(first);
         }
+        // The agent's attributes may be what made git fail. Those of the base commit were good enough to check it out.
         drop_lock(&self.index);
         let second = call(Some(&self.base)).run()?;
         if matches!(second.code(), Some(0 | 1)) {
@@ -494,7 +520,7 @@ impl Tree {
         Err(failed("add -A", &second))
     }
 
-    /// Finds out what `add` could not take.
+    /// Finds out what `git add` could not take.
     fn left_over(
         &self,
         known: &[GitPath],
@@ -521,8 +547,9 @@ impl Tree {
                 None => problems.push(Problem::Unstorable { why: reason(&complaint, &path), path }),
             }
         }
-        // What a filter of the user's says besides is no reason to doubt.
+        // A warning of one of the user's filters is no reason to doubt that all files were taken.
         let failed = !added.status.success() || added.stderr.len() >= STDERR_CAP;
+        // Git failed and named nothing: the capture must not look complete.
         if failed && problems.len() + nested.len() == before {
             let path = GitPath::default();
             problems.push(Problem::Unstorable { path, why: complaint });
@@ -560,7 +587,7 @@ impl Tree {
                 }
             }
         }
-        // The submodule `add` may have made of it goes first.
+        // If `git add` made a submodule of the directory, that entry has to go first.
         let gone = [b"0 ", self.base.zero_like().as_bytes(), b"\t", dir.as_bytes(), b"\0"].concat();
         self.call().args(["update-index", "-z", "--index-info"]).input(gone).ok()?;
         if !input.is_empty() {
@@ -577,7 +604,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Names the repositories inside the tree whose files were already taken an earlier time.
+    /// Names the repositories inside the tree whose files an earlier capture has already taken.
     fn known_nested(&self, dirs: &[GitPath], problems: &mut Vec<Problem>) {
         for dir in dirs {
             let problem = Problem::Nested { path: dir.clone() };
@@ -588,7 +615,7 @@ impl Tree {
         }
     }
 
-    /// What lies in the tree and git ignores: files, and folders in which nothing is tracked, as one.
+    /// Everything in the tree that git ignores: files, and folders without tracked files as a whole.
     pub fn ignored(&self) -> Result<Vec<GitPath>, GitError> {
         let call = self.call().args([
             "ls-files",
@@ -603,8 +630,10 @@ impl Tree {
         Ok(paths(&call.ok()?).into_iter().map(bare).filter(GitPath::is_inside).collect())
     }
 
-    /// The paths in which the files differ from what was checked out, ignored files included: has a checkout that
-    /// should only be read been touched? Changes nothing but what [`Tree::capture`] also must.
+    /// The paths in which the files differ from what was checked out, ignored files included: it shows whether a
+    /// checkout that should only be read was touched.
+    ///
+    /// It changes nothing beyond what [`Tree::capture`] has to change too.
     pub fn compare(&self) -> Result<Vec<GitPath>, GitError> {
         drop_lock(&self.index);
         if let (0, Some(_)) = self.look() {
@@ -621,6 +650,7 @@ impl Tree {
         problems.extend(unopened(&listed.stderr, &GitPath::default()));
         let mut touched = paths(&listed.stdout);
         for problem in problems {
+            // A folder that cannot be opened counts as touched: nobody knows what is in it.
             if let Problem::Unstorable { path, .. } = problem {
                 touched.push(path);
             }
@@ -631,20 +661,22 @@ impl Tree {
     }
 }
 
-/// A look at all files of a tree, against what the index knows of them.
+/// A look at all files of a tree, compared with what the index knows of them.
 struct Look<'a> {
     files: HashMap<&'a [u8], &'a index::Stat>,
     dirs: HashSet<&'a [u8]>,
     written: (i64, i64),
     /// Files that have not changed since the index was written.
     same: usize,
-    /// Files that have, and what is unknown.
+    /// Files that have changed, or that the index does not know.
     other: usize,
 }
 
 impl Look<'_> {
-    /// Counts the files of a directory until many are other ones; none when it cannot be looked at. A file that
-    /// changed just when the index was written proves nothing: the same moment may hold another change.
+    /// Counts the files of a directory until many have changed; `None` when it cannot be examined.
+    ///
+    /// A file that changed in the very moment in which the index was written proves nothing: the same moment may hold
+    /// another change.
     fn directory(&mut self, dir: &Path, inside: &[u8]) -> Option<()> {
         let (len, mut below) = (inside.len(), Vec::new());
         for entry in std::fs::read_dir(dir).ok()? {
@@ -658,7 +690,7 @@ impl Look<'_> {
                 self.other += usize::from(!self.dirs.contains(path.as_slice()));
                 below.push(name);
             } else {
-                // Not followed: the entry itself is looked at.
+                // The metadata of the entry itself; a link is not followed.
                 let meta = entry.metadata().ok()?;
                 let same = self.files.get(path.as_slice()).is_some_and(|stat| {
                     stat.is_untouched(&meta) && stat.is_older_than(self.written.0, self.written.1)
@@ -670,7 +702,7 @@ impl Look<'_> {
                 return Some(());
             }
         }
-        // Only now, when this one is closed: there are more levels than files that may be open.
+        // Only now that this directory is closed: there can be more levels than files that may be open.
         for name in below {
             self.directory(&dir.join(&name), &joined(inside, &name))?;
             if self.other >= MANY {
@@ -708,7 +740,7 @@ fn defuse(dir: &Path, inside: &GitPath, left: &mut usize, problems: &mut Vec<Pro
     }
 }
 
-/// The files of a directory that are larger than so many bytes. Links are not followed.
+/// The files below a directory that are larger than `max` bytes. Links are not followed.
 fn larger_than(
     dir: &Path,
     inside: &GitPath,
@@ -736,7 +768,7 @@ fn larger_than(
     }
 }
 
-/// A name in a directory of the tree.
+/// The path of a name inside a directory of the tree.
 fn joined(inside: &[u8], name: &std::ffi::OsStr) -> Vec<u8> {
     let slash = if inside.is_empty() { &b""[..] } else { b"/" };
     [inside, slash, name.as_bytes()].concat()
@@ -748,11 +780,12 @@ fn opened_by_git(path: &GitPath) -> bool {
     matches!(last, b".gitignore" | b".gitattributes" | b".gitmodules") || parts.any(|part| part == b".git")
 }
 
-/// How git says that it passes over a folder; it says no more of it, and calls that a success.
+/// How git says that it skipped a folder. It says nothing else about it, and exits with success.
 const UNOPENED: &str = "warning: could not open directory '";
 
-/// Whether git took all there is: nothing failed, and nothing was passed over. Other warnings are harmless; what is no
-/// warning may name a file that could not be looked at.
+/// Whether git took everything: nothing failed, and nothing was skipped.
+///
+/// Other warnings are harmless. A line that is not a warning may name a file that could not be examined.
 fn is_content(output: &Output) -> bool {
     let harmless = |line: &[u8]| {
         let said = line.starts_with(b"warning: ") || line.starts_with(b"hint: ") || line.is_empty();
@@ -762,7 +795,7 @@ fn is_content(output: &Output) -> bool {
     output.status.success() && whole && output.stderr.split(|b| *b == b'\n').all(harmless)
 }
 
-/// The folders git could not open, below the one it was started in.
+/// The folders that git could not open, below the one it was started in.
 fn unopened(stderr: &[u8], inside: &GitPath) -> Vec<Problem> {
     let one = |line: &[u8]| {
         let said = line.strip_prefix(UNOPENED.as_bytes())?;
@@ -778,23 +811,24 @@ fn unopened(stderr: &[u8], inside: &GitPath) -> Vec<Problem> {
     stderr.split(|b| *b == b'\n').filter_map(one).collect()
 }
 
-/// Opens the folders of ours that an agent closed to us; true when there was one. Links are not followed.
+/// Opens the folders of ours that an agent closed to us; true if there was one. Links are not followed.
 fn open_folders(dir: &Path) -> bool {
     let Ok(meta) = dir.symlink_metadata() else { return false };
     let mut opened = false;
+    // Changing a folder of somebody else would fail anyway, and is not ours to do.
     let ours = meta.uid() == rustix::process::geteuid().as_raw();
     if meta.is_dir() && ours && meta.mode() & 0o700 != 0o700 {
         let mode = Permissions::from_mode(meta.mode() & 0o7777 | 0o700);
         opened = std::fs::set_permissions(dir, mode).is_ok();
     }
-    // All names first: a folder is not held open while those below it are looked at.
+    // All names first: a folder is not held open while those below it are examined.
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
     let folders: Vec<PathBuf> = folders.map(|entry| entry.path()).collect();
     folders.iter().fold(opened, |opened, dir| open_folders(dir) | opened)
 }
 
-/// The lines of git's complaint that name a path, or all of it.
+/// The lines of git's complaint that name a path, or the whole complaint.
 fn reason(complaint: &str, path: &GitPath) -> String {
     let shown = path.to_string();
     let lines: Vec<_> = complaint.lines().filter(|line| line.contains(&shown)).collect();

@@ -1,12 +1,15 @@
-//! Which files differ between two trees, read off the tree objects without starting a process; and a tree with a few
-//! files changed, written likewise. It compares names, modes and ids, never contents, and finds no renames.
+//! Which files differ between two trees, read from the tree objects without starting a process; and a tree with a few
+//! files changed, written in the same way.
+//!
+//! It compares names, modes and ids, never contents, and finds no renames. A law in the tests holds the trees it writes
+//! against `git write-tree`.
 
 use std::collections::BTreeMap;
 
 use crate::index::Changes;
 use crate::{GitError, GitPath, Oid, Repo};
 
-/// How deep directories are followed; git itself gives up on such trees elsewhere.
+/// How deep directories are followed.
 const DEPTH_MAX: usize = 1_000;
 const SYMLINK: u32 = 0o120_000;
 const DIRECTORY: u32 = 0o40_000;
@@ -23,7 +26,7 @@ pub(crate) struct Leaf {
     oid: Oid,
 }
 
-/// A file that is not the same in two trees.
+/// A file that differs between two trees.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Differs {
     pub(crate) path: GitPath,
@@ -38,7 +41,7 @@ impl Leaf {
         self.mode == DIRECTORY
     }
 
-    /// Whether git writes such an entry: other modes are of old versions, and a directory without files is left out.
+    /// Whether git writes such an entry today: other modes are from old versions, and an empty directory is left out.
     fn is_usual(&self) -> bool {
         let empty = self.is_dir() && EMPTY_TREES.contains(&self.oid.as_str());
         !empty && [DIRECTORY, 0o100_644, 0o100_755, SYMLINK, 0o160_000].contains(&self.mode)
@@ -51,11 +54,14 @@ impl Repo {
         let (from, to) = (self.peeled(from)?, self.peeled(to)?);
         let mut found = Vec::new();
         self.compare_dirs(Some(&from), Some(&to), &mut Vec::new(), 0, &mut found)?;
+        // Directories are walked in the order of names, which is not the order of whole paths.
         found.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(found)
     }
 
-    /// The links that are new or changed, with where they lead.
+    /// The links that are new or changed, with their targets.
+    ///
+    /// A link that an agent brings can lead out of the tree, so the caller looks at each.
     pub fn changed_links(&self, from: &Oid, to: &Oid) -> Result<Vec<(GitPath, Vec<u8>)>, GitError> {
         let mut links = Vec::new();
         for file in self.differing(from, to)? {
@@ -69,6 +75,7 @@ impl Repo {
     /// The tree of a commit, or the tree itself.
     pub(crate) fn peeled(&self, oid: &Oid) -> Result<Oid, GitError> {
         match self.tree_of(oid) {
+            // Not a commit, so it is taken for a tree; whether it is one shows when it is read.
             Err(GitError::NoSuch { .. }) => Ok(oid.clone()),
             other => other,
         }
@@ -82,6 +89,7 @@ impl Repo {
         depth: usize,
         found: &mut Vec<Differs>,
     ) -> Result<(), GitError> {
+        // Equal ids mean equal content, so unchanged directories cost nothing.
         if from == to {
             return Ok(());
         }
@@ -116,6 +124,7 @@ impl Repo {
             inside.push(b'/');
         }
         inside.extend_from_slice(name);
+        // A file may become a directory of the same name: both sides are looked at separately.
         let dir = |leaf: &Option<Leaf>| leaf.as_ref().filter(|l| l.is_dir()).map(|l| l.oid.clone());
         let (old_dir, new_dir) = (dir(&old), dir(&new));
         let (before, after) = (old.filter(|l| !l.is_dir()), new.filter(|l| !l.is_dir()));
@@ -129,7 +138,7 @@ impl Repo {
         Ok(())
     }
 
-    /// The tree with some files changed; none when no file is left.
+    /// The tree with some files changed; `None` when no file is left.
     pub(crate) fn tree_changed(&self, tree: &Oid, changes: &Changes<'_>) -> Result<Option<Oid>, GitError> {
         self.dir_changed(Some(tree), changes, 0)
     }
@@ -144,6 +153,7 @@ impl Repo {
             return Err(GitError::odd("directories too deep"));
         }
         let mut names = dir.map_or_else(|| Ok(Names::new()), |dir| self.names_in(dir))?;
+        // Copying an unusual entry would give another tree than `git write-tree` does. Then git has to do it.
         if let Some((name, _)) = names.iter().find(|(_, leaf)| !leaf.is_usual()) {
             return Err(GitError::odd(format!("git would write {} otherwise", name.escape_ascii())));
         }
@@ -161,7 +171,7 @@ impl Repo {
                 (None, None) => drop(names.remove(*path)),
             }
         }
-        // Directories last: one may take the place of a file that is gone, or leave its own to one.
+        // Directories last: one may take the place of a removed file, or leave its own place to a file.
         for (name, changes) in below {
             let old = names.get(name).filter(|leaf| leaf.is_dir()).map(|leaf| leaf.oid.clone());
             match self.dir_changed(old.as_ref(), &changes, depth + 1)? {
@@ -170,6 +180,7 @@ impl Repo {
                 None => {}
             }
         }
+        // Git has no empty directories, so an empty one disappears from its parent.
         if names.is_empty() { Ok(None) } else { self.write("tree", &serialise(&names)).map(Some) }
     }
 
@@ -180,7 +191,7 @@ impl Repo {
     }
 }
 
-/// A tree object: entries sorted as if the names of directories ended with a slash.
+/// Serialises a tree object: entries are sorted as if the names of directories ended with a slash.
 fn serialise(names: &Names) -> Vec<u8> {
     let key = |name: &[u8], leaf: &Leaf| [name, if leaf.is_dir() { b"/" } else { b"" }].concat();
     let sorted: BTreeMap<Vec<u8>, _> =
@@ -195,7 +206,7 @@ fn serialise(names: &Names) -> Vec<u8> {
     bytes
 }
 
-/// Entries of a tree object: mode in octal, space, name, NUL, the bytes of the id.
+/// Parses a tree object: mode in octal, space, name, NUL, the raw bytes of the id.
 fn parse(mut bytes: &[u8], id_len: usize) -> Option<Names> {
     let mut names = Names::new();
     while !bytes.is_empty() {

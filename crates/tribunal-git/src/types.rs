@@ -1,4 +1,7 @@
-//! The small values that cross the border: object ids, paths as bytes, signatures. Nothing here touches the disk.
+//! The small values that cross the border of this crate: object ids, paths as bytes, signatures and file modes.
+//!
+//! Nothing here touches the disk. An `Oid` is checked when it is made, so that the rest of the crate can pass it to git
+//! as an argument; a `GitPath` is not, so ask it `is_inside` before it is used on a disk.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -8,12 +11,16 @@ use std::path::{Path, PathBuf};
 use crate::GitError;
 
 /// The full hexadecimal name of an object, SHA-1 or SHA-256.
+///
+/// There is no abbreviated `Oid`: text such as `HEAD` or `--upload-pack=x` would mean something else to git, and an
+/// abbreviation can become ambiguous.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Oid(Box<str>);
 
 impl Oid {
-    /// Reads a full object id; anything else is refused, so an `Oid` is always safe as an argument.
+    /// Reads a full object id. Anything else is refused, so an `Oid` is always safe as an argument.
     pub fn parse(text: &str) -> Result<Oid, GitError> {
+        // Lowercase only: the same object must not have two spellings in maps and refs.
         let hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
         match text.len() {
             40 | 64 if text.bytes().all(hex) => Ok(Oid(text.into())),
@@ -25,20 +32,20 @@ impl Oid {
         Oid::parse(String::from_utf8_lossy(bytes).trim_end_matches('\n'))
     }
 
-    /// From the bytes of an id, as trees have them.
+    /// Makes an id from its raw bytes, as they stand in tree objects.
     pub(crate) fn from_raw(bytes: &[u8]) -> Oid {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let digit = |n: u8| char::from(DIGITS[usize::from(n)]);
         Oid(bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect::<String>().into())
     }
 
-    /// The bytes of the id, as trees have them.
+    /// The raw bytes of the id, as they stand in tree objects.
     pub(crate) fn to_raw(&self) -> Vec<u8> {
         let digit = |b: u8| char::from(b).to_digit(16).unwrap_or(0) as u8;
         self.0.as_bytes().chunks(2).map(|pair| pair.iter().fold(0, |byte, b| byte << 4 | digit(*b))).collect()
     }
 
-    /// The id as text.
+    /// The full id as hexadecimal text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -48,7 +55,7 @@ impl Oid {
         self.0.get(..12).unwrap_or(&self.0)
     }
 
-    /// Whether this is the id git uses for "nothing".
+    /// Whether this is the all-zero id, by which git says "nothing".
     pub fn is_zero(&self) -> bool {
         self.0.bytes().all(|b| b == b'0')
     }
@@ -76,17 +83,20 @@ impl AsRef<OsStr> for Oid {
     }
 }
 
-/// A path inside a tree, with `/` between its parts: bytes, not text, exactly as git has them.
+/// A path inside a tree, with `/` between its parts: bytes and not text, exactly as git has them.
+///
+/// File names on Linux need not be UTF-8, and a name that was converted would no longer be found. Make text of it only
+/// for people, by `Display`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct GitPath(Vec<u8>);
 
 impl GitPath {
-    /// Takes the bytes as they are.
+    /// Takes the bytes as they are, unchecked; see `is_inside`.
     pub fn new(bytes: impl Into<Vec<u8>>) -> GitPath {
         GitPath(bytes.into())
     }
 
-    /// The bytes.
+    /// The bytes of the path, as git has them.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
@@ -96,19 +106,23 @@ impl GitPath {
         PathBuf::from(OsString::from_vec(self.0.clone()))
     }
 
-    /// Whether the path stays inside its tree: relative, no empty, `.`, `..` or `.git` part, no NUL.
+    /// Whether the path stays inside its tree: relative, without an empty, `.`, `..` or `.git` part, and without NUL.
+    ///
+    /// Ask this before a path that came from a tree is joined to a folder: a tree object can hold any bytes as a name.
     pub fn is_inside(&self) -> bool {
         !self.0.is_empty()
             && !self.0.contains(&0)
             && self.0.split(|b| *b == b'/').all(|part| {
+                // `.git` in any case: on a file system that ignores case, `.GIT` is the repository itself.
                 !part.is_empty() && part != b"." && part != b".." && !part.eq_ignore_ascii_case(b".git")
             })
     }
 
-    /// Whether this path is `other`, or lies in the directory `other` (a trailing `/` on `other` is fine).
+    /// Whether this path is `other`, or lies in the directory `other`. A trailing `/` on `other` is fine.
     pub fn is_under(&self, other: &GitPath) -> bool {
         let dir = other.0.strip_suffix(b"/").unwrap_or(&other.0);
         match self.0.strip_prefix(dir) {
+            // Only a `/` after the prefix makes it a directory: `ab` does not lie under `a`.
             Some(rest) => rest.is_empty() || rest.first() == Some(&b'/') || dir.is_empty(),
             None => false,
         }
@@ -124,6 +138,8 @@ impl GitPath {
     }
 
     /// The place of this path below a folder.
+    ///
+    /// The path is joined unchecked, so a path from a foreign tree has to pass `is_inside` first.
     pub fn under(&self, root: &Path) -> PathBuf {
         root.join(self.os())
     }
@@ -141,10 +157,11 @@ impl From<&[u8]> for GitPath {
     }
 }
 
-/// Shows the path to people: control characters escaped, bytes that are not UTF-8 replaced.
+/// Shows the path to people: control characters are escaped, and bytes that are not UTF-8 are replaced.
 impl fmt::Display for GitPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for c in String::from_utf8_lossy(&self.0).chars() {
+            // A terminal would obey an escape sequence in a file name.
             if c.is_control() { write!(f, "{}", c.escape_default())? } else { write!(f, "{c}")? }
         }
         Ok(())
@@ -157,14 +174,16 @@ impl fmt::Debug for GitPath {
     }
 }
 
-/// Who made a commit, and when (seconds since 1970, shown as UTC). The same signature gives the same commit id.
+/// Who made a commit and when. The same signature gives the same commit id.
+///
+/// The time is always written as UTC, so commit ids do not depend on the machine's time zone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// Their name.
+    /// The name of the author or committer.
     pub name: String,
-    /// Their address.
+    /// The mail address of the author or committer.
     pub email: String,
-    /// When, in seconds since 1970.
+    /// The time, in seconds since 1970.
     pub at: i64,
 }
 
@@ -174,7 +193,7 @@ impl Signature {
         Signature { name: name.into(), email: email.into(), at }
     }
 
-    /// The line as it stands in a commit object; what would break the format is left out.
+    /// The line as it stands in a commit object. Characters that would break the format are left out.
     pub(crate) fn line(&self) -> String {
         let clean = |text: &str, instead: &str| {
             let kept: String = text.chars().filter(|c| !c.is_control() && *c != '<' && *c != '>').collect();
@@ -188,23 +207,24 @@ impl Signature {
     }
 }
 
-/// What one entry of a tree is.
+/// The kind of one entry of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// An ordinary file.
+    /// An ordinary file that is not executable.
     File,
-    /// An executable file.
+    /// A file with its executable bit set.
     Executable,
     /// A symbolic link; its blob is the target.
     Symlink,
     /// A submodule: the commit of another repository.
     Gitlink,
-    /// A directory.
+    /// A directory, which is a tree of its own.
     Directory,
 }
 
 impl Mode {
     pub(crate) fn parse(text: &[u8]) -> Result<Mode, GitError> {
+        // Early versions of git wrote 664 for some files; they mean the same today.
         match text {
             b"100644" | b"100664" => Ok(Mode::File),
             b"100755" => Ok(Mode::Executable),
@@ -215,7 +235,7 @@ impl Mode {
         }
     }
 
-    /// The mode as git writes it.
+    /// The mode in the six digits that git writes.
     pub fn as_str(self) -> &'static str {
         match self {
             Mode::File => "100644",

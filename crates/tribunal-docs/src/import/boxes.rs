@@ -1,18 +1,19 @@
-//! One line with a box: `- [ ] text`, `1. [x] text`, `- [ ]* text`. Shared by the readers and by what ticks a box, so both
-//! agree about where the mark is.
+//! One line with a box: `- [ ] text`, `1. [x] text`, `- [ ]* text`.
+//!
+//! The readers and the code that ticks a box share it, so both agree about where the mark is.
 
 use std::ops::Range;
 
 /// A list item with a box.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct BoxLine<'a> {
-    /// Columns before the list marker.
+    /// The columns before the list marker.
     pub indent: usize,
     /// The character in the box.
     pub mark: char,
-    /// Bytes of the line that hold the mark.
+    /// The bytes of the line that hold the mark.
     pub mark_at: Range<usize>,
-    /// Whether a star follows the box: optional in Kiro.
+    /// Whether a star follows the box, which means optional in Kiro.
     pub starred: bool,
     /// The text of the line behind the box and its star.
     pub rest: &'a str,
@@ -25,23 +26,24 @@ impl BoxLine<'_> {
     }
 }
 
-/// Characters that people write for finished, besides the letter.
+/// Whether a character is one that people write for finished, besides the letter.
 pub(super) fn is_tick(c: char) -> bool {
     matches!(c, '✓' | '✔' | '✅' | '☑')
 }
 
-/// The columns that a line is indented by; a tab leads to the next multiple of four.
+/// The columns by which a line is indented. A tab leads to the next multiple of four.
 pub(super) fn indent(line: &str) -> usize {
     let blank = line.chars().take_while(|c| matches!(c, ' ' | '\t'));
     blank.fold(0, |column, c| if c == '\t' { column / 4 * 4 + 4 } else { column + 1 })
 }
 
-/// What follows a list marker: `- `, `* `, `+ `, `1. `, `1) `.
+/// The text that follows a list marker: `- `, `* `, `+ `, `1. `, `1) `.
 pub(super) fn list_item(line: &str) -> Option<&str> {
     let line = line.trim_start_matches([' ', '\t']);
     let digits = line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let rest = match digits {
         0 => line.strip_prefix(['-', '*', '+'])?,
+        // Markdown allows nine digits in a list marker.
         1..=9 => line[digits..].strip_prefix(['.', ')'])?,
         _ => return None,
     };
@@ -57,6 +59,7 @@ pub(super) fn box_line(line: &str) -> Option<BoxLine<'_>> {
         return None;
     }
     let after = &inner[mark.len_utf8()..];
+    // A tick may be followed by the mark that asks for its coloured form.
     let after = after.strip_prefix('\u{fe0f}').unwrap_or(after);
     let rest = after.strip_prefix(']')?;
     if rest.starts_with('(') && mark != ' ' {
@@ -64,6 +67,7 @@ pub(super) fn box_line(line: &str) -> Option<BoxLine<'_>> {
     }
     let start = line.len() - inner.len();
     let mark_at = start..line.len() - after.len();
+    // Two stars are bold text and not Kiro's mark. A formatter may have escaped the one.
     let star =
         rest.strip_prefix("\\*").or_else(|| rest.strip_prefix('*')).filter(|more| !more.starts_with('*'));
     let mark = if mark == '\t' { ' ' } else { mark };

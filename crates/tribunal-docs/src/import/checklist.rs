@@ -1,5 +1,7 @@
 //! The one reader of Markdown task documents. The formats differ in three small rules; everything else is shared.
-//! Must never read a box inside a code fence or a comment, and must look at a line a bounded number of times.
+//!
+//! A box inside a code fence or a comment is never read, and a line is looked at a bounded number of times. A new
+//! format is a new row in `rules`, and not a reader of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,7 +40,7 @@ fn rules(format: Format) -> Rules {
     Rules { checks, bare_numbers, story_headings: format == Format::SpecKit }
 }
 
-/// Words in headings above boxes that check.
+/// Words in headings above boxes that are checks.
 const CHECK_HEADINGS: &[&str] = &[
     "checklist",
     "validation",
@@ -61,7 +63,7 @@ const CHECK_HEADINGS: &[&str] = &[
 /// A box or a heading that may be a task, with the lines that belong to it.
 struct Item<'a> {
     line: u32,
-    /// The mark and whether it says done; headings have no mark.
+    /// The mark in the box; headings have none.
     mark: Option<char>,
     done: bool,
     starred: bool,
@@ -70,11 +72,11 @@ struct Item<'a> {
     block: Vec<&'a str>,
     phase: Option<&'a str>,
     section: Option<&'a str>,
-    /// The item that it is indented below.
+    /// The index of the item below which it is indented.
     above: Option<usize>,
 }
 
-/// Headings that the reader is below, by level.
+/// The headings that the reader is below, by level.
 #[derive(Default)]
 struct Headings<'a> {
     levels: [Option<&'a str>; 7],
@@ -82,6 +84,7 @@ struct Headings<'a> {
 
 impl<'a> Headings<'a> {
     fn enter(&mut self, level: usize, text: &'a str) {
+        // A heading ends everything deeper than itself.
         self.levels[level..].fill(None);
         self.levels[level] = Some(clipped(text));
     }
@@ -90,7 +93,7 @@ impl<'a> Headings<'a> {
         self.levels[2]
     }
 
-    /// The nearest heading; the document's title is none.
+    /// The nearest heading. The title of the document does not count.
     fn section(&self) -> Option<&'a str> {
         self.levels[2..].iter().rev().find_map(|text| *text)
     }
@@ -104,6 +107,7 @@ pub(super) fn read(format: Format, text: &str) -> TaskDocument {
     let mut diagnostics = Vec::new();
     let mut items = box_items(&lines, rules, &mut diagnostics);
     let mut shape = Shape::Boxes;
+    // Only in a document without any box: headings above boxes are groups and not tasks.
     if items.is_empty() {
         items = heading_items(&lines, rules);
         shape = match items.is_empty() {
@@ -128,12 +132,13 @@ pub(super) fn read(format: Format, text: &str) -> TaskDocument {
 fn box_items<'a>(lines: &[Line<'a>], rules: Rules, diagnostics: &mut Vec<Diagnostic>) -> Vec<Item<'a>> {
     let mut items: Vec<Item<'a>> = Vec::new();
     let mut headings = Headings::default();
-    // The boxes that the reader is inside of, by indentation, and the one that plain lines belong to.
+    // The boxes that the reader is inside of, by indentation, and the one to which plain lines belong.
     let mut open: Vec<(usize, usize)> = Vec::new();
     let mut current: Option<(usize, usize)> = None;
     let mut after_blank = false;
     for line in lines.iter() {
         let found = box_line(line.text);
+        // Reported, because a fence that never closes hides every task below it.
         if line.hidden {
             if found.is_some() {
                 let message = "a box inside a code block or a comment is not a task";
@@ -160,6 +165,7 @@ fn box_items<'a>(lines: &[Line<'a>], rules: Rules, diagnostics: &mut Vec<Diagnos
             if item {
                 leave(&mut open, column);
             }
+            // A line that is indented belongs to the box above; flush left it does so only as a lazy continuation.
             current = current.filter(|(depth, _)| column > *depth || !(item || after_blank));
             if let Some(owner) = current.and_then(|(_, at)| items.get_mut(at)) {
                 owner.block.push(line.text);
@@ -170,7 +176,7 @@ fn box_items<'a>(lines: &[Line<'a>], rules: Rules, diagnostics: &mut Vec<Diagnos
     items
 }
 
-/// Leaves what a line at some indentation is not inside of.
+/// Leaves the boxes that a line at some indentation is not inside of.
 fn leave(open: &mut Vec<(usize, usize)>, indent: usize) {
     while open.last().is_some_and(|(depth, _)| *depth >= indent) {
         open.pop();
@@ -212,6 +218,7 @@ fn heading_items<'a>(lines: &[Line<'a>], rules: Rules) -> Vec<Item<'a>> {
         headings.enter(level, text);
         is_inside = level > 1 && names_task(text);
         if is_inside {
+            // The heading is the task itself, and must not be its own section.
             headings.levels[level] = None;
             let head = leading(text.trim_start_matches(|c| is_tick(c) || c == ' '), rules.bare_numbers);
             let done = text.contains(is_tick) || text.contains("[x]");
@@ -246,8 +253,10 @@ fn is_table_row(line: &Line<'_>) -> bool {
 
 /// Which items are checks.
 fn checks_of(items: &[Item<'_>], rule: CheckRule) -> Vec<bool> {
+    // Numbers occur as ids in every format; a letter shows that the author follows spec-kit.
     let is_letter = |id: &String| !id.starts_with(|c: char| c.is_ascii_digit());
     let ids = || items.iter().filter_map(|item| item.head.id.as_ref());
+    // In a document without ids, boxes without an id are its tasks, so the rule does not apply.
     let applies = match rule {
         CheckRule::WithoutTaskId => ids().any(is_letter),
         CheckRule::UnderCheckHeading => ids().next().is_some(),
@@ -292,6 +301,7 @@ fn task(
     }
     let id = item.head.id.as_deref();
     let mut deps = dependencies(&item.block.join(" "), ids);
+    // A task that mentions its own id does not wait for itself.
     deps.retain(|one| Some(one.as_str()) != id);
     let named = item.section.and_then(story_of).or_else(|| item.phase.and_then(story_of));
     let story = item.head.story.clone().or(named.filter(|_| rules.story_headings));
@@ -304,6 +314,7 @@ fn task(
         done: item.done,
         box_mark: item.mark,
         status: None,
+        // Each tool has its own mark for it, and a formatter may have moved Kiro's.
         optional: item.starred || item.head.starred || words.contains("(optional)"),
         parallel: item.head.parallel,
         story,
@@ -316,7 +327,7 @@ fn task(
     }
 }
 
-/// The task above: by number first, for sub-tasks often stand flush left; then by indentation.
+/// The task above: by number first, because sub-tasks often stand flush left, and then by indentation.
 fn parent(
     item: &Item<'_>,
     items: &[Item<'_>],
@@ -324,6 +335,7 @@ fn parent(
     ids: &BTreeSet<&str>,
 ) -> Option<String> {
     let number = item.head.id.as_deref().filter(|id| id.starts_with(|c: char| c.is_ascii_digit()));
+    // Only if that number exists: `2.1` without a task 2 belongs to a heading.
     let by_number =
         number.and_then(|id| id.rsplit_once('.')).map(|(above, _)| above).filter(|id| ids.contains(id));
     if let Some(above) = by_number {
@@ -334,7 +346,7 @@ fn parent(
     Some(items[above].head.id.clone().unwrap_or_else(|| format!("#{n}")))
 }
 
-/// `US1` of a heading with "User Story 1" or "US1".
+/// Reads `US1` from a heading with "User Story 1" or "US1".
 fn story_of(heading: &str) -> Option<String> {
     let lower = heading.to_lowercase();
     let number = |after: &str| {
@@ -345,6 +357,7 @@ fn story_of(heading: &str) -> Option<String> {
     };
     let words = ["user story", "用户故事", "使用者故事", "ユーザーストーリー"];
     let spelled = words.into_iter().find_map(|word| lower.find(word).map(|at| &lower[at + word.len()..]));
+    // `US1` in the middle of a word does not count.
     let short = || {
         let mut parts = heading.split(|c: char| !c.is_ascii_alphanumeric());
         parts.find_map(|part| part.strip_prefix("US").and_then(number))
@@ -352,7 +365,7 @@ fn story_of(heading: &str) -> Option<String> {
     spelled.and_then(number).or_else(short)
 }
 
-/// Notes parts of a document that nothing is read from.
+/// Notes the parts of a document from which nothing is read.
 fn note_unused(lines: &[Line<'_>], shape: Shape, diagnostics: &mut Vec<Diagnostic>) {
     let mut in_table = false;
     for line in lines.iter().filter(|line| !line.hidden) {
@@ -385,7 +398,7 @@ fn is_template(text: &str) -> bool {
     ["[FEATURE", "[PROJECT", "[###", "[NNN"].iter().any(|mark| text.contains(mark))
 }
 
-/// Notes each mark in brackets without a meaning here once, at its first place.
+/// Notes each mark in brackets that has no meaning here once, at its first place.
 fn note_marks(items: &[Item<'_>], diagnostics: &mut Vec<Diagnostic>) {
     let mut marks: BTreeMap<&str, (u32, usize)> = BTreeMap::new();
     for item in items {
@@ -399,7 +412,7 @@ fn note_marks(items: &[Item<'_>], diagnostics: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Notes checks once per heading.
+/// Notes checks once for each heading.
 fn note_checks(items: &[Item<'_>], is_check: &[bool], diagnostics: &mut Vec<Diagnostic>) {
     let mut groups: Vec<(u32, Option<&str>, usize)> = Vec::new();
     for (item, _) in items.iter().zip(is_check).filter(|(_, check)| **check) {

@@ -1,4 +1,7 @@
-//! Whose task document a file is: by its path first, by its text where the path says nothing.
+//! Whose task document a file is: by its path first, and by its text where the path says nothing.
+//!
+//! The tools fix where their documents lie, so the path is the better evidence. Texts of the formats overlap and are
+//! only compared for a `tasks.md` in an unknown place.
 
 use super::Format;
 use super::boxes::box_line;
@@ -7,7 +10,7 @@ use super::leading::{BareNumbers, leading};
 use super::taskmaster::lists;
 use crate::markdown::lines;
 
-/// The format of a task document; nothing for a file that is none.
+/// The format of a task document; `None` for a file that is not one.
 pub fn detect(path: &str, text: &str) -> Option<Format> {
     let parts: Vec<&str> = path.split(['/', '\\']).filter(|part| !part.is_empty()).collect();
     let (name, folders) = parts.split_last()?;
@@ -30,13 +33,14 @@ fn markdown_by_path(folders: &[&str]) -> Option<Format> {
     let found = [
         (after("openspec", "changes"), Format::OpenSpec),
         (after(".kiro", "specs"), Format::Kiro),
+        // Kiro's folder is called `specs` too, so it has to be ruled out first.
         (spec_kit.filter(|_| after(".kiro", "specs").is_none()), Format::SpecKit),
     ];
     found.into_iter().filter_map(|(at, format)| Some((at?, format))).max().map(|(_, format)| format)
 }
 
-/// A document whose path says nothing: ids such as `T001` are spec-kit's, requirements below tasks Kiro's, and numbered
-/// boxes under numbered headings OpenSpec's.
+/// The format of a document whose path says nothing: ids such as `T001` are spec-kit's, requirements below tasks are
+/// Kiro's, and numbered boxes under numbered headings are OpenSpec's.
 fn markdown_by_text(text: &str) -> Option<Format> {
     let (mut letters, mut numbers, mut requirements, mut groups) = (0, 0, 0, 0);
     for line in lines(text, 1).iter().filter(|line| !line.hidden) {
@@ -57,6 +61,7 @@ fn markdown_by_text(text: &str) -> Option<Format> {
             groups += usize::from(group);
         }
     }
+    // From the most specific sign to the least: numbers alone are common to all.
     match (letters > numbers, requirements > 0, numbers > 0 && groups > 0) {
         (true, _, _) => Some(Format::SpecKit),
         (_, true, _) => Some(Format::Kiro),
@@ -65,7 +70,8 @@ fn markdown_by_text(text: &str) -> Option<Format> {
     }
 }
 
-/// `tasks.json` is also an editor's and a build tool's: outside Task Master's folder the tasks must look like its own.
+/// Editors and build tools have a `tasks.json` as well, so outside Task Master's folder the tasks must look like its
+/// own.
 fn task_master(folders: &[&str], text: &str) -> Option<Format> {
     if folders.contains(&".taskmaster") {
         return Some(Format::TaskMaster);

@@ -1,17 +1,20 @@
-//! JSON with the place of every value, so that one of them can be replaced without touching another byte.
+//! JSON with the place of every value, so that one value can be replaced without touching another byte.
+//!
+//! The JSON library checks the text first; the walk here then only has to find places in a text that is known to be
+//! valid and not nested too deeply.
 
-/// A value and the bytes it is written in.
+/// A value and the bytes in which it is written.
 #[derive(Debug)]
 pub(super) struct Place {
-    /// Where it begins.
+    /// The offset at which it begins.
     pub start: usize,
-    /// Where it ends.
+    /// The offset at which it ends.
     pub end: usize,
-    /// What it is.
+    /// What kind of value it is.
     pub kind: Kind,
 }
 
-/// What a value is.
+/// The kinds of values.
 #[derive(Debug)]
 pub(super) enum Kind {
     /// Keys and values, as often as they are written.
@@ -22,7 +25,8 @@ pub(super) enum Kind {
     Scalar,
 }
 
-/// Reads a text. What is no JSON, or is nested too deeply for its library, is refused with line, column and reason.
+/// Reads a text. Text that is not JSON, or is nested too deeply for the library, is refused with line, column and
+/// reason.
 pub(super) fn places(text: &str) -> Result<Place, (u32, u32, String)> {
     let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     match serde_json::from_str::<serde_json::Value>(text) {
@@ -49,7 +53,7 @@ impl Place {
         }
     }
 
-    /// The value of a key; of a key that is given twice the last, as every reader of JSON takes it.
+    /// The value of a key. If the key is given twice it is the last one, as every reader of JSON takes it.
     pub(super) fn get(&self, key: &str) -> Option<&Place> {
         self.entries()?.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value)
     }
@@ -59,6 +63,7 @@ impl Place {
         let written = text.get(self.start..self.end)?;
         match (&self.kind, written.bytes().next()) {
             (Kind::Scalar, Some(b'"')) => serde_json::from_str(written).ok(),
+            // As written: an id of many digits would lose some as a float.
             (Kind::Scalar, Some(b'-' | b'0'..=b'9')) => Some(written.to_owned()),
             _ => None,
         }
@@ -72,7 +77,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// The next byte that is no blank.
+    /// The next byte that is not a blank.
     fn peek(&mut self) -> Option<u8> {
         let bytes = self.text.as_bytes();
         while bytes.get(self.at).is_some_and(|b| b.is_ascii_whitespace()) {
@@ -88,6 +93,7 @@ impl Walk<'_> {
             Some(b'{') => Kind::Object(self.list(b'}', |walk| {
                 let name = walk.value();
                 let key = name.word(walk.text).unwrap_or_default();
+                // The colon: the text is valid, so nothing else can stand here.
                 walk.peek();
                 walk.at += 1;
                 (key, walk.value())
@@ -95,6 +101,7 @@ impl Walk<'_> {
             Some(b'[') => Kind::Array(self.list(b']', Walk::value)),
             Some(b'"') => self.string(),
             _ => {
+                // A number or a word ends where any other sign of JSON begins.
                 let rest = self.text.get(start..).unwrap_or_default();
                 let end = rest.find(|c: char| matches!(c, ',' | ']' | '}' | ':') || c.is_ascii_whitespace());
                 self.at = start + end.unwrap_or(rest.len());
@@ -125,6 +132,7 @@ impl Walk<'_> {
         self.at += 1;
         let bytes = self.text.as_bytes();
         while let Some(byte) = bytes.get(self.at) {
+            // A backslash takes the next byte with it, whatever it is.
             self.at += if *byte == b'\\' { 2 } else { 1 };
             if *byte == b'"' {
                 break;

@@ -1,10 +1,12 @@
-//! What stands between a box and the words of its task: the id and marks in brackets.
-//! Must never take a link, an array or a number with a unit for a mark or an id without need.
+//! What stands between a box and the words of its task: the id, and marks in brackets.
+//!
+//! A link, an array or a number with a unit is not taken for a mark or an id. The rules come from how people really
+//! write these lines, and the tests list the spellings.
 
 /// Which numbers are ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BareNumbers {
-    /// `3 Text` has id 3, as Kiro-like tools write it.
+    /// `3 Text` has the id 3, as Kiro and similar tools write it.
     Ids,
     /// A number needs a dot, a colon or the word Task to be an id.
     Words,
@@ -13,36 +15,38 @@ pub(super) enum BareNumbers {
 /// The beginning of a task's line, taken apart.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Leading<'a> {
-    /// The id as written.
+    /// The id as it is written.
     pub id: Option<String>,
-    /// `[P]` or `(P)`.
+    /// Whether the line has `[P]` or `(P)`.
     pub parallel: bool,
-    /// `7.9*`, as a formatter leaves Kiro's star.
+    /// Whether a star follows the id (`7.9*`), which is what a formatter leaves of Kiro's mark.
     pub starred: bool,
-    /// `US1` of `[US1]`.
+    /// The user story of a mark: `US1` of `[US1]`.
     pub story: Option<String>,
     /// Marks with another meaning, without their brackets.
     pub unknown: Vec<&'a str>,
-    /// What follows, without `**`.
+    /// The text that follows, without `**`.
     pub text: String,
 }
 
-/// Marks and ids that are looked for at the beginning of one line.
+/// How many marks and ids are looked for at the beginning of one line.
 const PARTS_MAX: usize = 8;
 
-/// Bytes of the longest id.
+/// How many bytes an id may have.
 const ID_MAX: usize = 32;
 
 /// Takes the beginning of a task's words apart.
 pub(super) fn leading(written: &str, bare: BareNumbers) -> Leading<'_> {
     let mut found = Leading::default();
     let mut rest = written.trim();
+    // Id and marks come in any order, so they are taken off one at a time.
     for _ in 0..PARTS_MAX {
         let plain = rest.trim_start_matches(['*', ' ', '\t']);
         if found.id.is_none()
             && let Some((id, after)) = take_id(plain, bare)
         {
             found.id = Some(id.to_owned());
+            // A star that belongs to bold text around the id says nothing about it.
             found.starred = !rest.starts_with('*') && after.starts_with('*') && !after.starts_with("**");
             rest = without_separator(after);
         } else if let Some((mark, after)) = take_mark(plain) {
@@ -58,6 +62,7 @@ pub(super) fn leading(written: &str, bare: BareNumbers) -> Leading<'_> {
         }
     }
     found.text = rest.replace("**", "").trim().to_owned();
+    // Some authors put the mark at the end of the line.
     found.parallel |= ["[P]", "(P)"].iter().any(|mark| found.text.ends_with(mark));
     if found.story.is_none() {
         let mut marks = rest.match_indices("[US").filter_map(|(at, _)| take_mark(&rest[at..]));
@@ -66,7 +71,7 @@ pub(super) fn leading(written: &str, bare: BareNumbers) -> Leading<'_> {
     found
 }
 
-/// Whether a mark names a user story: `US1`, `US-HOST`.
+/// Whether a mark names a user story, such as `US1` or `US-HOST`.
 fn is_story(mark: &str) -> bool {
     mark.strip_prefix("US").is_some_and(|name| name.starts_with(|c: char| c.is_ascii_digit() || c == '-'))
 }
@@ -87,7 +92,7 @@ impl<'a> Leading<'a> {
     }
 }
 
-/// What may stand between an id or a mark and what follows: closing emphasis, then a colon, a point or a dash.
+/// Skips what may stand between an id or mark and what follows: closing emphasis, then a colon, a point or a dash.
 fn without_separator(text: &str) -> &str {
     let text = text.trim_start_matches(['*', '_', '~', '`']);
     let text = text.strip_prefix(['.', ':', '：', ')', '、']).unwrap_or(text);
@@ -96,7 +101,7 @@ fn without_separator(text: &str) -> &str {
     dash.unwrap_or(text).trim_start()
 }
 
-/// `[US1]`, `[N/A]`, `[FND]`: one or two words in brackets with a blank or another bracket after them.
+/// Reads `[US1]`, `[N/A]` or `[FND]`: one or two words in brackets, with a blank or another bracket after them.
 fn take_mark(text: &str) -> Option<(&str, &str)> {
     let inner = text.strip_prefix('[')?;
     let end = inner.bytes().take(25).position(|b| b == b']')?;
@@ -108,11 +113,12 @@ fn take_mark(text: &str) -> Option<(&str, &str)> {
     let fits = (first.is_ascii_uppercase() || first.is_ascii_digit())
         && mark.chars().all(word)
         && mark.split(' ').count() <= 2;
+    // An opening parenthesis would make it a link.
     let ends = after.is_empty() || after.starts_with([' ', '\t', '[', '*', ':', '：']);
     (fits && ends).then_some((mark, after))
 }
 
-/// What follows `(abc-mw9.13)` or `✅` when an id follows: a tracker's own id, or a sign, may stand before the task's.
+/// Skips `(abc-mw9.13)` or `✅` if an id follows: a tracker's own id, or a sign, may stand before the task's.
 fn before_id(text: &str, bare: BareNumbers) -> Option<&str> {
     let after = match text.strip_prefix('(') {
         Some(inner) => {
@@ -125,7 +131,7 @@ fn before_id(text: &str, bare: BareNumbers) -> Option<&str> {
     take_id(after, bare).map(|_| after)
 }
 
-/// The id a text starts with, and what follows it.
+/// The id with which a text starts, and what follows it.
 pub(super) fn take_id(text: &str, bare: BareNumbers) -> Option<(&str, &str)> {
     let text = text.trim_start_matches(['_', '~', '`']);
     let worded = after_task_word(text);
@@ -141,7 +147,7 @@ pub(super) fn take_id(text: &str, bare: BareNumbers) -> Option<(&str, &str)> {
     Some((&from[..length], &from[length..]))
 }
 
-/// What follows the word Task before an id.
+/// The text that follows the word Task before an id.
 fn after_task_word(text: &str) -> Option<&str> {
     let word = ["task", "任务", "任務", "タスク"]
         .into_iter()
@@ -216,6 +222,7 @@ fn letter_id(text: &str) -> Option<usize> {
 fn number_id(text: &str, bare: BareNumbers) -> Option<usize> {
     let suffix = |text: &str| usize::from(text.starts_with(|c: char| ('a'..='j').contains(&c)));
     let whole = digits(text);
+    // More digits are a year, a port or a quantity.
     if !(1..=3).contains(&whole) {
         return None;
     }
@@ -234,6 +241,7 @@ fn number_id(text: &str, bare: BareNumbers) -> Option<usize> {
             || after.starts_with([':', '：', ')', '、']);
     let spaced = after.is_empty() || after.starts_with([' ', '\t', '*', '~']);
     let fits = match (dotted > 0, bare) {
+        // `1.5%` and `2.0-beta` are quantities and versions.
         (true, _) => !after.starts_with(['%', '-', '+']),
         (false, BareNumbers::Ids) => numbers || (spaced && lettered == whole),
         (false, BareNumbers::Words) => numbers,

@@ -1,6 +1,7 @@
 //! Task documents of other tools, read as they are: spec-kit, OpenSpec, Kiro and Task Master.
-//! Must never drop anything in silence (tasks, checks or a diagnostic with its line), never rewrite more than one mark, and
-//! stay linear in the document.
+//!
+//! Nothing is dropped in silence: every line becomes a task, a check, or a diagnostic with its place. No more than one
+//! mark is ever rewritten, and the work is linear in the document.
 
 mod boxes;
 mod checklist;
@@ -25,18 +26,18 @@ use crate::{Diagnostic, in_order};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
-    /// `specs/NNN-name/tasks.md` of GitHub's spec-kit.
+    /// GitHub's spec-kit, `specs/NNN-name/tasks.md`.
     SpecKit,
-    /// `openspec/changes/<id>/tasks.md`.
+    /// OpenSpec, `openspec/changes/<id>/tasks.md`.
     OpenSpec,
-    /// `.kiro/specs/<name>/tasks.md`.
+    /// Kiro, `.kiro/specs/<name>/tasks.md`.
     Kiro,
-    /// `.taskmaster/tasks/tasks.json`, or the older `tasks/tasks.json`.
+    /// Task Master, `.taskmaster/tasks/tasks.json` or the older `tasks/tasks.json`.
     TaskMaster,
 }
 
 impl Format {
-    /// The tool's name as its users write it.
+    /// The name of the tool as its users write it.
     pub fn name(self) -> &'static str {
         match self {
             Format::SpecKit => "spec-kit",
@@ -48,87 +49,95 @@ impl Format {
 }
 
 /// How a document writes its tasks down.
+///
+/// A shape from which nothing is read is reported as such, so that an empty import is never taken for an empty
+/// document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Shape {
-    /// List items with a box.
+    /// List items with a check box.
     Boxes,
     /// Headings such as `### Task 1.1: …`, in a document without any box.
     Headings,
-    /// A table and neither boxes nor headings that name tasks; nothing is read from it.
+    /// A table, and neither boxes nor headings that name tasks. Nothing is read from it.
     Table,
-    /// None of these; nothing is read from it.
+    /// None of these forms. Nothing is read from it.
     Other,
     /// JSON with task lists by tag.
     Tags,
-    /// JSON with one task list.
+    /// JSON with a single task list.
     Plain,
 }
 
-/// A task as its document states it. Nothing is inferred: ids, numbers and references are kept as written.
+/// A task as its document states it.
+///
+/// Nothing is inferred: ids, numbers and references are kept as written. Their meaning is decided where the tasks
+/// become a plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ImportedTask {
-    /// Place among the tasks of the document, from 1.
+    /// The place among the tasks of the document, from 1.
     pub n: usize,
-    /// The id as written; a subtask of Task Master is `parent.id`.
+    /// The id as written. A subtask of Task Master has `parent.id`.
     pub id: Option<String>,
-    /// Line of the box, the heading or the JSON object.
+    /// The line of the box, the heading or the JSON object.
     pub line: u32,
-    /// What follows box, id and marks on that line.
+    /// The text that follows box, id and marks on that line.
     pub text: String,
-    /// Whether the document says that it is finished. A claim to verify, never a proof.
+    /// Whether the document says that the task is finished. That is a claim to verify and never a proof.
     pub done: bool,
     /// The character in the box.
     #[serde(rename = "box")]
     pub box_mark: Option<char>,
-    /// Task Master's status as written.
+    /// The status of a Task Master task, as written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
-    /// Whether it may be left out.
+    /// Whether the task may be left out.
     pub optional: bool,
-    /// Whether it may run beside its neighbours.
+    /// Whether the task may run beside its neighbours.
     pub parallel: bool,
-    /// The user story it belongs to: `US1`.
+    /// The user story it belongs to, such as `US1`.
     pub story: Option<String>,
-    /// The level-2 heading above it, or Task Master's tag.
+    /// The level-2 heading above it, or the tag of Task Master.
     pub phase: Option<String>,
-    /// The nearest heading above it, or Task Master's tag.
+    /// The nearest heading above it, or the tag of Task Master.
     pub section: Option<String>,
-    /// The id of the task that it is a part of; `#n` names one without id by its place.
+    /// The id of the task that it is a part of; `#n` names a task without id by its place.
     pub parent: Option<String>,
-    /// Files and folders that it names.
+    /// Files and folders that the task names.
     pub paths: Vec<String>,
-    /// Requirements that it names.
+    /// Requirements that the task names.
     pub reqs: Vec<String>,
     /// Tasks of the document that it says it needs.
     pub deps: Vec<String>,
 }
 
 /// A box that checks the document or the result instead of asking for work.
+///
+/// Checks are kept apart from tasks: an agent that is asked to work on "all tests pass" would have nothing to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ImportedCheck {
-    /// Line of the box.
+    /// The line of the box in the file.
     pub line: u32,
-    /// What follows the box.
+    /// The text that follows the box.
     pub text: String,
-    /// Whether it is ticked.
+    /// Whether the box is ticked.
     pub done: bool,
 }
 
-/// Everything read from one task document.
+/// Everything that was read from one task document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TaskDocument {
-    /// Whose conventions it was read by.
+    /// The tool by whose conventions it was read.
     pub format: Format,
-    /// How it writes tasks down.
+    /// How the document writes its tasks down.
     pub shape: Shape,
-    /// Whether it could be read at all; without, the diagnostics say why.
+    /// Whether it could be read at all. If not, the diagnostics say why.
     pub ok: bool,
-    /// Its tasks, in order.
+    /// The tasks, in the order of the document.
     pub tasks: Vec<ImportedTask>,
-    /// Its boxes that are no tasks, in order.
+    /// The boxes that are not tasks, in the order of the document.
     pub checks: Vec<ImportedCheck>,
-    /// What was not used, and what looks wrong, in the order of the file.
+    /// What was not used and what looks wrong, in the order of the file.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -138,11 +147,12 @@ pub fn read_tasks(format: Format, text: &str) -> TaskDocument {
         Format::TaskMaster => taskmaster::read(text),
         Format::SpecKit | Format::OpenSpec | Format::Kiro => checklist::read(format, text),
     };
+    // The readers note things in several passes, and people read a file from its top.
     document.diagnostics = in_order(document.diagnostics);
     document
 }
 
-/// Characters kept of a heading or a tag; every task below keeps a copy.
+/// How many characters of a heading or tag are kept, because every task below keeps a copy.
 const HEADING_MAX: usize = 300;
 
 /// The beginning of a heading or a tag.

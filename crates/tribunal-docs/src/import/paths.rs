@@ -1,9 +1,12 @@
-//! Files and folders that prose names. A path is a name with a known ending, a folder with its final slash, or a name below
-//! a folder that holds sources; addresses, routes, methods and `Node.js` are none.
+//! Files and folders that prose names.
+//!
+//! A path is a name with a known ending, a folder with its final slash, or a name below a folder that holds sources.
+//! Addresses, routes, methods and names such as `Node.js` are not paths. Lists decide, because prose is full of words
+//! that look the same.
 
 use super::Names;
 
-/// Endings of files that plans name. A list, because `logger.warn` and `asyncio.sleep` look the same.
+/// Endings of files that plans name. It is a list, because `logger.warn` and `asyncio.sleep` look the same.
 const ENDINGS: &[&str] = &[
     "adoc",
     "astro",
@@ -208,7 +211,7 @@ const ENDINGS: &[&str] = &[
     "zsh",
 ];
 
-/// Endings that are as often the end of an expression; a folder before them, or a `*`, settles it.
+/// Endings that are just as often the end of an expression. A folder before them, or a `*`, settles it.
 const DOUBTFUL_ENDINGS: &[&str] = &[
     "bin", "config", "dat", "data", "db", "env", "example", "gz", "local", "lock", "log", "map", "mod",
     "snap", "spec", "tmp",
@@ -301,34 +304,36 @@ const NO_FILES: &[&str] = &[
     "wavesurfer.js",
 ];
 
-/// Folders whose contents are named without an ending: `internal/store`.
+/// Folders whose contents are named without an ending, as in `internal/store`.
 const SOURCE_FOLDERS: &[&str] = &[".github", "apps", "cmd", "crates", "internal", "packages", "pkg", "src"];
 
-/// Likewise, but only where the text marks code: `docs/tests` is prose as well.
+/// More such folders, but only where the text marks code: `docs/tests` is prose as well.
 const MARKED_FOLDERS: &[&str] = &["docs", "lib", "libs", "scripts", "test", "tests"];
 
-/// Paths that a line names, in order, added to those found before.
+/// Adds the paths that a line names, in order, to those found before.
 pub(super) fn add_paths(line: &str, found: &mut Names) {
     let mut code = false;
     for part in line.split_inclusive('`') {
         let closed = part.ends_with('`');
         let span = part.strip_suffix('`').unwrap_or(part);
+        // An address is left out whole, since its path is not one of the project.
         for word in span.split_whitespace().filter(|word| !word.contains("://")) {
             // A backtick that never closes marks nothing.
             add_word(word, code && closed, found);
         }
+        // Backticks alternate between prose and code.
         code = closed && !code;
     }
 }
 
-/// Finds the candidates in a word and looks at each.
+/// Finds the candidates in a word and examines each.
 fn add_word(word: &str, code: bool, found: &mut Names) {
     let mut rest = word;
     let mut before = None;
     while let Some(first) = rest.chars().next() {
         let end = candidate(rest, code);
         let (token, after) = rest.split_at(end.max(first.len_utf8()));
-        // `$value/$type` and `this/那个` are no folders.
+        // `$value/$type` and `this/那个` are not folders.
         let glued =
             after.starts_with(|c: char| c.is_alphabetic() || matches!(c, '@' | '$' | '<' | '{' | '[' | '%'));
         if end > 0 && before != Some('$') {
@@ -338,8 +343,8 @@ fn add_word(word: &str, code: bool, found: &mut Names) {
     }
 }
 
-/// The bytes at the beginning of a text that may be a path; none when it cannot begin here. `app/[id]/*.ts` and
-/// `{a,b}.json` are paths, `**bold**` and `[link]` are not.
+/// How many bytes at the beginning of a text may be a path; 0 if none can begin here. `app/[id]/*.ts` and `{a,b}.json`
+/// are paths, `**bold**` and `[link]` are not.
 fn candidate(text: &str, code: bool) -> usize {
     let (mut before, mut in_brackets, mut in_braces) = (None, false, false);
     let mut chars = text.char_indices().peekable();
@@ -368,12 +373,13 @@ fn candidate(text: &str, code: bool) -> usize {
     text.len()
 }
 
-/// One candidate. `a.h/b.h` names two files.
+/// Adds one candidate. `a.h/b.h` names two files.
 fn add_token(token: &str, code: bool, glued: bool, found: &mut Names) {
     let token = token.trim_end_matches(['.', '_', '-', '~', '+']);
     let (mut path, mut name) = (0, 0);
     for (slash, _) in token.match_indices('/') {
         let is_last = slash + 1 == token.len();
+        // A file cannot have anything below it, so the slash separates two of them.
         if !is_last && is_source_file(&token[name..slash]) {
             found.add(&token[path..slash]);
             path = slash + 1;
@@ -381,6 +387,7 @@ fn add_token(token: &str, code: bool, glued: bool, found: &mut Names) {
         name = slash + 1;
     }
     let token = &token[path..];
+    // The folder first: `src/app.d/` ends like a folder although its name has a dot.
     if is_folder(token, glued) {
         found.add(token.trim_end_matches('*'));
     } else if is_file(token) || is_source(token, code) {
@@ -394,6 +401,7 @@ fn is_in(list: &[&str], word: &str) -> bool {
 
 fn is_file(token: &str) -> bool {
     let (folder, name) = token.rsplit_once('/').unwrap_or(("", token));
+    // `...` stands for something left out, except in a route such as `[...slug]`.
     let whole = !token.contains("//") && (!token.contains("...") || token.contains("[..."));
     whole && is_file_name(name, !folder.is_empty()) && (name.len() < token.len() || !is_in(NO_FILES, name))
 }
@@ -405,19 +413,20 @@ fn is_file_name(name: &str, in_folder: bool) -> bool {
     let Some((stem, ending)) = name.rsplit_once('.') else { return false };
     let named =
         stem.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '*' | ']' | '}' | '>'));
+    // `config.data` alone may be an expression; `etc/config.data` is a file.
     let settled = in_folder || stem.contains('*');
     named && (is_in(ENDINGS, ending) || (settled && is_in(DOUBTFUL_ENDINGS, ending)))
 }
 
-/// A file beyond doubt, also in front of a slash: `Company.Data/` and `next.js/` are folders.
+/// Whether a name is a file beyond doubt, even in front of a slash: `Company.Data/` and `next.js/` are folders.
 fn is_source_file(name: &str) -> bool {
     let Some((stem, ending)) = name.rsplit_once('.') else { return false };
     stem.ends_with(|c: char| c.is_alphanumeric() || c == '_') && ENDINGS.contains(&ending) && ending != "js"
 }
 
-/// A folder below the project, by its final slash. Glued to a letter it is a half of `this/that`.
+/// Whether a token is a folder below the project, by its final slash. Glued to a letter it is half of `this/that`.
 fn is_folder(token: &str, glued: bool) -> bool {
-    // `src/*` and `src/**` are all that is in it.
+    // `src/*` and `src/**` stand for everything in it.
     let Some(names) =
         token.trim_end_matches('*').strip_suffix('/').map(|names| names.strip_prefix("./").unwrap_or(names))
     else {
@@ -435,6 +444,7 @@ fn is_source(token: &str, code: bool) -> bool {
     let root = names.next().unwrap_or("");
     let below: Vec<&str> = names.collect();
     let rooted = SOURCE_FOLDERS.contains(&root) || (code && MARKED_FOLDERS.contains(&root));
+    // The root folder alone is a word like any other.
     rooted && !below.is_empty() && below.iter().all(|name| name.contains(char::is_alphanumeric))
 }
 

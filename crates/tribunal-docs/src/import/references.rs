@@ -1,12 +1,14 @@
-//! Requirements and other tasks that a task names. Only what the words state counts: a number after a known word, or an id
-//! of a known form.
+//! Requirements and other tasks that a task names.
+//!
+//! Only what the words state counts: a number after a known word, or an id of a known form. A guessed dependency would
+//! change the order of work.
 
 use std::collections::BTreeSet;
 
 use super::Names;
 use super::leading::{BareNumbers, take_id};
 
-/// Words before the numbers of requirements, in the languages that such documents are written in.
+/// Words before the numbers of requirements, in the languages in which such documents are written.
 const REQUIREMENT_WORDS: &[&str] = &[
     "requirements",
     "requirement",
@@ -30,7 +32,7 @@ const REQUIREMENT_WORDS: &[&str] = &[
     "요구사항",
 ];
 
-/// Prefixes of requirement ids that stand anywhere.
+/// Prefixes of requirement ids that may stand anywhere.
 const REQUIREMENT_PREFIXES: &[&str] = &["NFR-", "REQ-", "FR-", "SC-", "AC-"];
 
 /// Words before the ids of tasks that must be finished first.
@@ -48,13 +50,13 @@ const DEPENDENCY_WORDS: &[&str] = &[
     "依存",
 ];
 
-/// Entries read of one list; a longer one is no list of references.
+/// How many entries of one list are read. A longer one is not a list of references.
 const LIST_MAX: usize = 100;
 
-/// Characters of a remark in parentheses.
+/// How many characters a remark in parentheses may have.
 const REMARK_MAX: usize = 200;
 
-/// Requirements that a line names, in order, added to those found before.
+/// Adds the requirements that a line names, in order, to those found before.
 pub(super) fn add_requirements(line: &str, found: &mut Names) {
     let lower = line.to_ascii_lowercase();
     for (colon, mark) in line.match_indices([':', '：']) {
@@ -64,6 +66,7 @@ pub(super) fn add_requirements(line: &str, found: &mut Names) {
             add_numbers(&line[colon + mark.len()..], found);
         }
     }
+    // `FR-001` needs no word before it: nothing else looks like that.
     for prefix in REQUIREMENT_PREFIXES {
         for (at, _) in line.match_indices(prefix) {
             let free = !line[..at].ends_with(|c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_');
@@ -78,6 +81,7 @@ pub(super) fn add_requirements(line: &str, found: &mut Names) {
 /// Whether a text ends with a word, and not with a longer one.
 fn ends_with_word(text: &str, word: &str) -> bool {
     let head = text.strip_suffix(word);
+    // Scripts without blanks have no word boundaries to test.
     head.is_some_and(|head| !word.is_ascii() || !head.ends_with(|c: char| c.is_ascii_alphanumeric()))
 }
 
@@ -94,12 +98,13 @@ fn number_length(text: &str) -> usize {
     at + usize::from(letter)
 }
 
-/// The numbers of a list: up to the first word that belongs to none. Remarks in parentheses are skipped.
+/// Adds the numbers of a list, up to the first word that belongs to none. Remarks in parentheses are skipped.
 fn add_numbers(list: &str, found: &mut Names) {
     let mut rest = list;
     for _ in 0..LIST_MAX {
         rest = rest.trim_start_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '(' | '（'));
         let number = number_length(rest);
+        // A longer number is not that of a requirement.
         if number > 0 && number <= 16 {
             found.add(&rest[..number]);
             rest = &rest[number..];
@@ -115,7 +120,7 @@ fn add_numbers(list: &str, found: &mut Names) {
     }
 }
 
-/// What follows a word that may stand in a list of requirements.
+/// The text that follows a word which may stand in a list of requirements.
 fn after_filler(text: &str) -> Option<&str> {
     let words = [
         "requirements",
@@ -138,12 +143,13 @@ fn after_filler(text: &str) -> Option<&str> {
     })
 }
 
-/// Tasks that a text says must be finished first, among the ids of its document.
+/// The tasks that a text says must be finished first, among the ids of its document.
 pub(super) fn dependencies(text: &str, known: &BTreeSet<&str>) -> Vec<String> {
     let lower = text.to_ascii_lowercase();
     let mut found = Names::default();
     for word in DEPENDENCY_WORDS {
         for (at, _) in lower.match_indices(word) {
+            // `hereafter` is not the word `after`.
             let free = !word.is_ascii() || !lower[..at].ends_with(|c: char| c.is_ascii_alphanumeric());
             let list = text[at + word.len()..].trim_start();
             // "after 3 attempts" names no task.
@@ -157,7 +163,7 @@ pub(super) fn dependencies(text: &str, known: &BTreeSet<&str>) -> Vec<String> {
     found.list
 }
 
-/// The ids of a list that exist; `T008-T010` stands for those between as well.
+/// Adds the ids of a list that exist. `T008-T010` stands for those between as well.
 fn add_ids(list: &str, known: &BTreeSet<&str>, found: &mut Names) {
     let mut rest = list;
     let mut last: Option<&str> = None;
@@ -166,8 +172,10 @@ fn add_ids(list: &str, known: &BTreeSet<&str>, found: &mut Names) {
         let between = rest[..gap].trim();
         let range = !between.is_empty() && between.chars().all(|c| matches!(c, '-' | '–' | '—' | '~'));
         rest = skip_fillers(&rest[gap..]);
+        // The first word that is not an id of the document ends the list.
         let Some((id, after)) = known_id(rest, known) else { return };
         if let Some(first) = last.filter(|first| range && first.starts_with('T') && *first < id) {
+            // Ids of the same length compare as texts in the order of their numbers.
             let inside = known.range(first..id).filter(|one| one.len() == id.len());
             inside.take(LIST_MAX).for_each(|one| found.add(one));
         }
@@ -176,7 +184,7 @@ fn add_ids(list: &str, known: &BTreeSet<&str>, found: &mut Names) {
     }
 }
 
-/// The id of the document that a text starts with.
+/// The id of the document with which a text starts.
 fn known_id<'a>(text: &'a str, known: &BTreeSet<&str>) -> Option<(&'a str, &'a str)> {
     let written = take_id(text, BareNumbers::Ids).filter(|(id, _)| known.contains(id));
     written.or_else(|| {

@@ -1,5 +1,7 @@
-//! Task Master's `tasks.json`: one list of tasks, or a list by tag; subtasks below their tasks.
-//! Must never take two tasks of different tags for one: the same ids occur in several.
+//! Reads Task Master's `tasks.json`: one list of tasks, or a list for each tag, with subtasks below their tasks.
+//!
+//! Two tasks of different tags are never taken for one: the same ids occur in several tags, so every lookup is by tag
+//! and id.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,24 +10,24 @@ use super::paths::add_paths;
 use super::{Format, ImportedTask, Names, Shape, TaskDocument, clipped};
 use crate::Diagnostic;
 
-/// A task's object, wherever it stands.
+/// The object of a task, wherever it stands.
 pub(super) struct Entry<'a> {
-    /// The tag of its list.
+    /// The tag of its list, if it has one.
     pub tag: Option<&'a str>,
-    /// Its id; of a subtask with the ids above it.
+    /// Its id; for a subtask with the ids above it.
     pub id: Option<String>,
-    /// The full id of the task it is a part of.
+    /// The full id of the task that it is a part of.
     pub parent: Option<String>,
     /// Where its object stands in the document.
     pub place: &'a Place,
-    /// The number of the list that it is an element of, in order of the document.
+    /// The number of the list that it is an element of, in the order of the document.
     list: usize,
 }
 
-/// Keys that are read; the others are noted.
+/// The keys that are read. The others are noted.
 const KEYS: &[&str] = &["id", "title", "description", "status", "dependencies", "subtasks"];
 
-/// Bytes of the longest id; every subtask's id begins with it.
+/// How many bytes an id may have, because the id of every subtask begins with it.
 const ID_MAX: usize = 100;
 
 /// Whether a status says finished.
@@ -60,7 +62,10 @@ pub(super) fn read(text: &str) -> TaskDocument {
 }
 
 /// The lists of tasks with their tags.
+///
+/// Both the tagged and the plain form are read, since projects keep the form that their version of the tool wrote.
 pub(super) fn lists(root: &Place) -> Vec<(Option<&str>, &Place)> {
+    // Older versions of the tool wrote a bare list, or one list under `tasks`.
     if root.elements().is_some() {
         return vec![(None, root)];
     }
@@ -76,7 +81,7 @@ pub(super) fn lists(root: &Place) -> Vec<(Option<&str>, &Place)> {
         .collect()
 }
 
-/// All tasks and subtasks, in order. What is no task is given to `note`.
+/// All tasks and subtasks, in order. Whatever is not a task is given to `note`.
 pub(super) fn entries<'a>(
     text: &str,
     lists: &[(Option<&'a str>, &'a Place)],
@@ -102,6 +107,7 @@ fn add_list<'a>(
     *count += 1;
     let number = *count;
     for place in list.elements().unwrap_or_default() {
+        // One element that is not a task costs only itself.
         if place.entries().is_none() {
             note(place, "an element that is no object is not a task");
             continue;
@@ -113,15 +119,17 @@ fn add_list<'a>(
         let id = own.map(|id| full_id(&id, parent));
         let (above, subtasks) = (parent.map(str::to_owned), place.get("subtasks"));
         found.push(Entry { tag, id: id.clone(), parent: above, place, list: number });
+        // Subtasks of a task without an id still belong to whatever is above it.
         if let Some(subtasks) = subtasks {
             add_list(text, tag, id.as_deref().or(parent), subtasks, count, found, note);
         }
     }
 }
 
-/// A subtask's id below its task's; some files write it so themselves.
+/// The id of a subtask below that of its task. Some files write it that way themselves.
 fn full_id(id: &str, parent: Option<&str>) -> String {
     match parent {
+        // Otherwise `1.2` below task 1 would become `1.1.2`.
         Some(above) if !id.strip_prefix(above).is_some_and(|rest| rest.starts_with('.')) => {
             format!("{above}.{id}")
         }
@@ -135,6 +143,7 @@ fn tasks(
     lines: &Lines,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<ImportedTask> {
+    // By tag and id: the same id in another tag is another task.
     let known: BTreeSet<(Option<&str>, &str)> =
         entries.iter().filter_map(|entry| Some((entry.tag, entry.id.as_deref()?))).collect();
     let siblings: BTreeSet<(usize, &str)> =
@@ -168,6 +177,7 @@ fn task(text: &str, entry: &Entry<'_>, n: usize, deps: Vec<String>, lines: &Line
         n,
         id: entry.id.clone(),
         line: lines.line(entry.place.start),
+        // A task without a title is still one, and its description says what to do.
         text: title.or_else(|| word("description")).unwrap_or_default(),
         done: status.as_deref().is_some_and(is_done),
         status,
@@ -180,12 +190,13 @@ fn task(text: &str, entry: &Entry<'_>, n: usize, deps: Vec<String>, lines: &Line
     }
 }
 
-/// What a task depends on; a bare number in a subtask names a sibling when there is one.
+/// What a task depends on. A bare number in a subtask names a sibling, if there is one.
 fn dependencies(text: &str, entry: &Entry<'_>, siblings: &BTreeSet<(usize, &str)>) -> Vec<String> {
     let written = entry.place.get("dependencies").and_then(Place::elements).unwrap_or_default();
     let mut found = Names::default();
     for one in written.iter().filter_map(|one| one.word(text)) {
         let sibling = entry.parent.as_deref().map(|above| full_id(&one, Some(above)));
+        // Only a sibling in the same list: another tag has the same numbers.
         match sibling.filter(|id| siblings.contains(&(entry.list, id.as_str()))) {
             Some(id) => found.add(&id),
             None => found.add(&one),
@@ -204,6 +215,7 @@ fn note_unused(
         diagnostics.push(lines.note(root, "there is no list of tasks"));
     }
     let tags: BTreeSet<&str> = lists.iter().filter_map(|(tag, _)| *tag).collect();
+    // Beside a plain list, every other key of the root is unused; beside tags, only those without tasks are.
     let plain = lists.first().is_some_and(|(tag, _)| tag.is_none());
     for (key, value) in root.entries().unwrap_or_default() {
         let used = if plain { key == "tasks" } else { tags.contains(key.as_str()) };
@@ -213,7 +225,7 @@ fn note_unused(
     }
 }
 
-/// Notes each key of tasks that nothing is read from once.
+/// Notes each key of tasks from which nothing is read, once.
 fn note_keys(entries: &[Entry<'_>], lines: &Lines, diagnostics: &mut Vec<Diagnostic>) {
     let mut unused: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for entry in entries {
@@ -229,7 +241,7 @@ fn note_keys(entries: &[Entry<'_>], lines: &Lines, diagnostics: &mut Vec<Diagnos
     }
 }
 
-/// Where the lines of a text begin.
+/// The offsets at which the lines of a text begin.
 struct Lines {
     starts: Vec<usize>,
 }

@@ -1,6 +1,8 @@
-//! Which commands build and test a project, found by the files that lie in it. Pure: the caller lists the paths and reads
-//! the files, from a commit that no agent made. Must never guess: a command is named only where a file of the project
-//! says so, and where it can run with nobody at the keyboard. Whatever was seen and is not run is said too.
+//! Which commands build and test a project, found by the files that lie in it.
+//!
+//! It is pure: the caller lists the paths and reads the files, from a commit that no agent made. Nothing is guessed: a
+//! command is named only where a file of the project says so and where it can run with nobody at the keyboard. Whatever
+//! was seen and is not run is reported too.
 
 mod node;
 mod python;
@@ -12,28 +14,32 @@ mod toolchains;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// Bytes that are read of one file. Real manifests and Makefiles are far smaller; nothing beyond it is looked at.
+/// How many bytes of one file are read. Real manifests and Makefiles are far smaller, and nothing beyond is looked at.
 const TEXT_MAX: usize = 512 << 10;
 
 /// The project as detection sees it.
+///
+/// Reading goes through the caller, so that detection works on a commit without a checkout.
 pub struct ProjectFiles<'a> {
     /// The paths of its files, from its root, with `/`. Folders are seen by the files in them.
     pub paths: &'a [String],
-    /// The text of one of them.
+    /// The text of one of these files.
     pub text: &'a dyn Fn(&str) -> Option<String>,
 }
 
 /// A command of the project, and where it was found.
+///
+/// The command is a list of words, because a check starts the program itself and a file name may contain anything.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct FoundCommand {
-    /// The program and its arguments. There is no shell in it.
+    /// The program and its arguments. No shell is involved.
     pub argv: Vec<String>,
-    /// Commands that must have been run before, in the same tree, each to exit status 0.
+    /// Commands that must have been run before in the same tree, each with exit status 0.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub setup: Vec<Vec<String>>,
     /// Which file says so, in words: "`scripts.test` of package.json".
     pub found: String,
-    /// What the user's own file runs for it; empty where the command is not a target or a script of the project's own.
+    /// What the user's own file runs for it; empty if the command is not a target or script of the project's own.
     #[serde(skip)]
     pub recipe: String,
 }
@@ -55,9 +61,10 @@ impl FoundCommand {
     }
 }
 
-/// Lines that a recipe had and has no more, but for those that only compile. A target that was made to do nothing ends
-/// well, and so does what it no longer tests. A line that names a file by the place that it moved to is still there:
-/// `moved` are such files, before and now.
+/// The lines that a recipe had and no longer has, except those that only compile.
+///
+/// A target that was made to do nothing ends well, although it no longer tests anything. A line that names a file by
+/// the place to which it moved still counts as there; `moved` are such files, before and now.
 pub fn taken_out(
     before: &FoundCommand,
     now: Option<&FoundCommand>,
@@ -65,6 +72,7 @@ pub fn taken_out(
 ) -> Vec<String> {
     const COMPILERS: [&str; 10] =
         ["cc", "gcc", "g++", "clang", "clang++", "cxx", "ar", "ld", "javac", "rustc"];
+    // Compiler lines change with every source file, and none of them tests anything.
     let compiles = |line: &&str| programs(line).iter().any(|program| COMPILERS.contains(program));
     let now = now.map(|now| now.recipe.as_str()).unwrap_or_default();
     let place = |word: &str| {
@@ -79,15 +87,18 @@ pub fn taken_out(
 }
 
 /// What the files of a project say about its commands.
+///
+/// Show `not_run` and `notes` to people: a part of the project that nobody tests must not stay unnoticed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct FoundCommands {
-    /// Builds the project. None where the test command builds whatever it tests, or where there is nothing to build.
+    /// The command that builds the project; `None` if the test command builds what it tests, or there is nothing to
+    /// build.
     pub build: Option<FoundCommand>,
-    /// Runs its tests.
+    /// The command that runs its tests.
     pub test: Option<FoundCommand>,
-    /// Test commands of other parts of the project. They are not run: one command was chosen.
+    /// Test commands of other parts of the project. They are not run, because one command was chosen.
     pub not_run: Vec<FoundCommand>,
-    /// What else was seen, and why it is no command: for people.
+    /// What else was seen, and why it is not a command; for people.
     pub notes: Vec<String>,
 }
 
@@ -116,7 +127,7 @@ enum Toolchain {
 }
 
 impl Toolchain {
-    /// The words of a recipe by which one sees that it runs the tests of this toolchain.
+    /// The programs in a recipe by which one sees that it runs the tests of this toolchain.
     fn marks(self) -> &'static [&'static str] {
         match self {
             Toolchain::Cargo => &["cargo"],
@@ -148,13 +159,13 @@ impl Toolchain {
 /// One way to test the project, or a part of it.
 #[derive(Debug, Default)]
 struct Candidate {
-    /// The toolchain; none for a runner of targets.
+    /// The toolchain; `None` for a runner of targets.
     toolchain: Option<Toolchain>,
     build: Option<FoundCommand>,
     test: Option<FoundCommand>,
-    /// What the user's own file runs for it; empty where the command is ours.
+    /// What the user's own file runs for it; empty if the command is ours.
     recipe: String,
-    /// The test command compiles what it tests.
+    /// Whether the test command compiles what it tests.
     builds: bool,
 }
 
@@ -178,10 +189,13 @@ impl Candidate {
         self
     }
 
-    /// Which of these toolchains its tests cover. A recipe that calls a script may cover all of them: it is the project's
-    /// own word for "test", and nothing says otherwise.
+    /// Which of these toolchains its tests cover.
+    ///
+    /// A recipe that calls a script may cover all of them: it is the project's own word for "test", and nothing says
+    /// otherwise.
     fn covers(&self, all: &BTreeSet<Toolchain>) -> BTreeSet<Toolchain> {
         let mut covered: BTreeSet<Toolchain> = self.toolchain.into_iter().collect();
+        // A command of ours tests its own toolchain and nothing else.
         if self.recipe.is_empty() {
             return covered;
         }
@@ -196,9 +210,9 @@ impl Candidate {
 
 /// The build and test commands of a project.
 ///
-/// Where several could be run, the one that covers most of the project's toolchains is chosen; between equals the
+/// If several could be run, the one that covers most of the project's toolchains is chosen. Between equals the
 /// project's own target (make, just, task) comes before a toolchain's command, because it is what the project calls its
-/// tests. The rest is named in [`FoundCommands::not_run`].
+/// tests. The others are named in [`FoundCommands::not_run`].
 pub fn detect(project: &ProjectFiles<'_>) -> FoundCommands {
     let files = Files::of(project);
     let mut notes = Vec::new();
@@ -208,6 +222,7 @@ pub fn detect(project: &ProjectFiles<'_>) -> FoundCommands {
     candidates.extend(node::deno(&files));
     candidates.extend(python::candidate(&files, &mut notes));
     candidates.extend(toolchains::scripted(&files, &mut notes));
+    // Only where nothing else was found: an empty Python project gets a command before its first test.
     if candidates.iter().all(|one| one.test.is_none()) {
         candidates.extend(python::without_tests(&files));
     }
@@ -215,12 +230,14 @@ pub fn detect(project: &ProjectFiles<'_>) -> FoundCommands {
 }
 
 fn chosen(candidates: Vec<Candidate>, notes: Vec<String>) -> FoundCommands {
+    // Only toolchains with tests count: covering a part without any gains nothing.
     let all: BTreeSet<Toolchain> =
         candidates.iter().filter(|one| one.test.is_some()).filter_map(|one| one.toolchain).collect();
     let mut best: Option<(usize, usize)> = None;
     for (n, one) in candidates.iter().enumerate().filter(|(_, one)| one.test.is_some()) {
-        // Nothing known and a target of the project's own: it covers what there is.
+        // Nothing is known except a target of the project's own: it covers whatever there is.
         let covered = one.covers(&all).len() + usize::from(all.is_empty());
+        // Strictly more, so that the first of equals stays; targets come first in the list.
         if best.is_none_or(|(most, _)| covered > most) {
             best = Some((covered, n));
         }
@@ -240,6 +257,7 @@ fn chosen(candidates: Vec<Candidate>, notes: Vec<String>) -> FoundCommands {
         }
         match one.test {
             Some(test) if is_first => found.test = Some(FoundCommand { recipe: one.recipe, ..test }),
+            // A target that was not chosen runs what the others do, so it is not a part of its own.
             Some(test) if !part && one.toolchain.is_some() && seen.insert(test.argv.clone()) => {
                 found.not_run.push(test);
             }
@@ -249,8 +267,10 @@ fn chosen(candidates: Vec<Candidate>, notes: Vec<String>) -> FoundCommands {
     found
 }
 
-/// What the project's own target or script runs for a command, with everything it depends on; empty where the command is
-/// none of the project's own. It is read from the base, to know which files judge a change.
+/// What the project's own target or script runs for a command, with everything it depends on; empty if the command is
+/// not one of the project's own.
+///
+/// It is read from the base commit, to know which files judge a change.
 pub fn recipe_of(project: &ProjectFiles<'_>, argv: &[String]) -> String {
     let files = Files::of(project);
     let program = argv.first().map(|word| word.rsplit('/').next().unwrap_or(word)).unwrap_or_default();
@@ -262,8 +282,9 @@ pub fn recipe_of(project: &ProjectFiles<'_>, argv: &[String]) -> String {
     }
 }
 
-/// Whether a project has the target or the script that a command names; none where the command runs neither. A target that
-/// only a change brings has no judge before it.
+/// Whether a project has the target or script that a command names; `None` if the command runs neither.
+///
+/// A target that only a change brings has no judge before it.
 pub fn defines(project: &ProjectFiles<'_>, argv: &[String]) -> Option<bool> {
     let files = Files::of(project);
     let program = argv.first().map(|word| word.rsplit('/').next().unwrap_or(word)).unwrap_or_default();
@@ -275,7 +296,7 @@ pub fn defines(project: &ProjectFiles<'_>, argv: &[String]) -> Option<bool> {
     }
 }
 
-/// Whether the files of a project say that it has tests, or that they may be in any file: Rust keeps them there.
+/// Whether the files of a project say that it has tests, or that tests may be in any file, as in Rust.
 pub fn has_tests(project: &ProjectFiles<'_>) -> bool {
     let files = Files::of(project);
     project.paths.iter().any(|path| crate::integrity::is_test(path))
@@ -283,7 +304,7 @@ pub fn has_tests(project: &ProjectFiles<'_>) -> bool {
         || python::names_pytest(&files)
 }
 
-/// The files with the questions that detection asks of them.
+/// The files, with the questions that detection asks of them.
 struct Files<'a> {
     project: &'a ProjectFiles<'a>,
     root: BTreeSet<&'a str>,
@@ -305,12 +326,12 @@ impl<'a> Files<'a> {
         names.iter().copied().find(|name| self.has(name))
     }
 
-    /// A name in the root that ends so.
+    /// A name in the root with this ending.
     fn ending(&self, end: &str) -> Option<&'a str> {
         self.root.iter().copied().find(|name| name.len() > end.len() && name.ends_with(end))
     }
 
-    /// A path of which this holds.
+    /// A path for which this holds.
     fn any(&self, is: impl Fn(&str) -> bool) -> Option<&'a str> {
         self.project.paths.iter().map(String::as_str).find(|path| is(path))
     }
@@ -320,17 +341,18 @@ impl<'a> Files<'a> {
         self.has(name).then(|| self.read(name))?
     }
 
-    /// The text of a file anywhere, as much of it as is looked at.
+    /// The text of a file anywhere, up to the limit.
     fn read(&self, path: &str) -> Option<String> {
         let mut text = (self.project.text)(path)?;
         if text.len() > TEXT_MAX {
+            // At the boundary of a character, or the text could not be cut.
             let end = (0..=TEXT_MAX).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
             text.truncate(end);
         }
         Some(text)
     }
 
-    /// A JSON document of the root; none where it cannot be read, with a note for people.
+    /// A JSON document of the root; `None` with a note for people if it cannot be read.
     fn json(&self, name: &str, notes: &mut Vec<String>) -> Option<serde_json::Value> {
         let text = self.text(name)?;
         match serde_json::from_str(text.trim_start_matches('\u{feff}')) {
@@ -353,6 +375,7 @@ fn programs(recipe: &str) -> BTreeSet<&str> {
     const BEFORE: [&str; 6] = ["env", "time", "exec", "command", "nice", "xvfb-run"];
     let mut found = BTreeSet::new();
     for command in recipe.split(['\n', ';', '|', '&', '(', '`']) {
+        // Make's marks for a quiet line, an ignored failure and a line that always runs.
         let words = command.split_whitespace().map(|word| word.trim_start_matches(['@', '-', '+']));
         let mut words =
             words.skip_while(|word| word.is_empty() || word.contains('=') || BEFORE.contains(word));
@@ -377,7 +400,7 @@ fn calls_a_script(recipe: &str) -> bool {
     recipe.split_whitespace().any(script)
 }
 
-/// What a recipe needs that a check does not have; none where it can run unattended.
+/// What a recipe needs that a check does not have; `None` if it can run unattended.
 fn needs_more(recipe: &str) -> Option<&'static str> {
     const PROGRAMS: [&str; 9] =
         ["docker", "docker-compose", "podman", "sudo", "vagrant", "kubectl", "ssh", "minikube", "doas"];

@@ -1,17 +1,21 @@
-//! JavaScript and TypeScript: the scripts of package.json, run by the package manager the project names, and Deno.
+//! JavaScript and TypeScript: the scripts of package.json, run by the package manager that the project names, and Deno.
+//!
+//! A script is used only if it tests something and ends by itself. Many projects have a placeholder or a watcher under
+//! that name, and a check that waits for a key would only end at its deadline.
 
 use super::{Candidate, Files, FoundCommand, Toolchain, needs_more, programs};
 use serde_json::Value;
 
-/// Packages of a workspace that are looked at for a test script.
+/// How many packages of a workspace are examined for a test script.
 const PACKAGES_MAX: usize = 50;
-/// Words of a script that waits for a person or for a file to change.
+/// Words of a script that waits for a person, or for a file to change.
 const WATCHES: [&str; 4] = ["--watch", "--watchAll", "--ui", "--open"];
 
-/// The manager that `packageManager` names, otherwise the one whose lock file lies there, otherwise npm.
+/// The package manager that `packageManager` names, otherwise the one whose lock file lies there, otherwise npm.
 fn manager(files: &Files<'_>, package: &Value) -> &'static str {
     const KNOWN: [&str; 4] = ["pnpm", "yarn", "bun", "npm"];
     let named = package.get("packageManager").and_then(Value::as_str).unwrap_or_default();
+    // `pnpm@9.1.0` names a version as well.
     let named = named.split('@').next().unwrap_or_default();
     let lock = || match files.first(&[
         "pnpm-lock.yaml",
@@ -28,7 +32,7 @@ fn manager(files: &Files<'_>, package: &Value) -> &'static str {
     KNOWN.into_iter().find(|known| *known == named).unwrap_or_else(lock)
 }
 
-/// What package.json says.
+/// The commands that package.json names.
 pub(super) fn candidate(files: &Files<'_>, notes: &mut Vec<String>) -> Option<Candidate> {
     let package = files.json("package.json", notes)?;
     let manager = manager(files, &package);
@@ -46,6 +50,7 @@ pub(super) fn candidate(files: &Files<'_>, notes: &mut Vec<String>) -> Option<Ca
             }
         }
     }
+    // A project with an unusable test script has said what its tests are, so nothing else is tried.
     if candidate.test.is_none() && script("test").is_none() {
         candidate.test = workspace(files, &package, manager, notes).or_else(|| own_runner(files, manager));
     }
@@ -60,7 +65,7 @@ pub(super) fn recipe_of(files: &Files<'_>, args: &[String]) -> String {
     script_of(files, "package.json", args)
 }
 
-/// The same, of the scripts of a manifest.
+/// The same for the scripts of any manifest.
 pub(super) fn script_of(files: &Files<'_>, manifest: &str, args: &[String]) -> String {
     let Some(package) = files.json(manifest, &mut Vec::new()) else { return String::new() };
     let text = |name: &str| match package.get("scripts")?.get(name)? {
@@ -70,10 +75,12 @@ pub(super) fn script_of(files: &Files<'_>, manifest: &str, args: &[String]) -> S
     };
     let mut open: Vec<String> = args.iter().filter(|arg| !arg.starts_with('-')).cloned().collect();
     let (mut seen, mut recipe) = (std::collections::BTreeSet::new(), String::new());
+    // Scripts may call each other in a circle.
     while let Some(name) = open.pop().filter(|_| seen.len() < PACKAGES_MAX) {
         if !seen.insert(name.clone()) {
             continue;
         }
+        // The managers run these two hooks around a script without being told.
         for name in [format!("pre{name}"), name.clone(), format!("post{name}")] {
             let Some(text) = text(&name) else { continue };
             open.extend(text.split_whitespace().map(|word| word.trim_matches(['"', '\'', '@']).to_owned()));
@@ -94,8 +101,9 @@ fn test_of(manager: &str, name: &str) -> String {
     }
 }
 
-/// Why a script is no test or build command.
+/// Why a script is not a test or build command.
 fn unusable(script: &str) -> Option<String> {
+    // Running the placeholder always fails, so every change would look broken.
     if script.contains("no test specified") {
         return Some("is the placeholder of `npm init`: there is no test command in it".to_owned());
     }
@@ -110,14 +118,14 @@ fn unusable(script: &str) -> Option<String> {
     needs_more(script).map(|needs| format!("uses {needs}, which a check does not have"))
 }
 
-/// The script with those of its parts, `test:unit` and its like, so that one sees what it covers.
+/// The script with those of its parts, such as `test:unit`, so that one sees what it covers.
 fn with_parts(package: &Value, script: &str) -> String {
     let scripts = package.get("scripts").and_then(Value::as_object).into_iter().flatten();
     let parts = scripts.filter(|(name, _)| name.starts_with("test:") && script.contains(name.as_str()));
     parts.filter_map(|(_, text)| text.as_str()).fold(script.to_owned(), |all, part| format!("{all}\n{part}"))
 }
 
-/// The packages of a workspace, where some of them have a test script and the root has none.
+/// The command for all packages of a workspace, if some of them have a test script and the root has none.
 fn workspace(
     files: &Files<'_>,
     package: &Value,
@@ -148,7 +156,7 @@ fn workspace(
     Some(FoundCommand::of(command, format!("{named}, and `scripts.test` of its packages")))
 }
 
-/// Bun and node have a runner of their own; bun's needs no script to be meant.
+/// Bun's own runner, which needs no script to be meant.
 fn own_runner(files: &Files<'_>, manager: &str) -> Option<FoundCommand> {
     let test = files.any(is_script_test).filter(|_| manager == "bun")?;
     Some(FoundCommand::of("bun test", format!("{test}, and the lock file of bun")))
@@ -163,7 +171,7 @@ fn is_script_test(path: &str) -> bool {
         && [".test", "_test", ".spec"].iter().any(|mark| stem.ends_with(mark))
 }
 
-/// `tasks.test` of deno.json, otherwise Deno's own runner where there is a file for it.
+/// The task `test` of deno.json, otherwise Deno's own runner if there is a file for it.
 pub(super) fn deno(files: &Files<'_>) -> Option<Candidate> {
     let name = files.first(&["deno.json", "deno.jsonc"])?;
     let text = without_comments(&files.text(name)?);
@@ -184,7 +192,7 @@ pub(super) fn deno(files: &Files<'_>) -> Option<Candidate> {
     }
 }
 
-/// JSON without the comments of JSONC; what stands in quotes is left alone.
+/// JSON without the comments of JSONC. Text in quotes is left alone.
 fn without_comments(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
@@ -199,6 +207,7 @@ fn without_comments(text: &str) -> String {
             ('"', _) => quoted = !quoted,
             ('/', Some('/')) if !quoted => {
                 rest.by_ref().find(|c| *c == '\n');
+                // The line break stays, so that places in errors remain right.
                 out.push('\n');
                 continue;
             }

@@ -1,15 +1,18 @@
-//! Python: pytest, unittest, Django, tox and nox. tox and nox make environments of their own and install packages into
-//! them; where they do, whatever they would call is called directly.
+//! Python: pytest, unittest, Django, tox and nox.
+//!
+//! tox and nox make environments of their own and install packages into them, which a check without network cannot do.
+//! Where they would, the command that they would call is run directly.
 
 use super::{Candidate, Files, Toolchain};
 
-/// Files of tests that are read to see what they are written for.
+/// How many test files are read to see what they are written for.
 const READ_MAX: usize = 20;
 const PYTEST: &str = "python3 -m pytest -rA -q";
 
 /// How the project's Python tests are run.
 pub(super) fn candidate(files: &Files<'_>, notes: &mut Vec<String>) -> Option<Candidate> {
     let of = Candidate::of(Toolchain::Python);
+    // From the project's own word to what the files look like: whoever configured a runner meant it.
     if let Some((command, found)) = environments(files, notes) {
         return Some(of.test(command, found));
     }
@@ -18,19 +21,21 @@ pub(super) fn candidate(files: &Files<'_>, notes: &mut Vec<String>) -> Option<Ca
     }
     let tests: Vec<&str> =
         files.project.paths.iter().map(String::as_str).filter(|path| is_test(path)).collect();
+    // Django's runner sets up its database, which pytest alone would not.
     if files.has("manage.py") && !tests.is_empty() {
         return Some(of.test("python3 manage.py test --noinput", "manage.py"));
     }
     let first = *tests.first()?;
     let texts: Vec<String> = tests.iter().take(READ_MAX).filter_map(|path| files.read(path)).collect();
     let says = |word: &str| texts.iter().any(|text| text.contains(word));
+    // Plain functions without unittest are pytest's, even if nothing imports it.
     if says("import pytest") || (!says("unittest") && says("def test_")) {
         return Some(of.test(PYTEST, format!("the tests of {first}")));
     }
     says("unittest").then(|| of.test(&unittest(files, &tests), format!("the tests of {first}")))
 }
 
-/// A Python project in which no test is seen yet: the first ones are mostly written for pytest.
+/// The command for a Python project in which no test is seen yet: the first ones are mostly written for pytest.
 pub(super) fn without_tests(files: &Files<'_>) -> Option<Candidate> {
     let name = files.first(&["pyproject.toml", "setup.py", "setup.cfg"])?;
     Some(Candidate::of(Toolchain::Python).test(PYTEST, name))
@@ -41,14 +46,14 @@ pub(super) fn names_pytest(files: &Files<'_>) -> bool {
     pytest_named(files).is_some()
 }
 
-/// `test_x.py` and `x_test.py`.
+/// Whether a file is `test_x.py` or `x_test.py`.
 fn is_test(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let stem = name.strip_suffix(".py").unwrap_or_default();
     stem.starts_with("test_") || stem == "test" || stem == "tests" || stem.ends_with("_test")
 }
 
-/// `discover` looks into packages only: a folder of tests that is none is named.
+/// The command of unittest. `discover` looks into packages only, so a folder of tests that is not one is named.
 fn unittest(files: &Files<'_>, tests: &[&str]) -> String {
     let mut command = "python3 -m unittest discover -v".to_owned();
     let folder = tests.iter().filter_map(|path| path.split_once('/')).map(|(folder, _)| folder).next();
@@ -61,6 +66,7 @@ fn unittest(files: &Files<'_>, tests: &[&str]) -> String {
         }
     }
     let found = |path: &&&str| path.rsplit('/').next().is_some_and(|name| name.starts_with("test"));
+    // Its default pattern is `test*.py`, which would find none of these.
     if !tests.iter().any(|path| found(&path)) {
         command.push_str(" -p *_test.py");
     }
@@ -80,6 +86,7 @@ fn pytest_named(files: &Files<'_>) -> Option<String> {
             return Some(found.to_owned());
         }
     }
+    // Only pytest reads this file, wherever it lies.
     if let Some(path) = files.any(|path| path.rsplit('/').next() == Some("conftest.py")) {
         return Some(path.to_owned());
     }
@@ -93,7 +100,7 @@ fn pytest_named(files: &Files<'_>) -> Option<String> {
         .map(|name| format!("{name} names pytest"))
 }
 
-/// Whether a word of a text is pytest itself, not one of its plugins.
+/// Whether a word of a text is pytest itself, or a plugin that is never used without it.
 fn names(text: &str) -> bool {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
@@ -102,7 +109,8 @@ fn names(text: &str) -> bool {
         .any(|word| word == "pytest" || word == "pytest-cov" || word == "pytest-xdist")
 }
 
-/// tox and nox where they install nothing. Otherwise a check, which has no network, would fail for that alone.
+/// The commands tox and nox where they install nothing. Otherwise a check, which has no network, would fail for that
+/// alone.
 fn environments(files: &Files<'_>, notes: &mut Vec<String>) -> Option<(&'static str, &'static str)> {
     if let Some(text) = files.text("tox.ini").filter(|text| text.contains("[testenv")) {
         if tox_installs_nothing(&text) {
@@ -132,6 +140,7 @@ fn tox_installs_nothing(text: &str) -> bool {
         let bare = line.split('#').next().unwrap_or_default();
         let Some((key, value)) = bare.split_once('=') else { continue };
         let (key, value) = (key.trim(), value.trim());
+        // A list may begin on the line below its key.
         let goes_on =
             lines.peek().is_some_and(|next| next.starts_with([' ', '\t']) && !next.trim().is_empty());
         match key {

@@ -1,14 +1,16 @@
-//! Targets of the project's own: make, just and Taskfile. Only the names of targets and the lines of their recipes are
-//! read; nothing is expanded, and a target that is not written down in so many letters is not seen.
+//! Targets of the project's own: make, just and Taskfile.
+//!
+//! Only the names of targets and the lines of their recipes are read. Nothing is expanded, because that would take
+//! running the tool, and a target that is not written down literally is not seen.
 
 use super::{Candidate, Files, FoundCommand, needs_more};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Targets that run tests, the better one first.
 const TESTS: [&str; 2] = ["test", "check"];
-/// Targets that build.
+/// Targets that build the project.
 const BUILDS: [&str; 2] = ["build", "all"];
-/// In the order in which make looks for them.
+/// File names in the order in which make looks for them.
 const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 const JUSTFILES: [&str; 4] = ["justfile", "Justfile", "JUSTFILE", ".justfile"];
 const TASKFILES: [&str; 6] = [
@@ -20,10 +22,10 @@ const TASKFILES: [&str; 6] = [
     "Taskfile.dist.yaml",
 ];
 
-/// Names on either side of one rule that are looked at: more are made by a program, and none of them is `test`.
+/// How many names on either side of one rule are examined. More are made by a program, and none of them is `test`.
 const NAMES_MAX: usize = 256;
 
-/// Reads the targets of a file.
+/// A function that reads the targets of a file.
 type Reader = fn(&str) -> Targets;
 
 /// Targets by name, each with what it depends on and its recipe.
@@ -42,13 +44,13 @@ pub(super) fn candidates(files: &Files<'_>, notes: &mut Vec<String>) -> Vec<Cand
     found
 }
 
-/// What a runner runs for the targets that its arguments name, with the values of the variables that stand in it.
+/// What a runner runs for the targets that its arguments name, with the values of the variables in it.
 pub(super) fn recipe_of(files: &Files<'_>, program: &str, args: &[String]) -> String {
     let (names, read) = reader_of(program);
     let Some(text) = files.first(names).and_then(|name| files.text(name)) else { return String::new() };
     let targets = read(&text);
     let named: Vec<&str> = args.iter().map(String::as_str).filter(|arg| targets.contains_key(*arg)).collect();
-    // Without a target the first one is meant; all of them are looked at, which is never too few.
+    // Without a target the first one is meant. All of them are examined, which is never too few.
     let wanted: Vec<&str> =
         if named.is_empty() { targets.keys().map(String::as_str).collect() } else { named };
     let recipe: String = wanted.iter().map(|target| whole(&targets, target)).collect();
@@ -64,8 +66,10 @@ fn reader_of(program: &str) -> (&'static [&'static str], Reader) {
     }
 }
 
-/// Whether one of the targets that the arguments name is written down. Arguments that lead to another file or folder are not
-/// followed: then it may be.
+/// Whether one of the targets that the arguments name is written down.
+///
+/// Arguments that lead to another file or folder are not followed. The answer is yes then, because the target may exist
+/// there.
 pub(super) fn defines(files: &Files<'_>, program: &str, args: &[String]) -> bool {
     let (names, read) = reader_of(program);
     let elsewhere =
@@ -73,11 +77,12 @@ pub(super) fn defines(files: &Files<'_>, program: &str, args: &[String]) -> bool
     let text = files.first(names).and_then(|name| files.text(name)).unwrap_or_default();
     let targets = read(&text);
     let mut named = args.iter().filter(|arg| !arg.starts_with('-') && !arg.contains('=')).peekable();
+    // A pattern rule may make any target.
     elsewhere || named.peek().is_none() || text.contains('%') || named.any(|name| targets.contains_key(name))
 }
 
-/// A recipe with each word that is a variable's name in place of it: `sh test` of `test = run.sh` is `sh run.sh`, once more
-/// below the recipe as it was.
+/// A recipe, and below it the same recipe with each word that is a variable's name replaced by its value: `sh test`
+/// with `test = run.sh` becomes `sh run.sh`.
 fn with_values(recipe: &str, text: &str) -> String {
     let mut values: BTreeMap<String, String> = BTreeMap::new();
     for line in joined(text).iter().filter(|line| !line.starts_with('\t')) {
@@ -103,11 +108,12 @@ fn with_values(recipe: &str, text: &str) -> String {
         }
         out = next;
     }
+    // The original stays too: a word may be a variable's name by accident.
     format!("{recipe}\n{out}")
 }
 
 fn candidate(program: &str, file: &str, targets: &Targets, notes: &mut Vec<String>) -> Option<Candidate> {
-    // `test` is a word for many things; a target without a recipe and without anything it depends on does nothing.
+    // `test` is a word for many things. A target without a recipe and without dependencies does nothing.
     let does_something =
         |name: &&str| targets.get(*name).is_some_and(|(on, recipe)| !on.is_empty() || !recipe.is_empty());
     let word = if program == "task" { "task" } else { "target" };
@@ -171,13 +177,16 @@ fn with_plain_variables(recipe: &str) -> String {
     out
 }
 
-/// `test unit: objects | folder` and the lines below it that begin with a tab. Not a variable (`test = x`, `test := x`), not
-/// a comment, not what `.PHONY` lists, not a value for one target (`test: CFLAGS = x`).
+/// Reads `test unit: objects | folder` and the lines below it that begin with a tab.
+///
+/// Variables (`test = x`, `test := x`), comments, the list of `.PHONY` and values for one target (`test: CFLAGS = x`)
+/// are not rules.
 fn makefile(text: &str) -> Targets {
     let mut targets = Targets::new();
     let mut current: Vec<String> = Vec::new();
     let mut inside_define = false;
     for line in joined(text) {
+        // The body of a `define` looks like a recipe and belongs to no target.
         if inside_define || line.starts_with("define ") {
             inside_define = !line.trim_start().starts_with("endef");
             continue;
@@ -206,6 +215,7 @@ fn makefile(text: &str) -> Targets {
         }
         add_recipe(&mut targets, &current, recipe);
     }
+    // `.PHONY` and its like are settings of make.
     targets.retain(|name, _| !name.starts_with('.'));
     targets
 }
@@ -222,7 +232,7 @@ fn add_recipe(targets: &mut Targets, names: &[String], recipe: &str) {
     }
 }
 
-/// The names, what they depend on, and the recipe behind a semicolon; none where the line is no rule.
+/// The names, what they depend on, and the recipe behind a semicolon; `None` if the line is not a rule.
 fn rule(line: &str) -> Option<(&str, &str, &str)> {
     let colon = line.find(':')?;
     let (names, rest) = (&line[..colon], &line[colon + 1..]);
@@ -241,7 +251,7 @@ fn rule(line: &str) -> Option<(&str, &str, &str)> {
     Some((names.trim_end_matches('&').trim(), on, recipe))
 }
 
-/// The lines, those that end in a backslash with the next one behind them.
+/// The lines of a text, where a line that ends in a backslash is joined with the next one.
 fn joined(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut open = false;
@@ -262,7 +272,7 @@ fn joined(text: &str) -> Vec<String> {
     lines
 }
 
-/// `test arg='x' *args: build` and the indented lines below it.
+/// Reads `test arg='x' *args: build` and the indented lines below it.
 fn justfile(text: &str) -> Targets {
     let mut targets = Targets::new();
     let mut current = Vec::new();
@@ -300,7 +310,7 @@ fn just_rule(line: &str) -> Option<(&str, &str)> {
         .then(|| (head, on.split('#').next().unwrap_or(on)))
 }
 
-/// The keys below `tasks:`, with every scalar below them as the recipe.
+/// Reads the keys below `tasks:`, with every scalar below them as the recipe.
 fn taskfile(text: &str) -> Targets {
     let mut targets = Targets::new();
     let (mut inside, mut depth) = (false, None);
@@ -331,7 +341,7 @@ fn taskfile(text: &str) -> Targets {
     targets
 }
 
-/// A line below a task: `- task: other` and `deps: [a, b]` lead on, the rest is what it runs.
+/// Reads a line below a task: `- task: other` and `deps: [a, b]` lead on, the rest is what it runs.
 fn task_line(targets: &mut Targets, current: &[String], line: &str) {
     let item = line.trim_start_matches("- ");
     if item.starts_with("desc:") || item.starts_with("summary:") {

@@ -1,12 +1,15 @@
 //! Toolchains that are known by their manifest: compiled languages first, then Ruby, PHP, Perl and shell.
+//!
+//! The commands have the options that make them run unattended, without a daemon or a prompt, and name each test where
+//! the tool can.
 
 use super::{Candidate, Files, FoundCommand, Toolchain, needs_more};
 use serde_json::Value;
 
-/// Files below the root that are read to see whether they define tests.
+/// How many files below the root are read to see whether they define tests.
 const READ_MAX: usize = 40;
 
-/// The compiled ones, in the order in which one is chosen where nothing covers them all.
+/// The compiled toolchains, in the order in which one is chosen where nothing covers them all.
 pub(super) fn candidates(files: &Files<'_>, notes: &mut Vec<String>) -> Vec<Candidate> {
     let found = [
         cargo(files),
@@ -23,7 +26,7 @@ pub(super) fn candidates(files: &Files<'_>, notes: &mut Vec<String>) -> Vec<Cand
     found.into_iter().flatten().chain(plain(files)).collect()
 }
 
-/// Those without a compiler.
+/// The toolchains without a compiler.
 pub(super) fn scripted(files: &Files<'_>, notes: &mut Vec<String>) -> Vec<Candidate> {
     [ruby(files), php(files, notes), perl(files), shell(files)].into_iter().flatten().collect()
 }
@@ -31,7 +34,7 @@ pub(super) fn scripted(files: &Files<'_>, notes: &mut Vec<String>) -> Vec<Candid
 fn cargo(files: &Files<'_>) -> Option<Candidate> {
     let text = files.text("Cargo.toml")?;
     let has = |table: &str| text.lines().any(|line| line.trim() == table);
-    // In the root package of a workspace, cargo tests that package alone unless it is told.
+    // In the root package of a workspace, cargo tests that package alone unless it is told otherwise.
     let all = if has("[workspace]") && has("[package]") { " --workspace" } else { "" };
     Some(
         Candidate::of(Toolchain::Cargo)
@@ -44,6 +47,7 @@ fn go(files: &Files<'_>, notes: &mut Vec<String>) -> Option<Candidate> {
     if files.has("go.mod") {
         return Some(Candidate::of(Toolchain::Go).test("go test -json ./...", "go.mod").builds());
     }
+    // Said instead of guessed: a command that tests nothing would look green.
     if files.has("go.work") {
         notes.push(
             "go.work: `go test ./...` tests no module where the root is none; `checks.test` can name them"
@@ -57,6 +61,7 @@ fn jvm(files: &Files<'_>) -> Option<Candidate> {
     const GRADLE: [&str; 4] = ["build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"];
     let of = || Candidate::of(Toolchain::Jvm).builds();
     if let Some(name) = files.first(&GRADLE) {
+        // The wrapper fixes the version that the project was written for.
         let program = if files.has("gradlew") { "./gradlew" } else { "gradle" };
         return Some(of().test(&format!("{program} test --no-daemon --console=plain"), name));
     }
@@ -75,6 +80,7 @@ fn dotnet(files: &Files<'_>, notes: &mut Vec<String>) -> Option<Candidate> {
     let file = match (&solutions[..], &projects[..]) {
         ([one], _) | ([], [one]) => *one,
         ([], []) => return None,
+        // Choosing one of several would be a guess.
         _ => {
             notes.push(
                 "there are several .NET solutions or projects in the root; `checks.test` can name one"
@@ -111,6 +117,7 @@ fn zig(files: &Files<'_>) -> Option<Candidate> {
 fn haskell(files: &Files<'_>) -> Option<Candidate> {
     let cabal = files.ending(".cabal");
     let has_suite = cabal.and_then(|name| files.text(name)).is_some_and(|text| text.contains("test-suite "));
+    // A project of several packages may have its suites below the root.
     let packages = || files.any(|path| path.ends_with(".cabal") && path.contains('/')).is_some();
     let hpack =
         files.text("package.yaml").is_some_and(|text| text.lines().any(|line| line.starts_with("tests:")));
@@ -135,7 +142,7 @@ fn elixir(files: &Files<'_>) -> Option<Candidate> {
     }
 }
 
-/// C and C++ by CMake or Meson. The tests of CMake need no second command: ctest configures and builds before.
+/// C and C++ by CMake or Meson. The tests of CMake need no second command, because ctest configures and builds before.
 fn native(files: &Files<'_>) -> Option<Candidate> {
     let of = || Candidate::of(Toolchain::Native);
     if files.has("CMakeLists.txt") {
@@ -176,6 +183,7 @@ fn native(files: &Files<'_>) -> Option<Candidate> {
 fn free_folder(files: &Files<'_>) -> &'static str {
     let taken =
         |name: &str| files.any(|path| path == name || path.starts_with(&format!("{name}/"))).is_some();
+    // A folder of the project's own must not be built into.
     ["build", "_build"].into_iter().find(|name| !taken(name)).unwrap_or("build-check")
 }
 
@@ -183,12 +191,14 @@ fn free_folder(files: &Files<'_>) -> &'static str {
 fn says<'a>(files: &Files<'a>, name: &str, is: &dyn Fn(&str) -> bool) -> Option<&'a str> {
     let named = |path: &&str| path.rsplit('/').next() == Some(name);
     let mut paths: Vec<&str> = files.project.paths.iter().map(String::as_str).filter(named).collect();
+    // The nearest to the root first, where tests are usually switched on.
     paths.sort_by_key(|path| path.matches('/').count());
     paths.into_iter().take(READ_MAX).find(|path| files.read(path).is_some_and(|text| is(&text)))
 }
 
 fn dart(files: &Files<'_>) -> Option<Candidate> {
     let text = files.text("pubspec.yaml")?;
+    // `dart test` without a test fails, which would make every change red.
     files.any(|path| path.starts_with("test/") && path.ends_with("_test.dart"))?;
     let flutter = text.lines().any(|line| line.trim() == "sdk: flutter");
     let command = if flutter { "flutter test" } else { "dart test" };
@@ -217,6 +227,7 @@ fn plain(files: &Files<'_>) -> Vec<Candidate> {
 
 fn ruby(files: &Files<'_>) -> Option<Candidate> {
     let of = Candidate::of(Toolchain::Ruby);
+    // With a Gemfile the gems of the project count, not those of the machine.
     let bundled = |command: &str| match files.has("Gemfile") {
         true => format!("bundle exec {command}"),
         false => command.to_owned(),
@@ -245,7 +256,7 @@ fn ruby(files: &Files<'_>) -> Option<Candidate> {
     Some(of)
 }
 
-/// `Rake::TestTask.new`, `task :test`, `task test: …`; not in a comment.
+/// Whether a Rakefile has `Rake::TestTask.new`, `task :test` or `task test: …` outside comments.
 fn has_rake_test(text: &str) -> bool {
     let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
     let mut lines = lines.map(|line| line.replace(['(', ')', '"', '\''], " "));
@@ -283,6 +294,7 @@ fn php(files: &Files<'_>, notes: &mut Vec<String>) -> Option<Candidate> {
     match (requires("phpunit/phpunit"), settings) {
         (true, settings) => {
             let found = settings.unwrap_or("composer.json");
+            // Without settings phpunit does not know where the tests are.
             let folder =
                 files.any(|path| path.starts_with("tests/") && path.ends_with("Test.php")).map(|_| " tests");
             let folder = folder.filter(|_| settings.is_none()).unwrap_or_default();
@@ -293,7 +305,7 @@ fn php(files: &Files<'_>, notes: &mut Vec<String>) -> Option<Candidate> {
     }
 }
 
-/// Perl's tests lie in `t`; a Makefile.PL makes the Makefile that is not there yet.
+/// Perl's tests lie in `t`. A Makefile.PL would only make a Makefile that does not exist yet.
 fn perl(files: &Files<'_>) -> Option<Candidate> {
     let test = files.any(|path| path.starts_with("t/") && path.ends_with(".t"))?;
     Some(Candidate::of(Toolchain::Perl).test("prove -lrv t", test))

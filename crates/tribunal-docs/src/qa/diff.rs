@@ -1,5 +1,6 @@
-//! The files a summary declares against the files its commits changed. Must never count planning files, and never
-//! call a renamed file both missing and undeclared.
+//! Compares the files that a summary declares with the files that its commits changed.
+//!
+//! Planning files never count, and a renamed file is never called both missing and undeclared.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,14 +10,14 @@ use tribunal_core::contract::{clean, covers};
 use crate::names::PLANNING_FOLDERS;
 use crate::{Summary, task};
 
-/// One file a commit changed.
+/// One file that a commit changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChangedFile {
-    /// Where it is, or was when deleted.
+    /// Where the file is, or was before it was deleted.
     pub path: String,
-    /// Where it was before a rename.
+    /// Where the file was before it was renamed.
     pub old_path: Option<String>,
-    /// Whether this commit made it.
+    /// Whether this commit created it.
     pub added: bool,
     /// Whether this commit deleted it.
     pub deleted: bool,
@@ -25,11 +26,11 @@ pub struct ChangedFile {
 /// What git says of a summary's commits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DiffFacts {
-    /// How many commits were looked at.
+    /// How many commits were examined.
     pub commits: usize,
-    /// Every file of every commit.
+    /// Every file that any of the commits changed.
     pub changes: Vec<ChangedFile>,
-    /// Commits that do not exist here.
+    /// Commits that do not exist in this repository.
     pub unknown_commits: Vec<String>,
     /// Files that the user brought to the branch meanwhile, just as the plan's tasks left them.
     ///
@@ -42,24 +43,24 @@ pub struct DiffFacts {
 /// What was declared and what was done.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct DiffReport {
-    /// Files the summary names.
+    /// The files that the summary names.
     pub declared: Vec<String>,
-    /// Files the commits changed.
+    /// The files that the commits changed.
     pub actual: Vec<String>,
-    /// Files changed and not named.
+    /// Files that were changed and are not named.
     pub undeclared: Vec<String>,
-    /// Files named and not changed.
+    /// Files that are named and were not changed.
     pub missing: Vec<String>,
-    /// Commits that do not exist here.
+    /// Commits that do not exist in this repository.
     pub unknown_commits: Vec<String>,
-    /// Why the check could not look, when it could not.
+    /// Why the check could not look, if it could not.
     pub reason: Option<String>,
-    /// Who can mend it.
+    /// The role that can fix it.
     pub fixable_by: &'static str,
 }
 
 impl DiffReport {
-    /// Whether both sides agree.
+    /// Whether both sides agree. A check that could not look does not pass.
     pub fn passes(&self) -> bool {
         self.undeclared.is_empty()
             && self.missing.is_empty()
@@ -78,12 +79,14 @@ pub fn diff_against_plan(summary: &Summary, facts: &DiffFacts) -> DiffReport {
         covers(pattern, file) || old_name(file).is_some_and(|old| covers(pattern, old))
     };
     let named = |file: &String| declared.iter().any(|pattern| is_meant(pattern, file));
+    // A planning file may be declared, although it is never expected.
     let done = |pattern: &&String| {
         let mut there = actual.iter().chain(&optional).chain(&facts.brought);
         there.any(|file| is_meant(pattern, file)) || is_planning(pattern)
     };
     let undeclared: Vec<String> = actual.iter().filter(|file| !named(file)).cloned().collect();
     let missing: Vec<String> = declared.iter().filter(|pattern| !done(pattern)).cloned().collect();
+    // Nothing compared with nothing would agree.
     let reason = (facts.commits == 0).then(|| "no commit of the plan is known".to_owned());
     DiffReport {
         declared: declared.into_iter().collect(),
@@ -96,12 +99,12 @@ pub fn diff_against_plan(summary: &Summary, facts: &DiffFacts) -> DiffReport {
     }
 }
 
-/// The files of `Files Modified`, both names of a rename among them.
+/// The files of `Files Modified`, with both names of a rename.
 fn declared(summary: &Summary) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for file in &summary.files {
         found.extend(clean(&file.path));
-        // `a` -> `b`, with any arrow, and what stands behind the second name.
+        // `a` -> `b`, with any arrow, and whatever stands behind the second name.
         if let Some(target) = file.purpose.strip_prefix(['>', '→', '➜']) {
             let target = target.trim_start();
             let path = match target.strip_prefix('`').and_then(|rest| rest.split_once('`')) {
@@ -114,7 +117,7 @@ fn declared(summary: &Summary) -> BTreeSet<String> {
     found
 }
 
-/// Files that changed, and names that may but need not be declared.
+/// The files that changed, and names that may be declared but need not be.
 fn actual(changes: &[ChangedFile]) -> (BTreeSet<String>, BTreeSet<String>) {
     let mut seen: BTreeMap<&str, (bool, bool)> = BTreeMap::new();
     let mut optional = BTreeSet::new();
@@ -129,7 +132,7 @@ fn actual(changes: &[ChangedFile]) -> (BTreeSet<String>, BTreeSet<String>) {
         if is_planning(path) {
             continue;
         }
-        // Made and deleted within the plan, or moved on by a later commit: it may be named, it need not.
+        // Created and deleted within the plan, or moved on by a later commit: it may be named, but need not be.
         match (added && deleted) || optional.contains(path) {
             true => optional.insert(path.to_owned()),
             false => actual.insert(path.to_owned()),
@@ -138,7 +141,7 @@ fn actual(changes: &[ChangedFile]) -> (BTreeSet<String>, BTreeSet<String>) {
     (actual, optional)
 }
 
-/// Planning files are about the work; they are not the work.
+/// Whether a path is a planning file: those are about the work and not the work itself.
 fn is_planning(path: &str) -> bool {
     let first = path.split('/').next().unwrap_or(path);
     PLANNING_FOLDERS.contains(&first)

@@ -1,37 +1,40 @@
-//! Commit subjects: `type(scope): text`. Must never blame a merge or a revert, and always says what to write instead.
+//! Checks commit subjects for the form `type(scope): text`.
+//!
+//! Merges and reverts are never blamed, because they say what they are. Every violation comes with a subject that would
+//! do, so that a fix needs no second question.
 
 use serde::Serialize;
 
-/// The types a subject may have.
+/// The types that a subject may have.
 pub const TYPES: [&str; 11] =
     ["feat", "fix", "test", "refactor", "perf", "docs", "style", "chore", "build", "ci", "revert"];
 
-/// Subjects longer than this are cut in a suggestion.
+/// Longer subjects are cut in a suggestion.
 const SUBJECT_MAX: usize = 100;
 
 /// What is known of a commit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommitFact {
-    /// Its full id.
+    /// The full id of the commit.
     pub hash: String,
-    /// Its subject.
+    /// The first line of its message.
     pub subject: String,
     /// How many parents it has.
     pub parents: usize,
-    /// The files it changes.
+    /// The files that it changes.
     pub files: Vec<String>,
 }
 
 /// A commit whose subject is not well formed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LintViolation {
-    /// The commit.
+    /// The full id of the commit.
     pub hash: String,
-    /// Its subject.
+    /// The subject as it is.
     pub subject: String,
-    /// What is wrong with it.
+    /// What is wrong with the subject.
     pub issue: String,
-    /// Who can mend it.
+    /// The role that can fix it.
     pub fixable_by: &'static str,
     /// A subject that would do.
     pub suggested_fix: String,
@@ -40,11 +43,11 @@ pub struct LintViolation {
 /// What the lint found.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct LintReport {
-    /// Commits looked at.
+    /// How many commits were examined.
     pub total: usize,
-    /// Commits that are well formed or exempt.
+    /// How many of them are well formed or exempt.
     pub valid: usize,
-    /// The others.
+    /// The commits that are neither.
     pub violations: Vec<LintViolation>,
 }
 
@@ -66,7 +69,7 @@ pub fn commit_lint(commits: &[CommitFact]) -> LintReport {
     LintReport { total: commits.len(), valid: commits.len() - violations.len(), violations }
 }
 
-/// Merges and reverts say what they are.
+/// Whether a commit is a merge or a revert, which say what they are.
 fn is_exempt(commit: &CommitFact) -> bool {
     let merge = ["Merge branch ", "Merge pull request ", "Merge remote-tracking branch ", "Merge tag "];
     commit.parents > 1
@@ -74,7 +77,7 @@ fn is_exempt(commit: &CommitFact) -> bool {
         || merge.iter().any(|words| commit.subject.starts_with(words))
 }
 
-/// A subject taken apart: type, scope, text.
+/// A subject taken apart: type, scope and text.
 struct Parts<'a> {
     kind: &'a str,
     scope: Option<&'a str>,
@@ -83,6 +86,7 @@ struct Parts<'a> {
 
 fn parts(subject: &str) -> Option<Parts<'_>> {
     let (head, text) = subject.split_once(':')?;
+    // The mark of a breaking change is not part of the type.
     let head = head.strip_suffix('!').unwrap_or(head);
     let (kind, scope) = match head.split_once('(') {
         Some((kind, scope)) => (kind, Some(scope.strip_suffix(')')?)),
@@ -106,6 +110,7 @@ pub fn subject_issue(subject: &str) -> Option<String> {
         return Some(format!("`{}` is no type; one of {}", parts.kind, TYPES.join(", ")));
     }
     match parts.scope {
+        // The protocol asks for a scope, unlike Conventional Commits themselves.
         None => return Some(format!("it names no scope: `{}(scope): text`", parts.kind)),
         Some(scope) if scope.trim().is_empty() || scope.contains(['(', ')']) => {
             return Some("its scope is empty or no word".to_owned());
@@ -144,12 +149,14 @@ fn mended(subject: &str, files: &[String], other_scope: impl FnOnce() -> String)
     let kind = known.unwrap_or_else(|| guessed_type(text, files));
     let scope = found.as_ref().and_then(|p| p.scope).map(str::trim).filter(|s| !s.is_empty());
     let scope = scope.map_or_else(other_scope, str::to_owned);
+    // A subject of nothing but a type still gets words.
     let text = if text.is_empty() { format!("change {scope}") } else { lower_first(text) };
     format!("{kind}({scope}): {text}").chars().take(SUBJECT_MAX).collect()
 }
 
 pub(crate) fn lower_first(text: &str) -> String {
     let mut chars = text.chars();
+    // An acronym such as `HTTP` keeps its capital.
     let second_upper = text.chars().nth(1).is_some_and(char::is_uppercase);
     match chars.next() {
         Some(first) if first.is_uppercase() && !second_upper => first.to_lowercase().chain(chars).collect(),
@@ -157,9 +164,10 @@ pub(crate) fn lower_first(text: &str) -> String {
     }
 }
 
-/// A type by what the commit touches, then by its first word.
+/// A type by what the commit touches, and then by its first word.
 pub(crate) fn guessed_type(text: &str, files: &[String]) -> &'static str {
     let all = |is: &dyn Fn(&String) -> bool| !files.is_empty() && files.iter().all(is);
+    // The kind of all files says more than the first word of a sentence.
     if all(&|file| file.ends_with(".md") || file.starts_with("docs/")) {
         return "docs";
     }
@@ -182,7 +190,7 @@ pub(crate) fn guessed_type(text: &str, files: &[String]) -> &'static str {
     }
 }
 
-/// The folder the changed files share, or the most of them are in.
+/// The folder that most of the changed files are in.
 fn guessed_scope(files: &[String]) -> String {
     let mut folders: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
     for file in files {
@@ -192,6 +200,7 @@ fn guessed_scope(files: &[String]) -> String {
         let stem = name.trim_start_matches('.').split('.').next().unwrap_or(name);
         *folders.entry(stem).or_default() += 1;
     }
+    // Between folders with the same count the first name wins, so the answer never varies.
     let most = folders.iter().max_by_key(|(name, count)| (**count, std::cmp::Reverse(**name)));
     let word = |c: char| if c.is_alphanumeric() || "-_".contains(c) { c } else { '-' };
     let scope: String = most.map_or("repo", |(name, _)| name).chars().map(word).take(30).collect();

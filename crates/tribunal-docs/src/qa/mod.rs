@@ -1,6 +1,8 @@
-//! The five QA checks of a delivery as pure functions over facts: what the summary says ([`crate::check_summary`]),
-//! how commits are named, which files changed, what shows each must_have, and what the tests say. Must never take a
-//! word for a proof, or a check that could not look for a pass.
+//! The five QA checks of a delivery as pure functions over facts: what the summary says ([`crate::check_summary`]), how
+//! commits are named, which files changed, what shows each must_have, and what the tests say.
+//!
+//! No check takes a word for a proof, and none that could not look counts as a pass. Facts come in as arguments, so the
+//! same functions serve the run, the protocol's commands and the tests.
 
 mod diff;
 mod lint;
@@ -23,17 +25,21 @@ pub use requirements::{
 };
 pub use runners::{is_missing, lacks_network, missing_line, ran_no_test, read_tests};
 
-/// Who can mend what each check finds.
+/// Which role can fix what a check finds.
+///
+/// The names are those of the protocol's roles: a regression goes to the architect, other findings to the builder or to
+/// a person.
 pub fn fixable_by(check: &str) -> &'static str {
     match check {
         "check-regression" => "architect",
         "commit-lint" | "diff-against-plan" | "verify-plan-completion" | "validate-requirements" => "dev",
         "commit_hygiene" | "artifact_persistence" | "verification_threshold" => "dev",
+        // An unknown check has nobody who could be sent to fix it.
         _ => "manual",
     }
 }
 
-/// The five checks, in the order they are run.
+/// The five checks, in the order in which they are run.
 pub const CHECKS: [&str; 5] = [
     "verify-plan-completion",
     "commit-lint",

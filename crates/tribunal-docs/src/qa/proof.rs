@@ -1,28 +1,30 @@
-//! Whether words name a proof of a must-have. A proof can be looked up: a place in what is delivered, a test that ran and
-//! passed on it, a command of the plan that was run on it and passed. Must never take words alone for one, nor something
-//! that is there and beside the point: a place must be part of the change, and it must name what the must-have names, or
-//! stand together with a test or a command that passes.
+//! Whether words name a proof of a must-have. A proof can be looked up: a place in what is delivered, a test that ran
+//! and passed on it, or a command of the plan that was run on it and passed.
+//!
+//! Words alone are never a proof, nor is something that exists but is beside the point. A place must hold what the
+//! must-have names by name. Where the must-have names nothing, the place must be part of the change and share its
+//! words. A place in the change that does neither needs a test or command that passes beside it.
 
 use super::{Outcome, TestReport};
 use crate::integrity;
 use crate::review::significant;
 use std::collections::BTreeSet;
 
-/// What named proofs are looked up in.
+/// Where named proofs are looked up.
 pub struct ProofFacts<'a> {
-    /// The text of a file of the delivery; nothing when it is not there, or is no proof.
+    /// The text of a file of the delivery; `None` if it is absent, or cannot be a proof.
     pub file: &'a dyn Fn(&str) -> Option<String>,
-    /// Whether the delivery changed a file, and where a line is named, that line or one beside it.
+    /// Whether the delivery changed a file and, where a line is named, that line or one beside it.
     pub changed: &'a dyn Fn(&str, Option<usize>) -> bool,
-    /// What the tests said, where they ran.
+    /// What the tests said, if they ran.
     pub tests: Option<&'a TestReport>,
-    /// Commands that may be named.
+    /// The commands that may be named.
     pub commands: &'a [String],
     /// Whether one of them passes on this delivery.
     pub passes: &'a dyn Fn(&str) -> bool,
 }
 
-/// A place that words name and that is there.
+/// A place that words name and that exists.
 struct Place {
     shown: String,
     path: String,
@@ -31,10 +33,13 @@ struct Place {
 }
 
 /// The proof that words name for a must-have. The error says what is missing.
+///
+/// The strongest single proof wins: a place that is to the point, then a passing test whose name is. Otherwise a place
+/// in the change and something that passes have to come together.
 pub fn named_proof(must_have: &str, words: &str, facts: &ProofFacts<'_>) -> Result<String, String> {
     let mut missing = Vec::new();
     let mut in_change = None;
-    // A file that a command names is no place that anybody looked at.
+    // A file that a command names is not a place that anybody looked at.
     let commands = facts.commands.iter().filter(|command| !command.is_empty());
     let bare = commands.fold(words.to_owned(), |words, command| words.replace(command.as_str(), " "));
     for place in places(&bare, facts, &mut missing) {
@@ -43,12 +48,14 @@ pub fn named_proof(must_have: &str, words: &str, facts: &ProofFacts<'_>) -> Resu
             Ok(()) => return Ok(place.shown),
             Err(why) => missing.push(format!("{} {why}", place.shown)),
         }
+        // Kept for later: with a test that passes, a place in the change is enough.
         if changed && in_change.is_none() {
             in_change = Some(place.shown);
         }
     }
     let mut passing = None;
     for name in tests(&bare, facts, &mut missing) {
+        // The name of the test says what it is about, so nothing else has to.
         if shares(must_have, &name) {
             return Ok(format!("test {name} passes"));
         }
@@ -81,10 +88,12 @@ fn tokens(words: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// `src/a.rs`, `src/a.rs:12`, `src/a.rs#L12` or `src/a.rs:12-14`: the file is there, and has such a line.
+/// Reads `src/a.rs`, `src/a.rs:12`, `src/a.rs#L12` or `src/a.rs:12-14`, provided that the file exists and has such a
+/// line.
 fn places(words: &str, facts: &ProofFacts<'_>, missing: &mut Vec<String>) -> Vec<Place> {
     let mut found = Vec::new();
     for token in tokens(words).filter(|token| !token.is_empty()) {
+        // The whole word first: a file name may contain a colon.
         if let Some(text) = (facts.file)(token) {
             match text.trim().is_empty() {
                 true => missing.push(format!("{token} is empty")),
@@ -111,8 +120,10 @@ fn places(words: &str, facts: &ProofFacts<'_>, missing: &mut Vec<String>) -> Vec
     found
 }
 
-/// Whether a place shows a must-have by itself. Outside the change only what it names by name can be there; a file of
-/// tests shows nothing where no test ran.
+/// Whether a place shows a must-have by itself.
+///
+/// Outside the change only something that the must-have names by name can be shown. A file of tests shows nothing where
+/// no test ran.
 fn about(must_have: &str, place: &Place, changed: bool, facts: &ProofFacts<'_>) -> Result<(), String> {
     let names = names(must_have);
     let (text, path) = (place.text.to_lowercase(), place.path.to_lowercase());
@@ -121,7 +132,7 @@ fn about(must_have: &str, place: &Place, changed: bool, facts: &ProofFacts<'_>) 
     if integrity::is_test(&place.path) && facts.tests.is_none() {
         return Err("is a test, and no test ran".to_owned());
     }
-    // One file rarely has all: what calls a thing and where the thing is are two.
+    // One file rarely has all of them: the caller of a thing and its definition are two files.
     if absent.len() * 2 >= names.len() && !names.is_empty() {
         return Err(format!("does not have `{}`", absent.join("`, `")));
     }
@@ -133,10 +144,11 @@ fn about(must_have: &str, place: &Place, changed: bool, facts: &ProofFacts<'_>) 
     }
 }
 
-/// What a must-have names by name: words in quotes, paths, and identifiers.
+/// What a must-have names by name: words in quotes, paths and identifiers.
 fn names(must_have: &str) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for quote in ['`', '"'] {
+        // Every second piece between quotes is the quoted one.
         let quoted = must_have.split(quote).skip(1).step_by(2);
         names.extend(quoted.map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned));
     }
@@ -157,9 +169,10 @@ fn names(must_have: &str) -> BTreeSet<String> {
     names
 }
 
-/// Whether a text shares at least half of what a must-have says, and never fewer than two words where it has two.
+/// Whether a text shares at least half of the words of a must-have, and never fewer than two where it has two.
 fn shares(must_have: &str, text: &str) -> bool {
     let mut wanted: BTreeSet<String> = significant(must_have).collect();
+    // A must-have of short words only would otherwise have nothing to share.
     if wanted.len() < 2 {
         wanted = short_words(must_have).collect();
     }
@@ -191,11 +204,11 @@ fn apart(text: &str) -> String {
     out
 }
 
-/// Tests of these names, whole or without their module, that passed.
+/// The tests of these names, whole or without their module, that passed.
 fn tests(words: &str, facts: &ProofFacts<'_>, missing: &mut Vec<String>) -> Vec<String> {
     let bare = |name: &str| name.rsplit([':', '/', '.', ' ']).next().unwrap_or(name).to_owned();
     let mut found = Vec::new();
-    // A bare word is no test's name: `works` stands in many sentences.
+    // A bare word is not the name of a test: `works` stands in many sentences.
     let named = |token: &&str| token.contains(['_', ':']) || token.starts_with("Test");
     for token in tokens(words).filter(named) {
         let known = facts.tests.into_iter().flat_map(|report| &report.tests);

@@ -1,4 +1,7 @@
-//! What test runs say, and what got worse between two of them. Must never compare a run in which no test ran.
+//! What test runs say, and what got worse between two of them.
+//!
+//! A run in which no test ran is never compared: it would make every change look harmless. Where both runs name their
+//! tests the names are compared, because counts alone hide a test that was swapped for another.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,37 +11,40 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// It passed.
+    /// The test ran and passed.
     Passed,
-    /// It failed.
+    /// The test ran and failed.
     Failed,
-    /// It was not run.
+    /// The test was not run.
     Skipped,
 }
 
 /// What one run of the tests said.
+///
+/// Runners that print only totals give counts without names. Both kinds can be compared, by names where both have them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestReport {
-    /// Which form it was read from.
+    /// The form from which the report was read.
     pub runner: String,
-    /// Tests that passed.
+    /// How many tests passed.
     pub passed: u64,
-    /// Tests that failed.
+    /// How many tests failed.
     pub failed: u64,
-    /// Tests that were not run.
+    /// How many tests were not run.
     pub skipped: u64,
-    /// Each by name, where names were printed.
+    /// Each test by name, where names were printed.
     pub tests: BTreeMap<String, Outcome>,
 }
 
-/// How the command itself ended, where it says failure and names no test that failed.
+/// The name under which a command counts as failed that ended as a failure without naming a failed test.
 const COMMAND: &str = "the command that runs the tests";
 
 impl TestReport {
-    /// The same, of a command that ended as a failure: if no test failed, something else did.
+    /// The same report of a command that ended as a failure: if no test failed, something else did.
     pub fn ended_badly(mut self) -> TestReport {
         if self.failed == 0 {
             self.failed = 1;
+            // Without names the count alone has to carry the failure.
             if !self.tests.is_empty() {
                 self.tests.insert(COMMAND.to_owned(), Outcome::Failed);
             }
@@ -46,11 +52,12 @@ impl TestReport {
         self
     }
 
-    /// A report of named tests; the worst of two outcomes of one name counts.
+    /// A report of named tests. The worst of two outcomes of one name counts.
     pub fn of(runner: &str, tests: impl IntoIterator<Item = (String, Outcome)>) -> TestReport {
         let mut named: BTreeMap<String, Outcome> = BTreeMap::new();
         for (name, outcome) in tests {
             let known = named.entry(untimed(&name).to_owned()).or_insert(outcome);
+            // A test that was repeated and failed once has failed.
             if outcome == Outcome::Failed {
                 *known = outcome;
             }
@@ -70,12 +77,12 @@ impl TestReport {
         TestReport { runner: runner.to_owned(), passed, failed, skipped, tests: BTreeMap::new() }
     }
 
-    /// Tests that really ran.
+    /// How many tests really ran.
     pub fn executed(&self) -> u64 {
         self.passed + self.failed
     }
 
-    /// Names of tests that pass here and are not in an earlier report.
+    /// The names of tests that pass here and are not in an earlier report.
     pub fn new_since(&self, before: &TestReport) -> BTreeSet<String> {
         let is_new = |(name, outcome): &(&String, &Outcome)| {
             **outcome == Outcome::Passed && !before.tests.contains_key(*name)
@@ -83,19 +90,19 @@ impl TestReport {
         self.tests.iter().filter(is_new).map(|(name, _)| name.clone()).collect()
     }
 
-    /// Whether every test has its name.
+    /// Whether every test has its name, so that reports can be compared by names.
     fn is_named(&self) -> bool {
         self.tests.len() as u64 == self.executed() + self.skipped
     }
 }
 
-/// What got worse.
+/// The ways in which tests can get worse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RegressionKind {
     /// A test that ran before is gone, or fewer run.
     FewerTests,
-    /// A test fails that did not before.
+    /// A test fails that did not fail before.
     NewlyFailing,
     /// A test is skipped that ran before.
     NewlySkipped,
@@ -104,18 +111,22 @@ pub enum RegressionKind {
 /// One thing that got worse.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Regression {
-    /// What.
+    /// In which way it got worse.
     pub kind: RegressionKind,
-    /// The test, where it has a name.
+    /// The test, if it has a name.
     pub test: Option<String>,
-    /// In words.
+    /// What happened, in words.
     pub detail: String,
 }
 
 /// What got worse from one run to a later one.
+///
+/// Tests that were renamed or moved look as if they were gone; [`super::without_renamed`] sorts those out with the
+/// sources at hand.
 pub fn regressions(before: &TestReport, now: &TestReport) -> Vec<Regression> {
     let mut found = match before.is_named() && now.is_named() {
         true => by_name(before, now),
+        // If one side has no names, every test would look as if it were gone.
         false => by_count(before, now),
     };
     found.sort();
@@ -130,8 +141,8 @@ fn by_name(before: &TestReport, now: &TestReport) -> Vec<Regression> {
     let mut new: BTreeMap<&String, Outcome> = BTreeMap::new();
     new.extend(now.tests.iter().filter(|(test, _)| !before.tests.contains_key(*test)).map(|(t, o)| (t, *o)));
     for (test, outcome) in &before.tests {
-        // A test named by the line it stands in is the same one when the line moved, and one that need not panic any more
-        // asks for more than it did.
+        // A test named by its line is the same one when the line moved. One that need not panic any more asks for more
+        // than before, so it counts as the same too.
         let bare = without_line(test);
         let calm = test.strip_suffix(" - should panic");
         let is = now.tests.get(test).copied().or_else(|| {
@@ -141,6 +152,7 @@ fn by_name(before: &TestReport, now: &TestReport) -> Vec<Regression> {
             new.remove(moved)
         });
         match (outcome, is) {
+            // A skipped test that is gone had asked nothing.
             (Outcome::Passed | Outcome::Failed, None) => add(RegressionKind::FewerTests, test, "it is gone"),
             (Outcome::Passed | Outcome::Skipped, Some(Outcome::Failed)) => {
                 add(RegressionKind::NewlyFailing, test, "it failed now and not before");
@@ -151,6 +163,7 @@ fn by_name(before: &TestReport, now: &TestReport) -> Vec<Regression> {
             _ => {}
         }
     }
+    // Found last, when tests whose line moved are no longer among the new ones.
     for (test, _) in new.iter().filter(|(_, outcome)| **outcome == Outcome::Failed) {
         add(RegressionKind::NewlyFailing, test, "it is new and fails");
     }
@@ -190,8 +203,9 @@ fn by_count(before: &TestReport, now: &TestReport) -> Vec<Regression> {
     .collect()
 }
 
-/// What fails by lines that a runner without counts prints now and did not print before: `FAIL tests/b.sh`. A command that
-/// was red already ends as it did, whatever else breaks.
+/// The failures by lines that a runner without counts prints now and did not print before, such as `FAIL tests/b.sh`.
+///
+/// A command that was red already ends in the same way whatever else breaks, so only its output can tell.
 pub fn newly_failing_lines(before: &str, now: &str) -> Vec<Regression> {
     let says = |line: &&str| {
         let mut words = line.split(|c: char| !c.is_alphanumeric());
@@ -202,6 +216,7 @@ pub fn newly_failing_lines(before: &str, now: &str) -> Vec<Regression> {
     let lines = |text: &str| -> BTreeSet<String> {
         text.lines().map(|line| untimed(line.trim())).filter(says).map(str::to_owned).collect()
     };
+    // Times are cut off, or every line would be new in every run.
     let was = lines(before);
     let new = lines(now).into_iter().filter(|line| !was.contains(line));
     let told = |line| Regression {
@@ -212,8 +227,9 @@ pub fn newly_failing_lines(before: &str, now: &str) -> Vec<Regression> {
     new.map(told).collect()
 }
 
-/// A test's name without the time that some runners print behind it: `parses (12ms)`, `parses 1.2 s`. With it every run
-/// would have other tests, and the ones before would be gone.
+/// The name of a test without the time that some runners print behind it: `parses (12ms)`, `parses 1.2 s`.
+///
+/// With the time in it every run would have other tests, and all earlier ones would be gone.
 fn untimed(name: &str) -> &str {
     let bare = name.trim_end();
     let inner = bare.strip_suffix([')', ']']).unwrap_or(bare);

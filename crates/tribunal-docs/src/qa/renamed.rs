@@ -1,34 +1,36 @@
-//! Tests that have another name or another place and are the same. A test whose name is gone may have been taken out. It is
-//! still there where a new test has the same lines: its own, from the one that names it to the end of its body, with the new
-//! name in the place of the old one. What the runner calls a test by and no line of a file has is not followed.
+//! Recognises tests that have another name or another place and are still the same.
+//!
+//! A test whose name is gone may have been removed. It still exists where a new test has the same lines: its own, from
+//! the one that names it to the end of its body, with the new name in the place of the old one. A name that only the
+//! runner makes up, and that stands in no line of a file, is not followed.
 
 use super::regression::{Regression, RegressionKind};
 use std::collections::BTreeSet;
 
 /// A changed file, before and now.
 pub struct ChangedText {
-    /// Its path.
+    /// The path of the file.
     pub path: String,
-    /// As it was; empty where it is new.
+    /// The text before the change; empty if the file is new.
     pub before: String,
-    /// As it is; empty where it is gone.
+    /// The text after the change; empty if the file is gone.
     pub now: String,
 }
 
-/// A test's name in its parts.
+/// The name of a test in its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Name<'a> {
-    /// The file, where the runner names it.
+    /// The file, if the runner names it.
     file: Option<&'a str>,
-    /// Its own name.
+    /// The name of the test itself.
     own: &'a str,
-    /// The case of a test that runs for several: `[0.5]`.
+    /// The case of a test that runs for several, such as `[0.5]`.
     case: &'a str,
 }
 
 impl<'a> Name<'a> {
     fn of(test: &'a str) -> Name<'a> {
-        // `test_adds (calc.CalcTest.test_adds)`, as unittest says it.
+        // `test_adds (calc.CalcTest.test_adds)`, as unittest prints it.
         let bare = match test.split_once(" (") {
             Some((name, place)) if place.ends_with(')') && !name.contains(' ') => name,
             _ => test,
@@ -38,9 +40,10 @@ impl<'a> Name<'a> {
             _ => (bare, ""),
         };
         let file = bare.split_once("::").map(|(file, _)| file).filter(|file| file.contains('.'));
+        // A name in words, as Jest has them, may contain any of the separators below.
         let words = bare.contains(char::is_whitespace);
         let own = if words { bare } else { bare.rsplit("::").next().unwrap_or(bare) };
-        // `CartTest > adds` and `shop.CartTest.adds`: behind the name of a class.
+        // `CartTest > adds` and `shop.CartTest.adds`: the name behind that of a class.
         let is_class = |name: &str| {
             let last = name.rsplit('.').next().unwrap_or(name);
             last.starts_with(|c: char| c.is_ascii_uppercase())
@@ -56,8 +59,10 @@ impl<'a> Name<'a> {
     }
 }
 
-/// Takes out of what got worse the tests that are still there by another name or in another place. `new` are names that
-/// passed now and were not there before; each stands for one test that is gone.
+/// Removes from what got worse the tests that still exist under another name or in another place.
+///
+/// `new` are names that passed now and did not exist before. Each stands for one removed test only, or a single new
+/// test could excuse many.
 pub fn without_renamed(
     worse: Vec<Regression>,
     new: &BTreeSet<String>,
@@ -68,14 +73,16 @@ pub fn without_renamed(
         let Some(gone) = one.test.as_deref().filter(|_| one.kind == RegressionKind::FewerTests) else {
             return false;
         };
+        // A new test that stands for one that is gone is used up.
         let at = fresh.iter().position(|new| is_same(&Name::of(gone), &Name::of(new), files));
         at.map(|at| fresh.remove(at)).is_some()
     };
     worse.into_iter().filter(|one| !is_there(one)).collect()
 }
 
-/// Whether a test that is new has the lines of one that is gone.
+/// Whether a new test has the lines of one that is gone.
 fn is_same(gone: &Name<'_>, new: &Name<'_>, files: &[ChangedText]) -> bool {
+    // Other parameters are another test, even with the same lines.
     if gone.case != new.case {
         return false;
     }
@@ -89,8 +96,10 @@ fn is_same(gone: &Name<'_>, new: &Name<'_>, files: &[ChangedText]) -> bool {
     })
 }
 
-/// The lines of everything that has this name and a body: a line with the name, and all below it that stand further in. Lines
-/// of brackets alone end it. A line without a body names something else.
+/// The lines of everything that has this name and a body: the line with the name, and all lines below it that are
+/// indented deeper. A line of brackets alone ends it.
+///
+/// A line without a body only mentions the name, as a call or a comment does.
 fn bodies(text: &str, name: &str) -> Vec<Vec<String>> {
     let depth = |line: &str| line.len() - line.trim_start().len();
     let lines: Vec<&str> = text.lines().collect();
@@ -103,6 +112,7 @@ fn bodies(text: &str, name: &str) -> Vec<Vec<String>> {
             .filter(|line| !line.is_empty())
             .map(str::to_owned)
             .collect();
+        // A single line mentions the name and tests nothing.
         if body.len() > 1 {
             let end = lines[at + 1..].iter().find(|line| !inside(line)).map(|line| line.trim());
             let closes = |line: &&str| line.chars().all(|c| "})];,".contains(c));
@@ -113,7 +123,7 @@ fn bodies(text: &str, name: &str) -> Vec<Vec<String>> {
     found
 }
 
-/// A line with one whole word, or words, in the place of another.
+/// A line with one whole word, or words, replaced by another.
 fn with(line: &str, old: &str, new: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut rest = line;

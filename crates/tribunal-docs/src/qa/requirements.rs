@@ -1,5 +1,8 @@
-//! What shows each must_have of a plan: a file that must be there, a test that passed, or a commit on the files of the
-//! task that serves it. Must never pass on shared words alone: what nothing shows is unverified.
+//! Looks for what shows each must_have of a plan: a file that must exist, a test that passed, or a commit on the files
+//! of the task that serves it.
+//!
+//! Shared words alone never verify anything. A must_have that nothing shows is unverified, which means that somebody
+//! has to look and not that it is wrong.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +12,13 @@ use super::{Outcome, TestReport};
 use crate::review::significant;
 use crate::{Artifact, KeyLink, Plan, Task, task};
 
-/// What the check must be told.
+/// What the check must be told about the repository.
 pub struct RequirementFacts<'a> {
-    /// The text of a file from the repository root; nothing when it is not there.
+    /// The text of a file from the repository root; `None` if it is absent.
     pub file: &'a dyn Fn(&str) -> Option<String>,
-    /// The files the plan's commits changed.
+    /// The files that the plan's commits changed.
     pub changed: &'a BTreeSet<String>,
-    /// What the tests said, where they ran.
+    /// What the tests said, if they ran.
     pub tests: Option<&'a TestReport>,
 }
 
@@ -23,41 +26,42 @@ pub struct RequirementFacts<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RequirementStatus {
-    /// Something shows it.
+    /// Something shows that it holds.
     Verified,
-    /// Nothing does: somebody must look.
+    /// Nothing shows it, so somebody has to look.
     Unverified,
 }
 
 /// One must_have and what shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Requirement {
-    /// Its words.
+    /// The words of the must_have.
     pub requirement: String,
-    /// Whether it is shown.
+    /// Whether something shows it.
     pub status: RequirementStatus,
-    /// By what, or what was missing.
+    /// What shows it, or what was missing.
     pub evidence: String,
-    /// Who can mend it.
+    /// The role that can fix it.
     pub fixable_by: &'static str,
 }
 
-/// All must_haves of a plan.
+/// All must_haves of a plan, with what shows each.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct RequirementsReport {
-    /// How many there are.
+    /// How many must_haves there are.
     pub total: usize,
-    /// How many are shown.
+    /// How many of them are shown.
     pub verified: usize,
-    /// How many are not.
+    /// How many of them are not shown.
     pub unverified: usize,
-    /// Each.
+    /// Each must_have with its evidence.
     pub requirements: Vec<Requirement>,
 }
 
 impl RequirementsReport {
     /// Whether there are must_haves and every one is shown.
     pub fn passes(&self) -> bool {
+        // A plan without must_haves has shown nothing.
         self.total > 0 && self.unverified == 0
     }
 }
@@ -88,7 +92,7 @@ fn judged(requirement: String, shown: Result<String, String>) -> Requirement {
     Requirement { requirement, status, evidence, fixable_by: "dev" }
 }
 
-/// A file that must be there, with what must be in it.
+/// Whether a file that must exist does, with what must be in it.
 fn there(artifact: &Artifact, facts: &RequirementFacts<'_>) -> Result<String, String> {
     let path = task::clean_path(&artifact.path).unwrap_or_else(|| artifact.path.clone());
     let Some(text) = (facts.file)(&path) else { return Err(format!("{path} does not exist")) };
@@ -100,12 +104,13 @@ fn there(artifact: &Artifact, facts: &RequirementFacts<'_>) -> Result<String, St
     }
 }
 
-/// A connection: the place it starts in mentions where it leads, or holds its pattern.
+/// Whether a connection exists: the place where it starts mentions where it leads, or holds its pattern.
 fn linked(link: &KeyLink, facts: &RequirementFacts<'_>) -> Result<String, String> {
     let path = task::clean_path(&link.from).unwrap_or_else(|| link.from.clone());
     let Some(text) = (facts.file)(&path) else { return Err(format!("{path} does not exist")) };
     let name = link.to.rsplit('/').next().unwrap_or(&link.to);
     let stem = name.split('.').next().unwrap_or(name);
+    // Imports name a module and not its file, so the stem is what is looked for.
     let wanted = link.pattern.as_deref().unwrap_or(stem);
     match !wanted.is_empty() && text.contains(wanted) {
         true => Ok(format!("{path} contains `{wanted}`")),
@@ -114,12 +119,14 @@ fn linked(link: &KeyLink, facts: &RequirementFacts<'_>) -> Result<String, String
 }
 
 fn shown_truth(plan: &Plan, truth: &str, facts: &RequirementFacts<'_>) -> Result<String, String> {
+    // A test that the words name is the strongest evidence, so it is looked for first.
     if let Some(test) = passing_test(truth, facts.tests) {
         return Ok(format!("test {test} passes"));
     }
     for artifact in plan.expected_artifacts.iter().chain(&plan.must_haves.artifacts) {
         let provides = artifact.provides.as_deref().unwrap_or("");
         if names_path(truth, &artifact.path) || serves(truth, &words_in(provides)) {
+            // The artifact that the words speak of decides alone, also if it is missing.
             return there(artifact, facts);
         }
     }
@@ -146,13 +153,14 @@ fn names_path(truth: &str, path: &str) -> bool {
             .any(|token| token.trim_end_matches('.').trim_start_matches("./") == path)
 }
 
-/// A test the words name, if it passed.
+/// A test that the words name, if it passed.
 fn passing_test(truth: &str, tests: Option<&TestReport>) -> Option<String> {
     let tests = tests?;
     let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
     let named: BTreeSet<&str> = truth
         .split(|c| !is_name(c))
         .map(|word| word.trim_matches(':').rsplit("::").next().unwrap_or(word))
+        // Only an identifier can be the name of a test; plain words match by accident.
         .filter(|word| word.contains('_') || word.starts_with("Test"))
         .collect();
     tests
@@ -175,7 +183,7 @@ fn words_in(text: &str) -> BTreeSet<String> {
     significant(text).chain(every_word(text)).collect()
 }
 
-/// Words of at least two letters in any script, but for those that stand in every sentence.
+/// Words of at least two letters in any script, without those that stand in every sentence.
 fn every_word(text: &str) -> impl Iterator<Item = String> + '_ {
     const COMMON: [&str; 28] = [
         "a", "an", "the", "is", "are", "be", "it", "its", "to", "of", "in", "on", "at", "by", "as", "and",
@@ -185,8 +193,8 @@ fn every_word(text: &str) -> impl Iterator<Item = String> + '_ {
     words.filter(|word| word.chars().count() >= 2 && !COMMON.contains(&word.as_str()))
 }
 
-/// Whether words share at least half of what a must_have says, and never fewer than two. Where it says little with long
-/// words, its short ones count.
+/// Whether words share at least half of what a must_have says, and never fewer than two. If it has few long words, its
+/// short ones count.
 fn serves(truth: &str, words: &BTreeSet<String>) -> bool {
     let mut wanted: BTreeSet<String> = significant(truth).collect();
     if wanted.len() < 2 {

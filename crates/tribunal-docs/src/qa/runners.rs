@@ -1,10 +1,13 @@
 //! Output of test runners into [`TestReport`]: cargo, go, pytest, jest and vitest, TAP, JUnit XML, the runners of
-//! `test_lines` and `summaries`, and any other summary line with counts. Must never invent a test, and must stay linear in what a runner printed.
+//! `test_lines` and `summaries`, and any other summary line with counts.
+//!
+//! No test is ever invented, and the work is linear in what a runner printed, since a test may print any amount. Forms
+//! that cannot be mistaken for others are tried first; a loose line with counts comes last.
 
 use super::{Outcome, TestReport, summaries, test_lines};
 use Outcome::{Failed, Passed, Skipped};
 
-/// What a runner's output says; nothing when it names no test and no count.
+/// What the output of a runner says; `None` if it names no test and no count.
 pub fn read_tests(text: &str) -> Option<TestReport> {
     let text = &plain(text);
     let readers = [
@@ -23,10 +26,11 @@ pub fn read_tests(text: &str) -> Option<TestReport> {
         script,
         summaries::summary,
     ];
+    // The loose form last: any sentence with "2 passed" in it would fit.
     readers.iter().find_map(|reader| reader(text)).or_else(|| summary_line(text))
 }
 
-/// Without colour: an escape up to its letter goes.
+/// The text without colours: each escape sequence goes up to its letter.
 fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -40,12 +44,12 @@ fn plain(text: &str) -> String {
     out
 }
 
-/// A report of named tests, if there is one.
+/// A report of named tests, if there are any.
 pub(super) fn some(runner: &str, tests: Vec<(String, Outcome)>) -> Option<TestReport> {
     (!tests.is_empty()).then(|| TestReport::of(runner, tests))
 }
 
-/// `test a::b ... ok`, each under the binary that ran it.
+/// Reads `test a::b ... ok`, each under the binary that ran it.
 fn cargo(text: &str) -> Option<TestReport> {
     let mut binary = String::new();
     let mut tests = Vec::new();
@@ -53,14 +57,16 @@ fn cargo(text: &str) -> Option<TestReport> {
         if let Some(rest) = line.strip_prefix("Running ").or_else(|| line.strip_prefix("Doc-tests ")) {
             binary = rest.split(" (").next().unwrap_or(rest).to_owned();
         } else if let Some((name, outcome)) = line.strip_prefix("test ").and_then(cargo_test) {
+            // Two binaries may have tests of the same name.
             let name = if binary.is_empty() { name.to_owned() } else { format!("{binary} {name}") };
             tests.push((name, outcome));
         }
     }
+    // Names are better than counts wherever they are printed.
     some("cargo", tests).or_else(|| cargo_counts(text))
 }
 
-/// `cargo test --quiet` names no test: the counts of all its binaries are added up.
+/// Adds up the counts of all binaries: `cargo test --quiet` names no tests.
 fn cargo_counts(text: &str) -> Option<TestReport> {
     let results = text.lines().filter(|line| line.trim_start().starts_with("test result: "));
     results.filter_map(counts).reduce(|all, one| {
@@ -91,7 +97,7 @@ const NO_TEST: [&str; 17] = [
     "1..0",
 ];
 
-/// Whether output says that a runner had no test to run. One test anywhere in it is enough to say that it had.
+/// Whether output says that a runner had no test to run. One test anywhere in it shows that it had.
 pub fn ran_no_test(text: &str) -> bool {
     let text = &plain(text);
     // Go counts nothing; it names each package that it tested.
@@ -103,6 +109,7 @@ pub fn ran_no_test(text: &str) -> bool {
     };
     text.lines().any(says)
         && !text.lines().any(ran)
+        // A reader may know a test that no line with counts shows.
         && read_tests(text).is_none_or(|report| report.executed() == 0)
 }
 
@@ -118,7 +125,7 @@ const MISSING: [&str; 8] = [
     "erofs: ",
 ];
 
-/// How programs say that they reached nobody by the network, in lower case.
+/// How programs say that they reached nobody over the network, in lower case.
 const UNREACHED: [&str; 18] = [
     "temporary failure in name resolution",
     "could not resolve host",
@@ -140,7 +147,7 @@ const UNREACHED: [&str; 18] = [
     "offline mode (--offline)",
 ];
 
-/// Whether output says that a command reached nobody by the network.
+/// Whether output says that a command reached nobody over the network.
 pub fn lacks_network(text: &str) -> bool {
     plain(text).lines().any(|line| {
         let line = line.to_ascii_lowercase();
@@ -148,8 +155,9 @@ pub fn lacks_network(text: &str) -> bool {
     })
 }
 
-/// Whether output says that a command lacked something: a program, a package, a place to write, the network. A command
-/// that failed so has perhaps not tested anything.
+/// Whether output says that a command lacked something: a program, a package, a place to write, or the network.
+///
+/// A command that failed in this way has perhaps not tested anything, so its failure says nothing about the change.
 pub fn is_missing(text: &str) -> bool {
     missing_line(text).is_some()
 }
@@ -171,11 +179,11 @@ fn cargo_test(rest: &str) -> Option<(&str, Outcome)> {
         word if word.starts_with("ignored") => Skipped,
         _ => return None,
     };
-    // `adds - should panic` asks the opposite of `adds`: it is another test.
+    // `adds - should panic` asks the opposite of `adds`, so it is another test.
     Some((name, outcome))
 }
 
-/// Lines of `go test -json`, read by their three fields.
+/// Reads lines of `go test -json` by their three fields.
 fn go_json(text: &str) -> Option<TestReport> {
     let field = |line: &str, key: &str| {
         let from = line.find(&format!("\"{key}\":\""))? + key.len() + 4;
@@ -194,7 +202,7 @@ fn go_json(text: &str) -> Option<TestReport> {
     some("go", tests.collect())
 }
 
-/// `--- PASS: TestX (0.00s)`.
+/// Reads `--- PASS: TestX (0.00s)`.
 fn go_plain(text: &str) -> Option<TestReport> {
     let tests = text.lines().filter_map(|line| {
         let rest = line.trim_start().strip_prefix("--- ")?;
@@ -210,9 +218,10 @@ fn go_plain(text: &str) -> Option<TestReport> {
     some("go", tests.collect())
 }
 
-/// `PASSED a.py::t`, `a.py::t PASSED [ 50%]`, and the summary for what is only counted.
+/// Reads `PASSED a.py::t`, `a.py::t PASSED [ 50%]`, and the summary for what is only counted.
 fn pytest(text: &str) -> Option<TestReport> {
     let outcome = |word: &str| match word {
+        // An unexpected pass is a pass; the expected failure is the test that asks nothing.
         "PASSED" | "XPASS" => Some(Passed),
         "FAILED" | "ERROR" => Some(Failed),
         "SKIPPED" | "XFAIL" => Some(Skipped),
@@ -230,7 +239,7 @@ fn pytest(text: &str) -> Option<TestReport> {
     }
     let named = some("pytest", tests)?;
     match summary_line(text) {
-        // Skipped tests have no name in the short report: then only the counts are whole.
+        // Skipped tests have no name in the short report, and then only the counts are complete.
         Some(counted) if counted.skipped != named.skipped || counted.executed() != named.executed() => {
             Some(TestReport { runner: "pytest".to_owned(), tests: named.tests, ..counted })
         }
@@ -238,8 +247,9 @@ fn pytest(text: &str) -> Option<TestReport> {
     }
 }
 
-/// `ok 1 - name`, `not ok 2 - name # SKIP`.
+/// Reads `ok 1 - name` and `not ok 2 - name # SKIP`.
 fn tap(text: &str) -> Option<TestReport> {
+    // `ok` begins many lines, so the stream has to say that it is TAP.
     let is_tap = text.lines().any(|line| line.starts_with("TAP version") || line.starts_with("1.."));
     let tests = text.lines().filter(|_| is_tap).filter_map(|line| {
         let (bad, rest) = match line.trim().strip_prefix("not ok ") {
@@ -261,7 +271,7 @@ fn tap(text: &str) -> Option<TestReport> {
     some("tap", tests.collect())
 }
 
-/// Jest and vitest: `✓ name (5 ms)`, `✕ name`, `○ skipped name`.
+/// Reads `✓ name (5 ms)`, `✕ name` and `○ skipped name` of Jest and vitest.
 fn script(text: &str) -> Option<TestReport> {
     let tests = text.lines().filter_map(|line| {
         let line = line.trim_start();
@@ -275,6 +285,7 @@ fn script(text: &str) -> Option<TestReport> {
         let name = line[mark.len_utf8()..].trim().trim_start_matches("skipped ");
         let name =
             name.rsplit_once(" (").filter(|(_, end)| end.ends_with("s)")).map_or(name, |(name, _)| name);
+        // Vitest prints a time without brackets.
         let name = match name.rsplit_once(' ') {
             Some((head, last)) if is_time(last) => head.trim_end(),
             _ => name,
@@ -304,7 +315,7 @@ fn counts_after(text: &str, word: &str) -> Option<TestReport> {
     text.lines().rev().filter(|line| line.trim_start().starts_with(word)).find_map(counts)
 }
 
-/// The counts of one line; without `passed` or `failed` there are none.
+/// The counts of one line; `None` without `passed` or `failed`.
 fn counts(line: &str) -> Option<TestReport> {
     let words: Vec<&str> =
         line.split([' ', ',', '(', ')', '|', '=', ';']).filter(|w| !w.is_empty()).collect();
@@ -326,13 +337,14 @@ fn counts(line: &str) -> Option<TestReport> {
     })
 }
 
-/// `<testcase classname="x" name="y">` with `<failure`, `<error` or `<skipped` in it.
+/// Reads `<testcase classname="x" name="y">` with `<failure`, `<error` or `<skipped` in it.
 fn junit(text: &str) -> Option<TestReport> {
     if !text.contains("<testsuite") {
         return None;
     }
     let tests = text.split("<testcase").skip(1).filter_map(|case| {
         let head = case.split('>').next()?;
+        // A case that closes itself has passed.
         let inner = if head.ends_with('/') { "" } else { case.split("</testcase>").next().unwrap_or("") };
         let name = attribute(head, "name")?;
         let class = attribute(head, "classname").filter(|class| !class.is_empty());
@@ -350,6 +362,7 @@ fn junit(text: &str) -> Option<TestReport> {
 fn attribute(head: &str, name: &str) -> Option<String> {
     let from = head.find(&format!(" {name}=\""))? + name.len() + 3;
     let raw = head[from..].split('"').next()?;
+    // The ampersand comes last, or `&amp;lt;` would become a bracket.
     let plain = raw.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&apos;", "'");
     Some(plain.replace("&amp;", "&"))
 }

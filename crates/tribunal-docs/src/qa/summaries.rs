@@ -1,6 +1,8 @@
-//! Runners that are known by the line they end with: unittest, surefire, PHPUnit, minitest, RSpec and hspec, ExUnit,
-//! Gradle, .NET, ScalaTest, XCTest, Dart, Zig, bun and prove. Must never take one number for another: a label belongs to
-//! the number that its runner means.
+//! Reads runners that are known by the line they end with: unittest, surefire, PHPUnit, minitest, RSpec and hspec,
+//! ExUnit, Gradle, .NET, ScalaTest, XCTest, Dart, Zig, bun and prove.
+//!
+//! No number is ever taken for another: a label belongs to the number that its runner means. The order of the readers
+//! matters, because some of these lines contain those of others.
 
 use super::TestReport;
 
@@ -13,19 +15,19 @@ pub(super) fn summary(text: &str) -> Option<TestReport> {
     readers.iter().find_map(|reader| reader(text))
 }
 
-/// Passed is what is left of all.
+/// A report of which all, failed and skipped are known; the rest passed.
 fn of_all(runner: &str, all: u64, failed: u64, skipped: u64) -> TestReport {
     TestReport::counted(runner, all.saturating_sub(failed).saturating_sub(skipped), failed, skipped)
 }
 
-/// The number behind a label: `Failures: 1`, `failures=1`, `failed 1`; 0 where the label is not there.
+/// The number behind a label: `Failures: 1`, `failures=1`, `failed 1`; 0 if the label is absent.
 fn behind(line: &str, label: &str) -> u64 {
     let Some(at) = line.find(label) else { return 0 };
     let rest = line[at + label.len()..].trim_start_matches([':', '=', ' ']);
     number(rest).unwrap_or(0)
 }
 
-/// The number before a word: `2 examples`; none where the word has no number.
+/// The number before a word, as in `2 examples`; `None` if the word has no number.
 fn before(line: &str, word: &str) -> Option<u64> {
     let words: Vec<&str> =
         line.split([' ', ',', '(', ')', '.', ';']).filter(|word| !word.is_empty()).collect();
@@ -49,18 +51,19 @@ fn add(all: TestReport, one: TestReport) -> TestReport {
     )
 }
 
-/// `Tests run: 2, Failures: 0, Errors: 0, Skipped: 0` of every module; the lines of single classes have a time.
+/// Reads `Tests run: 2, Failures: 0, Errors: 0, Skipped: 0` of every module. The lines of single classes have a time.
 fn surefire(text: &str) -> Option<TestReport> {
     let lines = || text.lines().filter(|line| line.contains("Tests run: ") && line.contains("Skipped: "));
     let read = |line: &str| {
         let failed = behind(line, "Failures") + behind(line, "Errors");
         of_all("surefire", behind(line, "Tests run"), failed, behind(line, "Skipped"))
     };
+    // Totals and classes would count every test twice, so the classes count only without totals.
     let totals = lines().filter(|line| !line.contains("Time elapsed")).map(read).reduce(add);
     totals.or_else(|| lines().map(read).reduce(add))
 }
 
-/// `Ran 3 tests in 0.001s` and then `OK` or `FAILED (failures=1, skipped=1)`.
+/// Reads `Ran 3 tests in 0.001s`, followed by `OK` or `FAILED (failures=1, skipped=1)`.
 pub(super) fn unittest(text: &str) -> Option<TestReport> {
     let mut found = None;
     let mut lines = text.lines().map(str::trim);
@@ -68,16 +71,17 @@ pub(super) fn unittest(text: &str) -> Option<TestReport> {
         let ran = line.strip_prefix("Ran ").filter(|rest| rest.contains(" test") && rest.contains(" in "));
         let Some(all) = ran.and_then(number) else { continue };
         let Some(end) = lines.by_ref().find(|line| !line.is_empty()) else { break };
+        // Other programs print "Ran 3 tests" too, but do not go on like this.
         if !["OK", "FAILED", "NO TESTS RAN"].iter().any(|word| end.starts_with(word)) {
             continue;
         }
-        // `failures` is a part of `expected failures`: each count is read by its whole name.
+        // `failures` is a part of `expected failures`, so each count is read by its whole name.
         let count = |name: &str| {
             let parts = end.split(['(', ',', ')']).filter_map(|part| part.trim().split_once('='));
             parts.filter(|(key, _)| *key == name).filter_map(|(_, count)| number(count)).sum::<u64>()
         };
         let failed = count("failures") + count("errors") + count("unexpected successes");
-        // Whoever expects a failure does not ask the test any more.
+        // A test that is expected to fail no longer asks anything.
         let skipped = count("skipped") + count("expected failures");
         let one = of_all("unittest", all, failed, skipped);
         found = Some(match found {
@@ -88,7 +92,7 @@ pub(super) fn unittest(text: &str) -> Option<TestReport> {
     found
 }
 
-/// `OK (2 tests, 2 assertions)` and `Tests: 2, Assertions: 2, Failures: 1, Skipped: 1.`
+/// Reads `OK (2 tests, 2 assertions)` and `Tests: 2, Assertions: 2, Failures: 1, Skipped: 1.`
 fn phpunit(text: &str) -> Option<TestReport> {
     text.lines().rev().map(str::trim).find_map(|line| {
         if line.starts_with("OK (") && line.contains("assertion") {
@@ -102,7 +106,7 @@ fn phpunit(text: &str) -> Option<TestReport> {
     })
 }
 
-/// `2 runs, 2 assertions, 1 failures, 0 errors, 1 skips`, of every program of tests.
+/// Reads `2 runs, 2 assertions, 1 failures, 0 errors, 1 skips` of every test program.
 fn minitest(text: &str) -> Option<TestReport> {
     let lines = text.lines().filter(|line| line.contains(" runs, ") && line.contains(" assertions, "));
     let read = |line: &str| {
@@ -112,7 +116,7 @@ fn minitest(text: &str) -> Option<TestReport> {
     lines.filter_map(read).reduce(add)
 }
 
-/// `3 examples, 1 failure, 1 pending`: RSpec, and hspec in Haskell.
+/// Reads `3 examples, 1 failure, 1 pending` of RSpec, and of hspec in Haskell.
 fn rspec(text: &str) -> Option<TestReport> {
     let lines = text.lines().filter(|line| line.contains(" example") && line.contains(" failure"));
     let read = |line: &str| {
@@ -122,13 +126,14 @@ fn rspec(text: &str) -> Option<TestReport> {
     lines.filter_map(read).reduce(add)
 }
 
-/// `3 tests, 1 failure, 1 skipped`, with doctests and properties before it.
+/// Reads `3 tests, 1 failure, 1 skipped`, with doctests and properties before it.
 fn exunit(text: &str) -> Option<TestReport> {
     let lines = text.lines().map(str::trim).filter(|line| {
         line.starts_with(|c: char| c.is_ascii_digit()) && line.contains(" test") && line.contains(" failure")
     });
     let read = |line: &str| {
         let of = |word: &str| before(line, word).unwrap_or(0);
+        // `before` cuts a plural s, which leaves `propertie` of `properties`.
         let all = before(line, "test")? + of("doctest") + of("property") + of("propertie");
         // Excluded tests are counted among all of them, as skipped ones are.
         Some(of_all("exunit", all, before(line, "failure")?, of("skipped") + of("excluded")))
@@ -136,8 +141,10 @@ fn exunit(text: &str) -> Option<TestReport> {
     lines.filter_map(read).reduce(add)
 }
 
-/// `Passed!  - Failed:     0, Passed:     2, Skipped:     0, Total:     2` of every assembly, or the newer summary.
+/// Reads `Passed!  - Failed:     0, Passed:     2, Skipped:     0, Total:     2` of every assembly, or the newer
+/// summary.
 fn dotnet(text: &str) -> Option<TestReport> {
+    // The newer summary is of all assemblies; the older one stands once for each.
     let newer = text.lines().find(|line| line.trim_start().starts_with("Test summary: total: "));
     if let Some(line) = newer {
         return Some(of_all(
@@ -161,7 +168,7 @@ fn dotnet(text: &str) -> Option<TestReport> {
     lines.map(read).reduce(add)
 }
 
-/// `Tests: succeeded 2, failed 1, canceled 0, ignored 1, pending 0`, and what sbt itself says.
+/// Reads `Tests: succeeded 2, failed 1, canceled 0, ignored 1, pending 0`, and what sbt itself says.
 fn scalatest(text: &str) -> Option<TestReport> {
     let lines = text.lines().filter(|line| line.contains("Tests: succeeded "));
     let read = |line: &str| {
@@ -176,7 +183,7 @@ fn scalatest(text: &str) -> Option<TestReport> {
     lines.map(read).reduce(add).or_else(|| totals.map(sbt).reduce(add))
 }
 
-/// `Executed 3 tests, with 1 test skipped and 1 failure (0 unexpected)`: the last one is of all.
+/// Reads `Executed 3 tests, with 1 test skipped and 1 failure (0 unexpected)`. The last such line is the total.
 fn xctest(text: &str) -> Option<TestReport> {
     let line = text.lines().rev().find(|line| line.contains("Executed ") && line.contains(" unexpected)"))?;
     let skipped = line.split(" skipped").next().filter(|_| line.contains(" skipped")).and_then(|head| {
@@ -186,7 +193,7 @@ fn xctest(text: &str) -> Option<TestReport> {
     Some(of_all("xctest", behind(line, "Executed"), before(line, "failure")?, skipped.unwrap_or(0)))
 }
 
-/// `00:01 +2 ~1 -1: Some tests failed.`
+/// Reads `00:01 +2 ~1 -1: Some tests failed.`
 fn dart(text: &str) -> Option<TestReport> {
     let ends = ["All tests passed!", "Some tests failed.", "All tests skipped."];
     let line = text.lines().rev().find(|line| ends.iter().any(|end| line.trim_end().ends_with(end)))?;
@@ -197,7 +204,7 @@ fn dart(text: &str) -> Option<TestReport> {
     line.contains('+').then(|| TestReport::counted("dart", of('+'), of('-'), of('~')))
 }
 
-/// `3 tests completed, 1 failed, 1 skipped`: Gradle says it where something failed.
+/// Reads `3 tests completed, 1 failed, 1 skipped`, which Gradle prints if something failed.
 fn gradle(text: &str) -> Option<TestReport> {
     let lines =
         text.lines().filter(|line| line.contains(" tests completed, ") || line.contains(" test completed, "));
@@ -208,25 +215,26 @@ fn gradle(text: &str) -> Option<TestReport> {
     lines.filter_map(read).reduce(add)
 }
 
-/// ` 2 pass`, ` 1 skip` and ` 0 fail`, each in a line.
+/// Reads ` 2 pass`, ` 1 skip` and ` 0 fail`, each on its own line.
 fn bun(text: &str) -> Option<TestReport> {
     let of = |word: &str| {
         let lines = text.lines().filter_map(|line| line.trim().strip_suffix(word));
         lines.filter_map(|line| line.trim().parse::<u64>().ok()).next_back()
     };
+    // Without this line the words could be anybody's.
     let ran = text.lines().any(|line| line.starts_with("Ran ") && line.contains(" across "));
     let (passed, failed) = (of(" pass").filter(|_| ran)?, of(" fail")?);
     Some(TestReport::counted("bun", passed, failed, of(" skip").unwrap_or(0) + of(" todo").unwrap_or(0)))
 }
 
-/// `Files=1, Tests=3,` and `Failed 1/3 subtests` for every program that failed.
+/// Reads `Files=1, Tests=3,` and `Failed 1/3 subtests` for every program that failed.
 fn prove(text: &str) -> Option<TestReport> {
     let line = text.lines().rev().find(|line| line.starts_with("Files=") && line.contains("Tests="))?;
     let failed = text.lines().filter_map(|line| number(line.trim().strip_prefix("Failed ")?.trim_start()));
     Some(of_all("prove", behind(line, "Tests"), failed.fold(0, u64::saturating_add), 0))
 }
 
-/// `Build Summary: 3/3 steps succeeded; 2/3 tests passed; 1 failed`.
+/// Reads `Build Summary: 3/3 steps succeeded; 2/3 tests passed; 1 failed`.
 fn zig(text: &str) -> Option<TestReport> {
     let line = text
         .lines()

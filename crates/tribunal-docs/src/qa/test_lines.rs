@@ -1,11 +1,13 @@
-//! Runners that print a line for each test: ctest, Meson, bun, Deno, unittest and Gradle. Where their own summary counts
-//! other tests than the lines do, the summary is believed. Must never invent a test.
+//! Reads runners that print a line for each test: ctest, Meson, bun, Deno, unittest and Gradle.
+//!
+//! No test is ever invented. Where a runner's own summary counts other tests than the lines do, the summary is
+//! believed: a test may print a line that looks like a result.
 
 use super::runners::some;
 use super::{Outcome, TestReport};
 use Outcome::{Failed, Passed, Skipped};
 
-/// `1/2 Test #1: adds ....   Passed    0.01 sec`.
+/// Reads `1/2 Test #1: adds ....   Passed    0.01 sec`.
 pub(super) fn ctest(text: &str) -> Option<TestReport> {
     let tests = text.lines().filter_map(|line| {
         let (_, rest) = line.split_once(" Test ").filter(|(head, _)| head.trim_start().contains('/'))?;
@@ -15,6 +17,7 @@ pub(super) fn ctest(text: &str) -> Option<TestReport> {
         let outcome = match word {
             word if word.starts_with("Passed") => Passed,
             word if word.starts_with("Not Run (Disabled)") || word.starts_with("Skipped") => Skipped,
+            // A test that could not be started was not skipped on purpose.
             word if ["Failed", "Not Run", "Timeout", "Exception"].iter().any(|bad| word.starts_with(bad)) => {
                 Failed
             }
@@ -25,8 +28,9 @@ pub(super) fn ctest(text: &str) -> Option<TestReport> {
     some("ctest", tests.collect())
 }
 
-/// `1/2 suite / adds      OK              0.02s`.
+/// Reads `1/2 suite / adds      OK              0.02s`.
 pub(super) fn meson(text: &str) -> Option<TestReport> {
+    // This line stands in every summary of Meson; the lines of tests alone are too common to go by.
     if !text.lines().any(|line| line.starts_with("Unexpected Pass:")) {
         return None;
     }
@@ -48,7 +52,7 @@ pub(super) fn meson(text: &str) -> Option<TestReport> {
     some("meson", tests.collect())
 }
 
-/// `(pass) adds [0.07ms]`.
+/// Reads `(pass) adds [0.07ms]`.
 pub(super) fn bun(text: &str) -> Option<TestReport> {
     let mut file = "";
     let mut tests = Vec::new();
@@ -71,7 +75,7 @@ pub(super) fn bun(text: &str) -> Option<TestReport> {
     some("bun", tests)
 }
 
-/// `adds ... ok (550µs)` below `running 2 tests from ./calc_test.ts`.
+/// Reads `adds ... ok (550µs)` below `running 2 tests from ./calc_test.ts`.
 pub(super) fn deno(text: &str) -> Option<TestReport> {
     let mut file = None;
     let mut tests = Vec::new();
@@ -94,7 +98,8 @@ pub(super) fn deno(text: &str) -> Option<TestReport> {
     some("deno", tests)
 }
 
-/// `test_adds (test_calc.CalcTest.test_adds) ... ok`, or its first line of documentation before the dots.
+/// Reads `test_adds (test_calc.CalcTest.test_adds) ... ok`, or with the first line of its documentation before the
+/// dots.
 pub(super) fn unittest(text: &str) -> Option<TestReport> {
     let is_name = |line: &str| line.ends_with(')') && line.contains(" (");
     let mut before = "";
@@ -104,10 +109,11 @@ pub(super) fn unittest(text: &str) -> Option<TestReport> {
             let outcome = match word {
                 "ok" => Some(Passed),
                 "FAIL" | "ERROR" | "unexpected success" => Some(Failed),
-                // Whoever expects a failure does not ask the test any more.
+                // A test that is expected to fail no longer asks anything.
                 word if word.starts_with("skipped") || word == "expected failure" => Some(Skipped),
                 _ => None,
             };
+            // With documentation the name stands on the line before.
             let name = if is_name(name) { name } else { before };
             if let (Some(outcome), true) = (outcome, is_name(name)) {
                 tests.push((name.to_owned(), outcome));
@@ -124,7 +130,7 @@ pub(super) fn unittest(text: &str) -> Option<TestReport> {
     }
 }
 
-/// `CalcTest > adds PASSED`, where the project has Gradle print them.
+/// Reads `CalcTest > adds PASSED`, if the project has Gradle print such lines.
 pub(super) fn gradle(text: &str) -> Option<TestReport> {
     let tests = text.lines().filter_map(|line| {
         let (name, word) = line.trim().rsplit_once(' ')?;
@@ -134,6 +140,7 @@ pub(super) fn gradle(text: &str) -> Option<TestReport> {
             "SKIPPED" => Skipped,
             _ => return None,
         };
+        // Gradle prints its own tasks with the same words.
         (name.contains(" > ") && !name.starts_with('>')).then(|| (name.to_owned(), outcome))
     });
     some("gradle", tests.collect())

@@ -1,9 +1,11 @@
-//! Values into YAML text that every reader understands the same way.
-//! Must never write a text plainly that some reader would take for a number, a date with a time, a flag or nothing.
+//! Writes values as YAML text that every reader understands in the same way.
+//!
+//! A text is never written plainly if some reader would take it for a number, a date with a time, a flag or nothing.
+//! When in doubt it is quoted, which is always right.
 
 use super::Value;
 
-/// `key: value` as block YAML, each line ended by `newline`.
+/// `key: value` as block YAML, with each line ended by `newline`.
 pub(crate) fn entry(key: &str, value: &Value, newline: &str) -> String {
     let mut out = String::new();
     write_entry(&mut out, key, value, 0, newline);
@@ -16,7 +18,7 @@ fn write_entry(out: &mut String, key: &str, value: &Value, indent: usize, newlin
     write_after_mark(out, value, indent, newline);
 }
 
-/// What follows `key:`: a scalar on the same line, or a block below.
+/// Writes what follows `key:`: a scalar on the same line, or a block below.
 fn write_after_mark(out: &mut String, value: &Value, indent: usize, newline: &str) {
     match value {
         Value::Null => out.push_str(newline),
@@ -47,6 +49,7 @@ fn write_item(out: &mut String, item: &Value, indent: usize, newline: &str) {
         Value::Text(text) => push_line(out, &[&scalar(text), newline]),
         Value::List(items) if items.is_empty() => push_line(out, &["[]", newline]),
         Value::Map(entries) if entries.is_empty() => push_line(out, &["{}", newline]),
+        // On one line, because `- - a` is hard to read.
         Value::List(_) => push_line(out, &[&flow(item), newline]),
         Value::Map(entries) => {
             for (place, (key, value)) in entries.iter().enumerate() {
@@ -83,6 +86,8 @@ pub(crate) fn flow(value: &Value) -> String {
 }
 
 /// A scalar, plain where that is safe.
+///
+/// Only a short list of characters is left unquoted; every other text gets quotes without a closer look.
 pub(crate) fn scalar(text: &str) -> String {
     match is_plain(text) {
         true => text.to_owned(),
@@ -90,7 +95,7 @@ pub(crate) fn scalar(text: &str) -> String {
     }
 }
 
-/// A scalar in double quotes.
+/// A scalar in double quotes, the one form that can hold every text.
 pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -109,7 +114,8 @@ pub(crate) fn quoted(text: &str) -> String {
     out
 }
 
-/// Controls, line separators and marks that YAML forbids or folds in a quoted scalar.
+/// Whether a character must be escaped: controls, line separators and marks that YAML forbids or folds in a quoted
+/// scalar.
 fn must_escape(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{FEFF}' | '\u{FFFE}' | '\u{FFFF}')
 }
@@ -125,13 +131,15 @@ fn is_plain(text: &str) -> bool {
         && !is_word_trap(text)
 }
 
-/// Numbers keep their text only when every reader agrees on it: `7` yes, `08`, `1.10`, `84e9493`, `0x1f` no.
+/// Whether a text looks like a number on which readers disagree: `7` does not, `08`, `1.10`, `84e9493` and `0x1f` do.
 fn is_number_trap(text: &str) -> bool {
     let digits_only = text.bytes().all(|b| b.is_ascii_digit());
     if digits_only {
+        // More digits than a float holds exactly would come back as another number.
         return text.len() > 1 && text.starts_with('0') || text.len() > 15;
     }
     let numeric = |b: u8| b.is_ascii_hexdigit() || b".+-_xo".contains(&b);
+    // A bare day stays plain, as people write it.
     if is_date(text) {
         return false;
     }

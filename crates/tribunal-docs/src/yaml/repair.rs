@@ -1,10 +1,12 @@
 //! The second, line-tolerant reading: finds the scalars that strict YAML refuses and quotes them as the text they are.
-//! Must never change the number of lines, touch a line that is fine on its own, or drop a keyed value.
+//!
+//! It never changes the number of lines (diagnostics point into the original file), touches a line that is fine on its
+//! own, or drops a keyed value. The result is YAML again and goes through the strict reader, which has the last word.
 
 use super::{emit, strict};
 use crate::Diagnostic;
 
-/// Lines one quoted scalar or one inline list may span before it counts as never closed.
+/// How many lines a quoted scalar or an inline list may span before it counts as never closed.
 const SPAN_MAX: usize = 400;
 
 /// A repaired block, line for line, and what was repaired.
@@ -37,15 +39,15 @@ struct Worker {
     first_line: u32,
 }
 
-/// What stands at the head of a line: `  - key: value`, in byte offsets.
+/// The head of a line such as `  - key: value`, in byte offsets.
 struct Head {
-    /// Where the last `-` stands, if there is one.
+    /// The offset of the last `-`, if there is one.
     dash: Option<usize>,
-    /// Where the text after the dashes starts.
+    /// The offset of the text after the dashes.
     content: usize,
-    /// Where the key ends, if there is a key.
+    /// The offset at which the key ends, if there is a key.
     key_end: Option<usize>,
-    /// Where the value starts.
+    /// The offset at which the value starts.
     value: usize,
 }
 
@@ -62,6 +64,7 @@ impl Head {
 impl Worker {
     fn without_tabs(&mut self, place: usize, line: &str) -> String {
         let blank = line.len() - line.trim_start_matches([' ', '\t']).len();
+        // A line of nothing but blanks has no indentation to repair.
         if !line[..blank].contains('\t') || blank == line.len() {
             return line.to_owned();
         }
@@ -69,13 +72,13 @@ impl Worker {
         format!("{}{}", line[..blank].replace('\t', "  "), &line[blank..])
     }
 
-    /// Reports a place where not all that is written is read, given as line index and byte offset.
+    /// Reports a place at which not everything that is written is read, as line index and byte offset.
     fn misread(&mut self, place: usize, offset: usize, message: impl Into<String>) {
         self.report(place, offset, message);
         self.diagnostics.iter_mut().last().into_iter().for_each(|last| last.misread = true);
     }
 
-    /// Reports a place given as line index and byte offset.
+    /// Reports a place, as line index and byte offset.
     fn report(&mut self, place: usize, offset: usize, message: impl Into<String>) {
         let line = self.first_line.saturating_add(u32::try_from(place).unwrap_or(u32::MAX));
         let before = self.lines.get(place).and_then(|line| line.get(..offset));
@@ -90,14 +93,14 @@ impl Worker {
         to
     }
 
-    /// Writes one line in place of `from..to`; the number of lines stays.
+    /// Writes one line in place of `from..to`. Blank lines keep the number of lines.
     fn replace(&mut self, from: usize, to: usize, line: String) -> usize {
         self.out.push(line);
         self.out.extend(std::iter::repeat_n(String::new(), to - from - 1));
         to
     }
 
-    /// Handles the scalar that starts at line `at`; returns the line after it.
+    /// Handles the scalar that starts at line `at`, and returns the line after it.
     fn step(&mut self, at: usize) -> usize {
         let line = self.lines[at].clone();
         let trimmed = line.trim_start();
@@ -105,6 +108,7 @@ impl Worker {
             return self.keep(at, at + 1);
         }
         let head = head_of(&line);
+        // A stray line belongs to no key, so it is left out and marked as misread.
         if head.key_end.is_none() && head.dash.is_none() {
             self.misread(at, head.content, "expected `key: value`; the line is left out");
             return self.replace(at, at + 1, String::new());
@@ -113,6 +117,7 @@ impl Worker {
         if value.is_empty() || value.starts_with('#') {
             return self.keep(at, at + 1);
         }
+        // Text below `|` or `>` is taken literally, so nothing in it can be wrong.
         if is_block_mark(value) {
             let end = self.end_deeper(at, head.parent_indent());
             return self.keep(at, end);
@@ -124,6 +129,7 @@ impl Worker {
             return self.keep(at, end);
         }
         let (end, level) = self.end_plain(at, &head);
+        // Everything inside the brackets belongs together, even where the indentation says otherwise.
         let end = end.max(enclosed.unwrap_or(end));
         if !level && self.is_fine(at, end, &head) {
             return self.keep(at, end);
@@ -143,7 +149,7 @@ impl Worker {
         end
     }
 
-    /// The line after a quoted scalar or inline collection that starts at `at`, when it closes.
+    /// The line after a quoted scalar or inline collection that starts at `at`, if it closes.
     fn end_enclosed(&self, at: usize, head: &Head) -> Option<usize> {
         let line = &self.lines[at];
         let mut scan = Enclosed::open(line[head.value..].chars().next()?)?;
@@ -153,7 +159,9 @@ impl Worker {
         let limit = self.lines.len().min(at + SPAN_MAX);
         for place in at + 1..limit {
             let line = &self.lines[place];
+            // A closing bracket may stand at the margin.
             let closing = line.trim_start().starts_with([']', '}']);
+            // A key at the margin before the end: the quote was never meant to span lines.
             if !line.trim().is_empty() && indent_of(line) <= head.parent_indent() && !closing {
                 return None;
             }
@@ -181,7 +189,7 @@ impl Worker {
             // `- Words: more words` goes on at the column of `Words`, which YAML takes for the next key.
             let goes_on =
                 head.dash.is_some() && head.key_end.is_some() && indent == head.content && is_no_entry(text);
-            // What YAML itself takes for the next entry is one.
+            // A line that YAML itself takes for the next entry is one.
             if !goes_on || self.is_next_entry(at, end, head) {
                 break;
             }
@@ -218,6 +226,7 @@ impl Worker {
         let line = self.lines[at].clone();
         let key = head.key_end.map(|to| &line[head.content..to]);
         let prose = key.is_some_and(|key| !is_name(key));
+        // `- Users can: log in` is a sentence, although YAML sees a key in it.
         if prose && head.dash.is_some() {
             let text = self.joined(at, end, head.content);
             self.report(at, head.content, cause(&line[head.value..], true));
@@ -230,10 +239,11 @@ impl Worker {
             _ => None,
         };
         let mended = mended.unwrap_or_else(|| {
-            // The text of an item is what it says; a key whose list is no list says something else.
+            // The text of an item is what it says; a key whose list is not a list says something else.
             match never_closes(&text)
                 .or_else(|| (key.is_some() && text.starts_with(['[', '{'])).then_some(AROUND))
             {
+                // Something that never closes may have swallowed what was meant as another entry.
                 Some(cause) => self.misread(at, head.value, format!("{cause}; read as plain text")),
                 None => self.report(at, head.value, cause(&text, false)),
             }
@@ -259,7 +269,7 @@ impl Worker {
         text
     }
 
-    /// An inline list with every entry that strict YAML refuses in quotes.
+    /// An inline list with quotes around every entry that strict YAML refuses.
     fn mended_list(&mut self, at: usize, head: &Head, text: &str) -> Option<String> {
         let close = text.rfind(']')?;
         let rest = text[close + 1..].trim();
@@ -271,6 +281,7 @@ impl Worker {
             })
             .collect();
         let line = format!("[{}]", entries.join(", "));
+        // A list that is still refused is read as one text instead.
         if !strict::is_valid(&format!("k: {line}\n")) {
             return None;
         }
@@ -290,7 +301,7 @@ impl Worker {
 
 const AROUND: &str = "text around an inline list or map";
 
-/// What a value opens and does not close.
+/// What a value opens and does not close, in words.
 fn never_closes(value: &str) -> Option<&'static str> {
     match value.chars().next()? {
         quote @ ('"' | '\'') if closing_quote(value, quote).is_none() => {
@@ -325,7 +336,7 @@ fn indent_of(line: &str) -> usize {
     line.len() - line.trim_start_matches(' ').len()
 }
 
-/// `|`, `>` and their marks, with nothing but a comment after them.
+/// Whether a value is `|` or `>` with its marks, and nothing but a comment after them.
 fn is_block_mark(value: &str) -> bool {
     let marks = value.strip_prefix(['|', '>']).unwrap_or("x");
     let rest = marks.trim_start_matches(['+', '-', '1', '2', '3', '4', '5', '6', '7', '8', '9']);
@@ -335,6 +346,7 @@ fn is_block_mark(value: &str) -> bool {
 fn head_of(line: &str) -> Head {
     let mut content = indent_of(line);
     let mut dash = None;
+    // `- - a` is a list in a list.
     while let Some(rest) = line[content..].strip_prefix('-') {
         if !rest.is_empty() && !rest.starts_with(' ') {
             break;
@@ -350,7 +362,7 @@ fn head_of(line: &str) -> Head {
     Head { dash, content, key_end, value }
 }
 
-/// Where the key of `key: value` ends (the offset of its colon).
+/// The offset of the colon at which the key of `key: value` ends.
 fn key_end(text: &str) -> Option<usize> {
     let quote = text.chars().next().filter(|c| matches!(c, '"' | '\''));
     if let Some(quote) = quote {
@@ -358,6 +370,7 @@ fn key_end(text: &str) -> Option<usize> {
         let rest = text.get(colon..)?.strip_prefix(':')?;
         return (rest.is_empty() || rest.starts_with([' ', '\t'])).then_some(colon);
     }
+    // These characters begin something other than a key.
     if text.starts_with(['[', '{', '#', '&', '*', '!', '|', '>', '%']) {
         return None;
     }
@@ -368,13 +381,14 @@ fn key_end(text: &str) -> Option<usize> {
         .find(|at| *at > 0 && (at + 1 == text.len() || text[at + 1..].starts_with([' ', '\t'])))
 }
 
-/// Where the quote that opens a text closes again.
+/// The offset at which the quote that opens a text closes again.
 fn closing_quote(text: &str, quote: char) -> Option<usize> {
     let mut marks = text.char_indices().skip(1).peekable();
     while let Some((at, c)) = marks.next() {
         let doubled = marks.peek().is_some_and(|(_, next)| *next == quote);
         match c {
             '\\' if quote == '"' => drop(marks.next()),
+            // Inside single quotes, two of them stand for one.
             '\'' if quote == c && doubled => drop(marks.next()),
             _ if c == quote => return Some(at),
             _ => {}
@@ -383,21 +397,21 @@ fn closing_quote(text: &str, quote: char) -> Option<usize> {
     None
 }
 
-/// A key that is a name rather than the beginning of a sentence.
+/// Whether a key is a name rather than the beginning of a sentence.
 fn is_name(key: &str) -> bool {
     let quoted = key.starts_with(['"', '\'']);
     let name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '$');
     quoted || !key.is_empty() && key.chars().all(name)
 }
 
-/// A line that is neither a list item nor `name: value`.
+/// Whether a line is neither a list item nor `name: value`.
 fn is_no_entry(text: &str) -> bool {
     let head = head_of(text);
     let named = head.key_end.is_some_and(|end| is_name(&text[..end]));
     head.dash.is_none() && !named
 }
 
-/// Cuts ` # comment`; `#12` inside a sentence is no comment here.
+/// The text without ` # comment`. A `#12` inside a sentence is not a comment here.
 fn without_comment(text: &str) -> &str {
     match text.find(" # ") {
         Some(at) => text[..at].trim_end(),
@@ -417,7 +431,7 @@ impl Enclosed {
         matches!(first, '"' | '\'' | '[' | '{').then_some(Enclosed { open: first, depth: 0, quote: None })
     }
 
-    /// Takes a line; true when everything opened is closed again.
+    /// Takes a line; true when everything that was opened is closed again.
     fn feed(&mut self, line: &str) -> bool {
         let mut before = ' ';
         let mut chars = line.chars();
@@ -434,6 +448,7 @@ impl Enclosed {
                 }
                 Some(_) => {}
                 None => match c {
+                    // An apostrophe inside a word opens nothing.
                     '"' | '\'' if " [{,:\t".contains(before) => self.quote = Some(c),
                     '[' | '{' if !matches!(self.open, '"' | '\'') => self.depth += 1,
                     ']' | '}' => {
@@ -451,7 +466,7 @@ impl Enclosed {
     }
 }
 
-/// The entries of an inline list; commas in brackets or in quotes do not part them.
+/// The entries of an inline list. Commas inside brackets or quotes do not separate them.
 fn split_list(inner: &str) -> Vec<&str> {
     let mut entries = Vec::new();
     let (mut depth, mut start, mut before) = (0usize, 0, ' ');
@@ -481,7 +496,7 @@ fn split_list(inner: &str) -> Vec<&str> {
     entries
 }
 
-/// The text of a refused scalar: without its quotes when only its escapes were wrong, otherwise as written.
+/// The text of a refused scalar: without its quotes if only its escapes were wrong, otherwise as written.
 fn lenient_scalar(text: &str) -> String {
     if let Some(inner) = lenient_double(text) {
         return inner;
@@ -493,7 +508,7 @@ fn lenient_scalar(text: &str) -> String {
     text.to_owned()
 }
 
-/// Reads `"…"` with unknown escapes kept as they stand; nothing when it is not one closed quotation.
+/// Reads `"…"` with unknown escapes kept as they stand; `None` if it is not one closed quotation.
 fn lenient_double(text: &str) -> Option<String> {
     let mut out = String::new();
     let mut chars = text.strip_prefix('"')?.chars();

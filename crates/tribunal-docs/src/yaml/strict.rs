@@ -1,5 +1,7 @@
 //! Strict YAML into a tree with places, bounded in depth and in what aliases may unfold to.
-//! Must never recurse without bound, unfold an alias bomb, or accept a second document.
+//!
+//! It never recurses without bound, unfolds an alias bomb, or accepts a second document: frontmatter comes from
+//! branches and models, and a few lines of YAML can stand for gigabytes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +12,7 @@ use crate::Diagnostic;
 
 /// How deep lists and maps may nest.
 const DEPTH_MAX: usize = 64;
-/// What aliases may copy altogether, in bytes.
+/// How many bytes aliases may copy altogether.
 const ALIASES_MAX: usize = 4 * 1024 * 1024;
 
 /// One top-level `key: value` with the place of its key.
@@ -22,7 +24,7 @@ pub(crate) struct Entry {
     pub column: u32,
 }
 
-/// A whole block: its entries, and what was odd but readable.
+/// A whole block: its entries, and whatever was odd but readable.
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
     pub entries: Vec<Entry>,
@@ -44,7 +46,9 @@ pub(crate) fn parse(text: &str, first_line: u32) -> Result<Tree, Diagnostic> {
     builder.finish()
 }
 
-/// Whether `text` alone is YAML; what its aliases stand for may be defined elsewhere.
+/// Whether `text` alone is YAML. The anchors of its aliases may be defined elsewhere.
+///
+/// The repairing reader asks this of single entries, so a line that is fine on its own is never touched.
 pub(crate) fn is_valid(text: &str) -> bool {
     let limits = options! {
         emit_comments: false,
@@ -123,9 +127,11 @@ impl Builder {
                 }
             }
             Event::Scalar(text, style, anchor, _) => {
+                // Quoted, these words are texts: `"null"` is not null.
                 let null =
                     style == ScalarStyle::Plain && matches!(&*text, "" | "~" | "null" | "Null" | "NULL");
                 if self.awaits_key() {
+                    // An anchor on a key can be used by a later alias like any other.
                     self.anchor(anchor, &Value::text(text.clone()), span)?;
                     return self.set_key(text.into_owned(), span);
                 }
@@ -176,6 +182,7 @@ impl Builder {
     }
 
     fn anchor(&mut self, id: usize, value: &Value, span: Span) -> Result<(), Diagnostic> {
+        // The parser gives 0 where there is no anchor.
         if id != 0 {
             self.spend(value, span)?;
             self.anchors.insert(id, value.clone());
@@ -184,6 +191,7 @@ impl Builder {
     }
 
     fn spend(&mut self, value: &Value, span: Span) -> Result<(), Diagnostic> {
+        // Anchors count as well as aliases, because each keeps a copy.
         self.copied = self.copied.saturating_add(value.weight());
         match self.copied > ALIASES_MAX {
             true => Err(self.error(span, "aliases unfold to more than 4 MiB")),
@@ -193,6 +201,7 @@ impl Builder {
 
     fn alias(&mut self, id: usize, span: Span) -> Result<(), Diagnostic> {
         let value = self.anchors.get(&id).cloned();
+        // A value that contains an alias of itself has no anchor yet, so it cannot unfold for ever.
         let value = value.ok_or_else(|| self.error(span, "an alias of something not finished yet"))?;
         self.spend(&value, span)?;
         if self.awaits_key() {
@@ -224,6 +233,7 @@ impl Builder {
             }
             Some(Frame::Map { entries, anchor, .. }) => {
                 let entries = self.without_duplicates(entries);
+                // The outermost map keeps the places of its keys; below it only the values matter.
                 if self.stack.is_empty() {
                     self.tree.entries = entries
                         .into_iter()
@@ -246,7 +256,7 @@ impl Builder {
         Ok(())
     }
 
-    /// The last of two equal keys wins, as in most readers, and the first is reported.
+    /// Removes repeated keys. The last of two equal keys wins, as in most readers, and the first is reported.
     fn without_duplicates(&mut self, entries: Vec<(Key, Value)>) -> Vec<(Key, Value)> {
         let mut seen = BTreeSet::new();
         let mut kept = Vec::with_capacity(entries.len());
@@ -263,6 +273,7 @@ impl Builder {
     }
 
     fn finish(self) -> Result<Tree, Diagnostic> {
+        // The outermost map goes to the tree and not here, so any other root is not a map.
         match self.root {
             None | Some(Value::Null) => Ok(self.tree),
             Some(_) => Err(Diagnostic::new(self.first_line, 1, "expected `key: value` lines")),

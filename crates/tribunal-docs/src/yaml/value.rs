@@ -1,33 +1,37 @@
 //! The tree of a frontmatter block.
-//! Must never turn a scalar into a number: `08`, `1.10` and `84e9493` stay the text they were.
+//!
+//! No scalar is turned into a number: `08`, `1.10` and `84e9493` stay the text that they were. A field that needs a
+//! number parses the text itself and can report it with its place.
 
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
-/// A node of a frontmatter block; scalars keep their source text.
+/// A node of a frontmatter block. Scalars keep their source text.
+///
+/// Keys and entries keep their order too, so a document that is written back looks like the one that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
     /// An empty value, `~` or `null`.
     Null,
-    /// Any other scalar.
+    /// Any other scalar, as written.
     Text(String),
-    /// A sequence.
+    /// A sequence, in block or flow form.
     List(Vec<Value>),
-    /// A mapping, in the order written.
+    /// A mapping, in the order in which it was written.
     Map(Vec<(String, Value)>),
 }
 
 impl Value {
-    /// A text node.
+    /// Makes a text node.
     pub fn text(text: impl Into<String>) -> Self {
         Value::Text(text.into())
     }
 
-    /// A list of text nodes.
+    /// Makes a list of text nodes.
     pub fn texts<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Self {
         Value::List(texts.into_iter().map(Value::text).collect())
     }
 
-    /// The text of a scalar; nothing for null, lists and maps.
+    /// The text of a scalar; `None` for null, lists and maps.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Value::Text(text) => Some(text),
@@ -35,17 +39,18 @@ impl Value {
         }
     }
 
-    /// Whether there is nothing in it.
+    /// Whether the node holds nothing: null, blank text, or no entries.
     pub fn is_empty(&self) -> bool {
         match self {
             Value::Null => true,
+            // A text of blanks was left empty by its author.
             Value::Text(text) => text.trim().is_empty(),
             Value::List(items) => items.is_empty(),
             Value::Map(entries) => entries.is_empty(),
         }
     }
 
-    /// The value under `key` of a map; keys compare as [`canonical_key`](crate::canonical_key) does.
+    /// The value under `key` of a map. Keys compare as [`canonical_key`](crate::canonical_key) does.
     pub fn get(&self, key: &str) -> Option<&Value> {
         match self {
             Value::Map(entries) => {
@@ -55,7 +60,10 @@ impl Value {
         }
     }
 
-    /// The value as one line of words: `a: b` of an unquoted sentence becomes that sentence again.
+    /// The value as one line of words.
+    ///
+    /// An unquoted sentence with a colon in it is a map to YAML. Joined this way, `a: b` becomes the sentence again
+    /// that its author wrote.
     pub fn to_words(&self) -> String {
         match self {
             Value::Null => String::new(),
@@ -64,6 +72,7 @@ impl Value {
             Value::Map(entries) => entries
                 .iter()
                 .map(|(key, value)| match value.to_words() {
+                    // `- sentence:` is a map with an empty value; the colon was the end of a sentence.
                     words if words.is_empty() => key.clone(),
                     words => format!("{key}: {words}"),
                 })
@@ -72,7 +81,9 @@ impl Value {
         }
     }
 
-    /// The value as a list of words: a single scalar is a list of one, null is empty.
+    /// The value as a list of words: a single scalar is a list of one, and null is empty.
+    ///
+    /// Authors often write one entry without the list around it.
     pub fn to_word_list(&self) -> Vec<String> {
         match self {
             Value::Null => Vec::new(),
@@ -85,6 +96,7 @@ impl Value {
 
     /// What this node weighs in memory, for the bound on aliases.
     pub(crate) fn weight(&self) -> usize {
+        // A rough size of a node itself, so that a million empty ones are not free.
         const NODE: usize = 32;
         NODE + match self {
             Value::Null => 0,

@@ -1,7 +1,9 @@
-//! Moves the user's branch and work tree forward at the end of a run: the only place that writes either. It does so only
-//! from a state it has checked, holding the index locked, and otherwise changes nothing and says why. Files git does
-//! not track stay as they are; where one lies in the way, nothing moves. What is about to be written is noted before
-//! (`record`), written file by file (`write`), and after a death finished or put back (`settle`).
+//! Moves the user's branch and work tree forward at the end of a run. This is the only place that writes either.
+//!
+//! It does so only from a state it has checked, with the index locked; otherwise it changes nothing and says why.
+//! Untracked files stay as they are, and where one lies in the way, nothing moves. Every change is noted before it is
+//! made (`record`), the files are written one by one (`write`), and after a crash the rest is finished or put back
+//! (`settle`).
 
 mod lock;
 mod place;
@@ -23,112 +25,123 @@ use record::{Change, Leaf};
 pub(crate) use lock::{is_dead, own_process};
 pub use settle::Settled;
 
-/// What came of it.
+/// How a fast-forward went.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Forward {
     /// The branch and its work tree are at the new commit.
     Done,
-    /// Nothing was changed: the branch contains the new commit, and has gone on from it. Whether it still has what the
-    /// commit brought is [`Repo::arrival`]'s to say.
+    /// Nothing was changed: the branch contains the new commit and has gone on from it. [`Repo::arrival`] says whether
+    /// it still has what the commit brought.
     Contained {
-        /// Where it is.
+        /// The commit at which the branch is now.
         at: Oid,
     },
-    /// Nothing was changed, and why not.
+    /// Nothing was changed, for this reason.
     Refused(Refusal),
 }
 
 /// A result to be brought to a branch of the user's.
 ///
-/// What a run does by itself at its end is less than what it does when the user asked for it: only then are files left
-/// alone that have changes elsewhere, is another worktree written, and a deleted branch made again.
+/// A run does less by itself at its end than when the user asks for it. Only then does it tolerate changes in files
+/// that the result does not touch, write another worktree, or make a deleted branch again.
 #[derive(Clone, Copy)]
 pub struct Bring<'a> {
-    /// The branch.
+    /// The short name of the branch.
     pub branch: &'a str,
-    /// Where it must be.
+    /// The commit at which the branch must be.
     pub old: &'a Oid,
-    /// Where it goes.
+    /// The commit to which the branch goes.
     pub new: &'a Oid,
     /// Folders whose changes do not matter.
     pub ignoring: &'a [GitPath],
-    /// The user asked for it just now.
+    /// Whether the user asked for it just now.
     pub asked: bool,
-    /// A folder of ours, for what is written down before the first file is, and for the files until they have their place.
+    /// A folder of ours, for the notes that are made before the first file is written, and for the files until they
+    /// have their place.
     pub notes: &'a Path,
-    /// Told each step by its name when it is done, so that a test can stop there.
+    /// Called with the name of each step when it is done, so that a test can stop there.
     pub passed: &'a dyn Fn(&str),
 }
 
 /// Why the user's branch was left alone.
+///
+/// Each variant is something that the user can change, and the run asks them about it. A failure of git is a
+/// [`GitError`] instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The branch is not where it was when the run began.
     Moved {
-        /// Where it is.
+        /// The commit at which the branch is; `None` when the branch is gone.
         found: Option<Oid>,
     },
     /// The new commit does not follow the old one.
     NotAhead,
     /// Another worktree has the branch checked out.
     Elsewhere {
-        /// Its folder.
+        /// The root of that worktree.
         folder: PathBuf,
     },
     /// A merge, rebase or the like is under way.
     Busy {
-        /// What is under way.
+        /// The operation, as git calls it.
         what: &'static str,
     },
-    /// Files git tracks have changes, or the index has.
+    /// Tracked files or the index have changes.
     Dirty {
-        /// Where.
+        /// The paths with changes.
         paths: Vec<GitPath>,
     },
-    /// Files git does not track (maybe ignored ones) lie where the new commit has files.
+    /// Untracked files, possibly ignored ones, lie where the new commit has files.
     InTheWay {
-        /// Which.
+        /// The paths of those files.
         paths: Vec<GitPath>,
     },
     /// Changed files pass through a filter of the user's, which Tribunal does not run.
     Filtered {
-        /// Which.
+        /// The paths of those files.
         paths: Vec<GitPath>,
     },
 }
 
-/// What is true of a fast-forward that may have been interrupted.
+/// The state of a fast-forward that may have been interrupted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ForwardProbe {
     /// The branch is at the new commit.
     Done,
     /// The branch contains the new commit, and has gone on from it.
     Contained {
-        /// Where it is.
+        /// The commit at which the branch is now.
         at: Oid,
     },
-    /// The branch is still at the old commit; doing it again is right, also after half of it.
+    /// The branch is still at the old commit. Doing it again is right, even after half of it was done.
     NotDone,
-    /// The branch is neither.
+    /// The branch is at neither commit.
     Elsewhere,
 }
 
 impl Repo {
-    /// The paths in which the user's work tree or index differs from HEAD, files git does not track included, but for
-    /// those under `ignoring`. Empty means clean. Writes nothing, not even a refreshed index.
+    /// The paths in which the user's work tree or index differs from HEAD, untracked files included, except those under
+    /// `ignoring`. Empty means clean.
+    ///
+    /// It writes nothing, not even a refreshed index.
     pub fn dirty(&self, ignoring: &[GitPath]) -> Result<Vec<GitPath>, GitError> {
         let mut paths = dirty(self.user())?;
         paths.retain(|path| !ignoring.iter().any(|dir| path.is_under(dir)));
         Ok(paths)
     }
 
-    /// Moves the user's branch from `old` to `new`, with the work tree that has it checked out. What git does not track
-    /// stays as it is, and holds everything back only where a new file must go. Doing it again after a crash is right.
+    /// Moves the user's branch from `old` to `new`, with the work tree that has it checked out.
+    ///
+    /// Untracked files stay as they are, and stop it only where a new file must go. Doing it again after a crash is
+    /// right, because a half-done attempt is settled first.
     pub fn fast_forward(&self, bring: &Bring<'_>) -> Result<Forward, GitError> {
         let Bring { branch, old, new, .. } = *bring;
         let name = format!("refs/heads/{branch}");
         check_name(&name)?;
+        // An earlier attempt may have stopped half-way, and the checks below would take its files for the user's
+        // changes.
         settle::settle(self, bring.notes)?;
+        // Before the branch moves: afterwards it would lead to objects that `git gc` may already have taken.
         self.hold(std::slice::from_ref(new))?;
         let found = self.ref_at(&name)?;
         let here = self.head()?.branch.as_deref() == Some(branch);
@@ -139,17 +152,20 @@ impl Repo {
                 return Ok(Forward::Contained { at: found.clone() });
             }
             Some(found) if found == old => {}
+            // Only when the user asked: a run by itself never brings back a branch that somebody deleted.
             None if bring.asked && !here => return self.move_alone(&RefChange::create(name, new)),
             _ => return refused(Refusal::Moved { found }),
         }
         if !self.is_ancestor(old, new)? {
             return refused(Refusal::NotAhead);
         }
+        // A merge or rebase would come back to a branch that is not where it left it.
         if let Some(what) = self.busy_with(&name, here) {
             return refused(Refusal::Busy { what });
         }
         if !here {
             return match self.holder(&name)? {
+                // That worktree has an index and files of its own, so it is moved as a whole from there.
                 Some(folder) if bring.asked => Repo::open(&folder)?.fast_forward(bring),
                 Some(folder) => refused(Refusal::Elsewhere { folder }),
                 None => self.move_alone(&RefChange::forward(name, old, new)),
@@ -176,7 +192,7 @@ impl Repo {
         })
     }
 
-    /// Whether an interrupted fast-forward has happened.
+    /// Whether an interrupted fast-forward has happened. It only reads.
     pub fn fast_forward_probe(&self, branch: &str, old: &Oid, new: &Oid) -> Result<ForwardProbe, GitError> {
         match self.ref_at(&format!("refs/heads/{branch}"))? {
             Some(found) if found == *new => Ok(ForwardProbe::Done),
@@ -186,7 +202,7 @@ impl Repo {
         }
     }
 
-    /// The folder of another worktree that has a branch checked out. One whose folder is gone holds nothing.
+    /// The folder of another worktree that has a branch checked out. A worktree whose folder is gone does not count.
     fn holder(&self, name: &str) -> Result<Option<PathBuf>, GitError> {
         let list = self.user().args(["worktree", "list", "--porcelain", "-z"]).ok()?;
         let mut folder: &[u8] = b"";
@@ -201,9 +217,10 @@ impl Repo {
         Ok(None)
     }
 
-    /// What the user is in the middle of with a branch, here or in another worktree, if anything. A rebase or bisection
-    /// takes HEAD off the branch and puts it back at the end: until then the branch is theirs, though nothing has it
-    /// checked out.
+    /// What the user is in the middle of with a branch, here or in another worktree, if anything.
+    ///
+    /// A rebase or bisection takes HEAD off the branch and puts it back at the end. Until then the branch is the
+    /// user's, although nothing has it checked out.
     fn busy_with(&self, name: &str, here: bool) -> Option<&'static str> {
         let of_here = || busy_in(&self.inner.git_dir);
         let worktrees = std::fs::read_dir(self.inner.common_dir.join("worktrees"));
@@ -215,10 +232,12 @@ impl Repo {
     fn ready(&self, bring: &Bring<'_>, changes: &[Change]) -> Result<Ready, GitError> {
         let mut dirty = changed(self.user())?;
         dirty.retain(|path| !bring.ignoring.iter().any(|dir| path.is_under(dir)));
+        // Asked before the changes: a file that passes through a filter cannot be compared without it.
         let filtered = self.filtered(bring.new, changes)?;
         if !filtered.is_empty() {
             return Ok(Ready::No(Refusal::Filtered { paths: filtered }));
         }
+        // Files that are all at the new commit look dirty against the old one; they are the work of an earlier attempt.
         if !dirty.is_empty() && self.files_are_at(bring.new, bring.ignoring)? {
             return Ok(Ready::FilesAlready);
         }
@@ -256,6 +275,8 @@ impl Repo {
     }
 
     /// Changed files whose content would have to go through one of the user's filters.
+    ///
+    /// The attributes of the new commit decide, because with them the files would be checked out.
     fn filtered(&self, new: &Oid, changes: &[Change]) -> Result<Vec<GitPath>, GitError> {
         if self.inner.filters.is_empty() || changes.is_empty() {
             return Ok(Vec::new());
@@ -289,23 +310,26 @@ impl Repo {
         let args = ["update-ref", "--no-deref", "-m", "tribunal: fast-forward", "--stdin"];
         let mut refs = self.refs().args(args).session()?;
         std::fs::create_dir_all(bring.notes).map_err(GitError::io(bring.notes))?;
+        // The git that takes the lock is noted before it does, or its lock could not be told from the user's.
         lock::note_mover(bring.notes, refs.pid())?;
         (bring.passed)("forward:moving");
         let lines = format!("start\nupdate {name} {new} {old}\nprepare\ncommit\n");
         let said = refs.send(lines.as_bytes()).is_ok()
             && ["start", "prepare", "commit"].iter().all(|step| says(&mut refs, step));
         let ended = refs.finish()?;
+        // Git may have been killed after the move and before its answer, so the ref itself has the last word.
         Ok((said && ended) || self.ref_at(name)?.as_ref() == Some(new))
     }
 }
 
-/// The words by which a person moves the branch that is checked out forward to a commit, or changes nothing. Without
-/// `--no-overwrite-ignore` git would overwrite files that it ignores.
+/// The command by which a person moves the checked-out branch forward to a commit, or changes nothing.
+///
+/// Without `--no-overwrite-ignore` git would overwrite files that it ignores.
 pub fn forward_command(new: &Oid) -> String {
     format!("git merge --ff-only --no-overwrite-ignore {new}")
 }
 
-/// The paths that a change touches, to ask whether another path is one of them, above or below one.
+/// The paths that a change touches, to ask whether another path is one of them, above one or below one.
 struct Touched(BTreeSet<Vec<u8>>);
 
 impl Touched {
@@ -337,7 +361,7 @@ enum Ready {
     No(Refusal),
 }
 
-/// What a worktree is in the middle of, by what git leaves in its git directory.
+/// What a worktree is in the middle of, by the files that git leaves in its git directory.
 fn busy_in(git_dir: &Path) -> Option<&'static str> {
     let signs = [
         ("MERGE_HEAD", "merge"),
@@ -362,8 +386,8 @@ fn detached_from(git_dir: &Path, name: &str) -> Option<&'static str> {
     [name, branch].contains(&bisected.trim()).then_some("bisect")
 }
 
-/// What lies where new files must go and is not taken away by the change itself. Git would overwrite it if it is
-/// ignored; but it is the user's.
+/// What lies where new files must go and is not removed by the change itself. Git would overwrite it if it is ignored,
+/// but it is the user's.
 fn in_the_way(root: &Path, changes: &[Change]) -> Vec<GitPath> {
     let leaving: BTreeSet<&GitPath> =
         changes.iter().filter(|change| change.old.is_some()).map(|change| &change.path).collect();
@@ -372,6 +396,7 @@ fn in_the_way(root: &Path, changes: &[Change]) -> Vec<GitPath> {
         let (path, bytes) = (&change.path, change.path.as_bytes());
         for at in bytes.iter().enumerate().filter(|(_, b)| **b == b'/').map(|(at, _)| at) {
             let parent = GitPath::from(bytes.get(..at).unwrap_or_default());
+            // A file that the change removes makes room for the folder.
             if leaving.contains(&parent) || !seen.insert(parent.clone()) {
                 continue;
             }
@@ -379,7 +404,7 @@ fn in_the_way(root: &Path, changes: &[Change]) -> Vec<GitPath> {
                 found.insert(parent);
             }
         }
-        // Files of a submodule that stays one are nobody's business here.
+        // The files of a submodule that stays a submodule are not part of this change.
         let stays = |leaf: &Leaf| leaf.mode == Mode::Gitlink && change.old.is_some();
         if !change.new.as_ref().is_some_and(stays) {
             lying(root, path, &leaving, &mut found);
@@ -388,7 +413,7 @@ fn in_the_way(root: &Path, changes: &[Change]) -> Vec<GitPath> {
     found.into_iter().collect()
 }
 
-/// Notes the file at a path, or the files in the directory there, but for those that leave anyway.
+/// Notes the file at a path, or the files in the directory there, except those that leave anyway.
 fn lying(root: &Path, path: &GitPath, leaving: &BTreeSet<&GitPath>, found: &mut BTreeSet<GitPath>) {
     let place = path.under(root);
     let Ok(meta) = place.symlink_metadata() else { return };
@@ -410,7 +435,7 @@ fn says(refs: &mut Session, step: &str) -> bool {
     refs.line().is_ok_and(|line| line == format!("{step}: ok").as_bytes())
 }
 
-/// The paths git names in quotes.
+/// The paths that git names in quotes.
 fn quoted_paths(complaint: &str) -> Vec<GitPath> {
     complaint.lines().filter_map(|line| line.split('\'').nth(1)).map(GitPath::from).collect()
 }

@@ -1,6 +1,7 @@
-//! Files moved between the user's work tree and a folder of ours, each in one step of the file system: a path is the old
-//! file or the new one at every moment, and what was there before is kept until all is done. No link is followed below
-//! either root.
+//! Moves files between the user's work tree and a folder of ours, each in one step of the file system.
+//!
+//! At every moment a path is the old file or the new one, and the old one is kept until everything is done. No link is
+//! followed below either root: folders are opened one part at a time.
 
 use std::fs::File;
 use std::io;
@@ -15,7 +16,7 @@ use rustix::io::Errno;
 
 use crate::GitPath;
 
-/// Up to so many files or folders are flushed one by one; for more, the whole file system is.
+/// Up to this many files or folders are flushed one by one; for more, the whole file system is.
 const FLUSHED_SINGLY: usize = 64;
 
 /// A folder below which files are moved.
@@ -24,7 +25,7 @@ pub(super) struct Place {
     path: PathBuf,
 }
 
-/// A file as it was when it was looked at: another one, or a changed one, is not the same.
+/// A file as it was when it was examined. Another file, or a changed one, is not equal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Looked {
     dev: u64,
@@ -41,13 +42,14 @@ impl Looked {
 }
 
 impl Place {
-    /// The folder, made if it is not there.
+    /// Opens the folder, and makes it if it does not exist.
     pub(super) fn new(path: &Path) -> io::Result<Place> {
         std::fs::create_dir_all(path)?;
         Place::open(path)
     }
 
     pub(super) fn open(path: &Path) -> io::Result<Place> {
+        // The root itself may be reached through a link: it is the user's own path to their work tree.
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Place { root: rustix::fs::open(path, flags, Mode::empty())?, path: path.to_owned() })
     }
@@ -56,7 +58,7 @@ impl Place {
         &self.path
     }
 
-    /// The folder a path lies in, and its name there.
+    /// The folder that a path lies in, and its name there.
     fn parent<'a>(&self, path: &'a GitPath) -> io::Result<(OwnedFd, &'a [u8])> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut dir = openat(&self.root, ".", flags, Mode::empty())?;
@@ -69,7 +71,7 @@ impl Place {
         Ok((dir, rest))
     }
 
-    /// What lies at a path; nothing also where something other than a folder lies above it.
+    /// What lies at a path. Something other than a folder above the path counts as nothing there.
     pub(super) fn look(&self, path: &GitPath) -> io::Result<Option<Looked>> {
         let found = self
             .parent(path)
@@ -88,6 +90,9 @@ impl Place {
     }
 
     /// Why a path could not be written, removed or replaced, as far as that can be told without trying.
+    ///
+    /// It is asked for every path before the first one is written, so that most fast-forwards that would fail half-way
+    /// do not begin.
     pub(super) fn refuses(&self, path: &GitPath) -> io::Result<()> {
         let mut above = path.clone();
         let found = loop {
@@ -103,7 +108,7 @@ impl Place {
         let file = path.under(&self.path);
         let (Ok(there), Ok(of)) = (file.symlink_metadata(), dir.metadata()) else { return Ok(()) };
         fixed(&file)?;
-        // In such a folder everybody may write, and only the owner of a file may take it away.
+        // In a sticky folder everybody may write, but only the owner of a file may remove it.
         use std::os::unix::fs::MetadataExt;
         let me = rustix::process::geteuid();
         let sticky = of.mode() & 0o1000 != 0 && !me.is_root();
@@ -113,7 +118,7 @@ impl Place {
         Ok(())
     }
 
-    /// Makes the folders above a path; those that are there stay as they are.
+    /// Makes the folders above a path. Those that exist stay as they are.
     pub(super) fn make_above(&self, path: &GitPath) -> io::Result<()> {
         let above = up(path);
         if above.as_bytes().is_empty() || self.look(&above)?.is_some_and(|found| found.is_dir()) {
@@ -123,25 +128,28 @@ impl Place {
         self.make(&above)
     }
 
-    /// Makes one folder, unless it is there.
+    /// Makes one folder, unless it exists.
     pub(super) fn make(&self, path: &GitPath) -> io::Result<()> {
         let (dir, name) = self.parent(path)?;
         match mkdirat(&dir, name, Mode::from_raw_mode(0o777)) {
+            // Somebody else may have made the folder, but only a real folder will do.
             Err(Errno::EXIST) if self.look(path)?.is_some_and(|found| found.is_dir()) => Ok(()),
             other => Ok(other?),
         }
     }
 
-    /// Removes a folder if nothing is in it.
+    /// Removes a folder if nothing is in it; true if it did.
     pub(super) fn remove_empty(&self, path: &GitPath) -> bool {
         self.parent(path).is_ok_and(|(dir, name)| unlinkat(&dir, name, AtFlags::REMOVEDIR).is_ok())
     }
 
-    /// Moves what lies here to the same path elsewhere. On another file system it is removed, for git has its content.
+    /// Moves what lies here to the same path elsewhere. On another file system it is removed, because git has its
+    /// content.
     pub(super) fn take_away(&self, path: &GitPath, to: &Place) -> io::Result<()> {
         to.make_above(path)?;
         let ((dir, name), (there, same)) = (self.parent(path)?, to.parent(path)?);
         match renameat(&dir, name, &there, same) {
+            // The file was compared with the old commit before, so its content can be made again.
             Err(Errno::XDEV) => Ok(unlinkat(&dir, name, AtFlags::empty())?),
             other => Ok(other?),
         }
@@ -158,16 +166,20 @@ impl Place {
     }
 
     /// Puts the file of another place at a path where nothing is.
+    ///
+    /// It never replaces a file: one that appeared since the path was examined is the user's.
     pub(super) fn put(&self, path: &GitPath, from: &Place) -> io::Result<()> {
         self.make_above(path)?;
         let ((dir, name), (there, same)) = (self.parent(path)?, from.parent(path)?);
         match renameat_with(&there, same, &dir, name, RenameFlags::NOREPLACE) {
+            // This file system cannot rename without replacing, so the check comes right before the rename.
             Err(Errno::INVAL | Errno::NOSYS) if self.look(path)?.is_none() => {
                 Ok(renameat(&there, same, &dir, name)?)
             }
             Err(Errno::XDEV) => {
                 let beside = beside(name);
                 copy(&there, same, &dir, &beside)?;
+                // A hard link fails where the name is taken, which a rename would not.
                 match linkat(&dir, beside.as_slice(), &dir, name, AtFlags::empty()) {
                     Ok(()) => Ok(unlinkat(&dir, beside.as_slice(), AtFlags::empty())?),
                     Err(Errno::EXIST) => Err(Errno::EXIST.into()),
@@ -178,12 +190,13 @@ impl Place {
         }
     }
 
-    /// Puts the file of another place where the looked-at file is, which goes to the other place. A file that is another
-    /// one by now stays.
+    /// Puts the file of another place where the examined file is, which goes to the other place. If another file lies
+    /// there by now, it stays.
     pub(super) fn swap(&self, path: &GitPath, from: &Place, looked: &Looked) -> io::Result<()> {
         let ((dir, name), (there, same)) = (self.parent(path)?, from.parent(path)?);
         let exchange = || renameat_with(&there, same, &dir, name, RenameFlags::EXCHANGE);
         match exchange() {
+            // Looked at after the exchange, since before it another file could still take the place.
             Ok(()) if from.look(path)?.as_ref() == Some(looked) => Ok(()),
             Ok(()) => {
                 exchange()?;
@@ -206,7 +219,7 @@ impl Place {
         Ok(renameat(&dir, beside.as_slice(), &dir, name)?)
     }
 
-    /// Removes what a death may have left beside a path.
+    /// Removes what a crash may have left beside a path.
     pub(super) fn sweep_beside(&self, path: &GitPath) {
         if let Ok((dir, name)) = self.parent(path) {
             let _ = unlinkat(&dir, beside(name).as_slice(), AtFlags::empty());
@@ -228,7 +241,7 @@ impl Place {
             };
             match opened {
                 Ok(file) => rustix::fs::fsync(&file)?,
-                // A link has no content of its own, and a folder that is gone needs none.
+                // A link has no content of its own, and a folder that is gone has nothing to flush.
                 Err(error) if is_absent(&error) => {}
                 Err(error) => return Err(error),
             }
@@ -256,7 +269,7 @@ pub(super) fn up(path: &GitPath) -> GitPath {
 
 /// The name under which a file is written before it takes its place.
 fn beside(name: &[u8]) -> Vec<u8> {
-    // Cut, so that the whole is no longer than a name may be.
+    // Cut, so that the whole is not longer than a file name may be.
     [b".", name.get(..name.len().min(200)).unwrap_or_default(), b".tribunal-forward"].concat()
 }
 
@@ -276,7 +289,7 @@ fn copy(from: &OwnedFd, name: &[u8], to: &OwnedFd, copy: &[u8]) -> io::Result<()
     target.sync_all()
 }
 
-/// Refuses what nobody may change, whoever they are.
+/// Refuses what nobody may change, root included: immutable and append-only files.
 fn fixed(path: &Path) -> io::Result<()> {
     let flags = AtFlags::SYMLINK_NOFOLLOW;
     let Ok(found) = statx(rustix::fs::CWD, path, flags, StatxFlags::empty()) else { return Ok(()) };

@@ -1,5 +1,9 @@
-//! What a fast-forward is about to write, noted on the disk before the first file changes: each path with what it was and
-//! what it will be. After a crash it is the only word there is on whether a file is ours or the user's.
+//! What a fast-forward is about to write, noted on the disk before the first file changes: each path with what it was
+//! and what it will be.
+//!
+//! After a crash this record is the only evidence of whether a file is ours or the user's. It is a file of its own and
+//! not an event of the journal, because it may have tens of thousands of lines, nobody needs it once it is settled, and
+//! it must be readable without folding a journal.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -11,7 +15,7 @@ use crate::{GitError, GitPath, Mode, Oid};
 
 /// The first line of the file.
 const FORMAT: &[u8] = b"tribunal forward 1";
-/// The file in the folder of a fast-forward.
+/// The name of the file in the folder of a fast-forward.
 const NAME: &str = "journal";
 
 /// What a commit has at a path.
@@ -21,22 +25,22 @@ pub(super) struct Leaf {
     pub(super) oid: Oid,
 }
 
-/// One path that is not the same in both commits.
+/// One path that differs between the two commits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Change {
     pub(super) path: GitPath,
-    /// What the old commit has.
+    /// What the old commit has at the path.
     pub(super) old: Option<Leaf>,
-    /// What the new commit has.
+    /// What the new commit has at the path.
     pub(super) new: Option<Leaf>,
-    /// Whether a file of the old commit was in the work tree: it is not where a sparse checkout leaves it out.
+    /// Whether the file of the old commit was in the work tree. A sparse checkout may leave it out.
     pub(super) was: bool,
-    /// Whether a file of the new commit goes to the work tree.
+    /// Whether the file of the new commit goes to the work tree.
     pub(super) will: bool,
 }
 
 impl Change {
-    /// The file that was in the work tree. A submodule is none.
+    /// The file that was in the work tree. A submodule is not a file.
     pub(super) fn before(&self) -> Option<&Leaf> {
         self.old.as_ref().filter(|leaf| self.was && leaf.mode != Mode::Gitlink)
     }
@@ -47,7 +51,9 @@ impl Change {
     }
 }
 
-/// A fast-forward, written down.
+/// One fast-forward, as it is written down.
+///
+/// Write it before the first file of the user's is touched, and forget it only when every path is settled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Record {
     pub(super) work_tree: PathBuf,
@@ -55,17 +61,18 @@ pub(super) struct Record {
     pub(super) old: Oid,
     pub(super) new: Oid,
     pub(super) changes: Vec<Change>,
-    /// Folders that were not there, each after the one it lies in.
+    /// Folders that did not exist, each after the one it lies in.
     pub(super) made: Vec<GitPath>,
 }
 
 impl Record {
-    /// Writes it down so that it outlives a power cut.
+    /// Writes the record so that it survives a power cut.
     pub(super) fn write(&self, folder: &Path) -> Result<(), GitError> {
         let mut bytes = FORMAT.to_vec();
         let mut field = |name: &str, value: &[u8]| {
             bytes.extend_from_slice(&[b"\0", name.as_bytes(), b" ", value].concat());
         };
+        // Fields end at NUL, the one byte that no path contains.
         field("work-tree", self.work_tree.as_os_str().as_bytes());
         field("branch", self.branch.as_bytes());
         field("old", self.old.as_str().as_bytes());
@@ -81,12 +88,15 @@ impl Record {
             let head = format!("{} {old} {} {new} ", there(change.was), there(change.will));
             field("path", &[head.as_bytes(), change.path.as_bytes()].concat());
         }
+        // The last field tells a complete file from the beginning of one.
         field("end", b"");
         write_atomic(&folder.join(NAME), &bytes)?;
+        // The folder is flushed too: a new name is not on the disk before that.
         File::open(folder).and_then(|dir| dir.sync_all()).map_err(GitError::io(folder))
     }
 
-    /// The one that was written down, if any. One that cannot be read is an error: nobody knows then whose files are whose.
+    /// The record, if there is one. One that cannot be read is an error, because nobody knows then whose files are
+    /// whose.
     pub(super) fn read(folder: &Path) -> Result<Option<Record>, GitError> {
         let path = folder.join(NAME);
         match crate::files::read_own(&path) {
@@ -94,12 +104,13 @@ impl Record {
                 Some(record) => Ok(Some(record)),
                 None => Err(GitError::odd(format!("{} cannot be read", path.display()))),
             },
+            // Only a missing file means that nothing was begun; everything else has to be looked at by a person.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(GitError::io(path)(error)),
         }
     }
 
-    /// Forgets it: what was begun has its end.
+    /// Forgets the record, once what was begun is settled.
     pub(super) fn forget(folder: &Path) -> Result<(), GitError> {
         let path = folder.join(NAME);
         match std::fs::remove_file(&path) {
@@ -130,7 +141,7 @@ fn parse(bytes: &[u8]) -> Option<Record> {
     })
 }
 
-/// What stands before and after the first space.
+/// The parts before and after the first space.
 fn split(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let at = text.iter().position(|byte| *byte == b' ')?;
     Some((text.get(..at)?, text.get(at + 1..)?))
@@ -154,6 +165,7 @@ fn change(text: &[u8]) -> Option<Change> {
     let [old_mode, old_oid, will, new_mode, new_oid] = words;
     let path = GitPath::from(left);
     let (old, new) = (leaf(old_mode, old_oid)?, leaf(new_mode, new_oid)?);
+    // The file lies in a run's folder. A path in it that leads out of the work tree is not believed.
     path.is_inside().then_some(())?;
     Some(Change { path, old, new, was: there(was)?, will: there(will)? })
 }

@@ -1,6 +1,7 @@
-//! What is done about a fast-forward that stopped half-way, at once and after a crash. Each path is compared with what was
-//! written down: old, new, or neither. What follows from that is decided in the core; a file that is neither is never
-//! written. Doing it again is right, however often it is interrupted.
+//! Settles a fast-forward that stopped half-way, at once or after a crash.
+//!
+//! Each path is compared with the record: it is old, new, or neither. The core decides what follows from that, and a
+//! file that is neither is never written. Settling again is right, however often it is interrupted.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,26 +16,29 @@ use super::write::{self, FOLDERS, INDEX, NEW, OLD, fill, places, put_new, unwrit
 use crate::open::on_work_tree;
 use crate::{GitError, GitPath, Mode, Oid, Repo};
 
-/// Where files are made anew, and where those go that have lost their place.
+/// Where files are made anew, and where files go that have lost their place.
 const AGAIN: &str = "again";
 const SPARE: &str = "spare";
 
-/// What came of a fast-forward that had been interrupted.
+/// How an interrupted fast-forward was settled.
+///
+/// The rule is that files follow the branch: where the branch has the result the rest is finished, where it is old
+/// everything is put back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Settled {
-    /// None had.
+    /// There was no interrupted fast-forward.
     Nothing,
     /// The branch has the result, and now the files have it too.
     Finished {
         /// Files that are neither the old nor the new ones: the user's, and left alone.
         theirs: Vec<GitPath>,
     },
-    /// Everything is as it was before.
+    /// Everything is as it was before the fast-forward.
     PutBack {
         /// Files that are neither the old nor the new ones: the user's, and left alone.
         theirs: Vec<GitPath>,
     },
-    /// The user went on from it: nothing was written.
+    /// The user went on from the half-way state, so nothing was written.
     LeftAlone,
 }
 
@@ -45,13 +49,13 @@ impl Repo {
     }
 }
 
-/// See [`Repo::settle_forward`].
+/// The function behind [`Repo::settle_forward`], which the fast-forward itself calls first.
 pub(super) fn settle(repo: &Repo, notes: &Path) -> Result<Settled, GitError> {
     if !stands(Defence::ForwardSettled) {
         return Ok(Settled::Nothing);
     }
     let Some(record) = Record::read(notes)? else {
-        // Everything was done and forgotten but the lock, and nobody else would take it away.
+        // Everything was done and forgotten except the lock, and nobody else would remove it.
         lock::drop_dead(repo);
         return Ok(Settled::Nothing);
     };
@@ -59,19 +63,22 @@ pub(super) fn settle(repo: &Repo, notes: &Path) -> Result<Settled, GitError> {
     let repo = match record.work_tree == repo.inner.work_tree {
         true => repo,
         false => {
+            // The fast-forward was of another worktree, whose index and HEAD are the ones to settle.
             other = Repo::open(&record.work_tree)?;
             &other
         }
     };
+    // A leftover lock would stop every later move of the branch.
     lock::drop_movers(repo, notes, &record.branch, &record.new);
     let way = way_of(branch_found(repo, &record)?);
+    // The notes go too: whatever the user did from here on is theirs.
     if way == Settle::LeaveAlone {
         lock::drop_dead(repo);
         Record::forget(notes)?;
         write::clear(notes);
         return Ok(Settled::LeftAlone);
     }
-    // While the lock of the dead one stood, nobody wrote the index but us.
+    // While the lock of the dead process stood, nobody else wrote the index.
     let untouched = lock::drop_dead(repo);
     let lock = IndexLock::take(repo)?;
     if way == Settle::Finish {
@@ -81,12 +88,13 @@ pub(super) fn settle(repo: &Repo, notes: &Path) -> Result<Settled, GitError> {
     }
     let theirs = files_back(repo, notes, &record)?;
     index_back(repo, notes, &record, &lock, untouched)?;
+    // The record goes last. If anything before fails, the next attempt finds it and begins again.
     Record::forget(notes)?;
     write::clear(notes);
     Ok(Settled::PutBack { theirs })
 }
 
-/// Puts everything back at once, with the index still locked by whoever failed.
+/// Puts everything back at once, with the index still locked by the caller that failed.
 pub(super) fn put_back(repo: &Repo, notes: &Path, record: &Record) -> Result<(), GitError> {
     if !stands(Defence::ForwardSettled) {
         return Ok(());
@@ -98,12 +106,13 @@ pub(super) fn put_back(repo: &Repo, notes: &Path, record: &Record) -> Result<(),
     Ok(())
 }
 
-/// What remains to be done when the branch has moved: folders that lost their last file go, and the notes.
+/// What remains when the branch has moved: removes folders that lost their last file, and the notes.
 pub(super) fn tidy(repo: &Repo, notes: &Path, record: &Record) -> Result<(), GitError> {
     let user = Place::open(&repo.inner.work_tree).map_err(GitError::io(&repo.inner.work_tree))?;
     for change in record.changes.iter().filter(|change| change.old.is_some() && change.new.is_none()) {
         let link = change.old.as_ref().is_some_and(|leaf| leaf.mode == Mode::Gitlink);
         let mut dir = if link { change.path.clone() } else { up(&change.path) };
+        // Git removes folders that lose their last file; an untracked file keeps them.
         while !dir.as_bytes().is_empty() && user.remove_empty(&dir) {
             dir = up(&dir);
         }
@@ -117,13 +126,14 @@ fn branch_found(repo: &Repo, record: &Record) -> Result<BranchFound, GitError> {
     let found = repo.ref_at(&format!("refs/heads/{}", record.branch))?;
     let here = repo.head()?.branch.as_deref() == Some(record.branch.as_str());
     Ok(match found {
+        // A worktree that left the branch is elsewhere, wherever the branch is.
         Some(found) if here && found == record.old => BranchFound::Old,
         Some(found) if here && repo.is_ancestor(&record.new, &found)? => BranchFound::New,
         _ => BranchFound::Elsewhere,
     })
 }
 
-/// What each path is now.
+/// What lies at each path now.
 fn files_found(repo: &Repo, notes: &Path, record: &Record) -> Result<Vec<FileFound>, GitError> {
     let user = Place::open(&repo.inner.work_tree).map_err(GitError::io(&repo.inner.work_tree))?;
     let before: Vec<_> = record.changes.iter().filter_map(|c| Some((&c.path, c.before()?))).collect();
@@ -138,6 +148,7 @@ fn files_found(repo: &Repo, notes: &Path, record: &Record) -> Result<Vec<FileFou
             None => !there,
         };
         Ok(match (is(change.before(), &not_old), is(change.after(), &not_new)) {
+            // A path that is the same in both counts as old; nothing has to be written for it either way.
             (true, _) => FileFound::Old,
             (false, true) => FileFound::New,
             (false, false) => FileFound::Neither,
@@ -147,7 +158,7 @@ fn files_found(repo: &Repo, notes: &Path, record: &Record) -> Result<Vec<FileFou
 }
 
 /// The files that are not what they should be, neither with the attributes that lie beside them nor with those of their
-/// commit: half-way, the attributes may be the other commit's.
+/// commit. Half-way, the attributes on the disk may be the other commit's.
 fn unlike_either(
     repo: &Repo,
     files: &[(&GitPath, &Leaf)],
@@ -160,7 +171,7 @@ fn unlike_either(
     repo.unlike(&left, Some(commit), root, notes)
 }
 
-/// The files become what they were. What is neither old nor new is named, and stays.
+/// Makes the files what they were. A file that is neither old nor new is named, and stays.
 fn files_back(repo: &Repo, notes: &Path, record: &Record) -> Result<Vec<GitPath>, GitError> {
     let found = files_found(repo, notes, record)?;
     let acts = || record.changes.iter().zip(found.iter().map(|file| Settle::PutBack.act(*file)));
@@ -168,7 +179,7 @@ fn files_back(repo: &Repo, notes: &Path, record: &Record) -> Result<Vec<GitPath>
     let [spare, folders] = places(notes, [SPARE, FOLDERS])?;
     record.changes.iter().for_each(|change| user.sweep_beside(&change.path));
     let written = || acts().filter(|(_, act)| *act == FileAct::WriteOld).map(|(change, _)| change);
-    // What was not there goes first: a folder may have to come back where a file is.
+    // Files that did not exist before go first: a folder may have to come back in their place.
     for change in written().filter(|change| change.before().is_none()) {
         user.take_away(&change.path, &spare).map_err(|error| unwritable(&change.path, &error))?;
     }
@@ -184,13 +195,14 @@ fn files_back(repo: &Repo, notes: &Path, record: &Record) -> Result<Vec<GitPath>
             None => user.put(path, source).map_err(failed)?,
         }
     }
+    // In reverse, since each folder stands in the list after the one it lies in.
     for dir in record.made.iter().rev() {
         user.remove_empty(dir);
     }
     Ok(acts().filter(|(_, act)| *act == FileAct::Name).map(|(change, _)| change.path.clone()).collect())
 }
 
-/// A folder that had to leave its place to a file comes back.
+/// Brings back a folder that had to leave its place to a file.
 fn folder_back(user: &Place, folders: &Place, path: &GitPath) -> std::io::Result<()> {
     match folders.look(path)?.is_some() && user.look(path)?.is_none() {
         true => folders.take_folder_away(path, user),
@@ -207,6 +219,7 @@ fn sources<'a>(
 ) -> Result<Vec<(&'a GitPath, std::rc::Rc<Place>)>, GitError> {
     let mut found = Vec::new();
     let mut left = files.to_vec();
+    // A swapped file is in the folder of the new ones, so both are searched before git is asked.
     for name in [OLD, NEW] {
         let place = std::rc::Rc::new(Place::new(&notes.join(name)).map_err(GitError::io(notes))?);
         let unlike = unlike_either(repo, &left, commit, place.path(), notes)?;
@@ -245,7 +258,7 @@ fn make_again(
     Ok(place)
 }
 
-/// The files become what the branch has.
+/// Makes the files what the branch has.
 fn finish(repo: &Repo, notes: &Path, record: &Record, lock: &IndexLock) -> Result<Vec<GitPath>, GitError> {
     let found = files_found(repo, notes, record)?;
     let acts = || record.changes.iter().zip(found.iter().map(|file| Settle::Finish.act(*file)));
@@ -271,7 +284,8 @@ fn finish(repo: &Repo, notes: &Path, record: &Record, lock: &IndexLock) -> Resul
     Ok(acts().filter(|(_, act)| *act == FileAct::Name).map(|(change, _)| change.path.clone()).collect())
 }
 
-/// The index becomes what it was: byte for byte if nobody wrote it meanwhile, else in the paths that we had changed.
+/// Makes the index what it was: byte for byte if nobody wrote it in the meantime, else only in the paths that we had
+/// changed.
 fn index_back(
     repo: &Repo,
     notes: &Path,
@@ -285,7 +299,7 @@ fn index_back(
     }
 }
 
-/// Puts the kept index in the place of one that is another.
+/// Puts the kept index back, unless the index is the same already.
 fn restore_index(repo: &Repo, notes: &Path) -> Result<(), GitError> {
     let (index, kept) = (repo.inner.git_dir.join("index"), notes.join(INDEX));
     let same = std::fs::read(&index).ok() == Some(std::fs::read(&kept).map_err(GitError::io(&kept))?);
@@ -299,7 +313,7 @@ fn restore_index(repo: &Repo, notes: &Path) -> Result<(), GitError> {
     placed.map_err(GitError::io(&index))
 }
 
-/// Changes the entries of the index that are still what one side has to what the other has.
+/// Changes those entries of the index that still are what one side has to what the other side has.
 fn edit_index(
     repo: &Repo,
     record: &Record,
@@ -322,6 +336,7 @@ fn edit_index(
         let (from, to) = sides(change);
         let now = entries.get(change.path.as_bytes()).copied();
         let expected = from.map(|leaf| format!("{} {} 0", leaf.mode.as_str(), leaf.oid));
+        // Any other entry was staged by the user since, and stays.
         if now != expected.as_deref().map(str::as_bytes) || from == to {
             continue;
         }

@@ -1,5 +1,9 @@
-//! The fast-forward itself: every new file is made in a folder of ours first, then all is written down, and only then do
-//! files change places, one step of the file system for each. The index follows, the branch comes last.
+//! The fast-forward itself: every new file is made in a folder of ours first, then everything is written down, and only
+//! then do files change places, one step of the file system for each.
+//!
+//! The index follows and the branch comes last. Keep this order: whatever stops it half-way, the branch tells whether
+//! to finish or to put back. Git's own `read-tree -m -u` is not let loose on the user's files, because it replaces each
+//! one in two steps and stops at the first that it cannot write.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -16,13 +20,13 @@ use crate::open::{fields, on_work_tree};
 use crate::run::Call;
 use crate::{GitError, GitPath, Mode, Oid, Repo};
 
-/// Where the new files wait, and the old ones of the same paths after them.
+/// Where the new files wait. The old files of the same paths take their places here.
 pub(super) const NEW: &str = "new";
 /// Where files go that the result does not have.
 pub(super) const OLD: &str = "old";
 /// Where empty folders go that must leave their place to a file.
 pub(super) const FOLDERS: &str = "folders";
-/// The user's index as it was.
+/// A copy of the user's index as it was.
 pub(super) const INDEX: &str = "index";
 
 /// Everything is ready to be written, or something of the user's is in the way.
@@ -30,12 +34,16 @@ type Prepared = Result<(Record, Vec<Option<Looked>>), Refusal>;
 
 impl Repo {
     /// Brings files, index and branch forward, or leaves all of them as they were.
+    ///
+    /// The branch moves last. Until then nothing has promised the result, so every failure is put back instead of
+    /// finished.
     pub(super) fn write_forward(
         &self,
         bring: &Bring<'_>,
         name: &str,
         changes: Vec<Change>,
     ) -> Result<Forward, GitError> {
+        // Taken before anything is looked at, and held to the end: no commit of the user's can come in between.
         let lock = IndexLock::take(self)?;
         let prepared = self.prepare(bring, changes, &lock);
         let (record, looked) = match prepared {
@@ -45,6 +53,7 @@ impl Repo {
                 return other.map(|refused| Forward::Refused(refused.err().unwrap_or(Refusal::NotAhead)));
             }
         };
+        // From here on a crash leaves traces, and the record says which.
         record.write(bring.notes)?;
         (bring.passed)("forward:noted");
         let moved = self
@@ -59,6 +68,7 @@ impl Repo {
             Ok(false) => self.not_moved(bring, name),
             Err(error) => Err(error),
         };
+        // A failure to put back hides the first one: the user has to know that files are half-way.
         settle::put_back(self, bring.notes, &record)?;
         refusal
     }
@@ -74,7 +84,9 @@ impl Repo {
         }
     }
 
-    /// Makes the new files and the new index beside the user's, and looks at everything that is to be written.
+    /// Makes the new files and the new index beside the user's, and examines everything that is to be written.
+    ///
+    /// A full disk or a missing permission shows here, where nothing of the user's has changed yet.
     fn prepare(
         &self,
         bring: &Bring<'_>,
@@ -85,12 +97,15 @@ impl Repo {
         let io = |path: &Path| GitError::io(path.to_owned());
         let stage = Place::new(&bring.notes.join(NEW)).map_err(io(bring.notes))?;
         let index = self.inner.git_dir.join("index");
+        // One copy to restore byte for byte, and one for git to change.
         copy_with_time(&index, &bring.notes.join(INDEX)).map_err(io(&index))?;
         copy_with_time(&index, &lock.copy).map_err(io(&index))?;
+        // Git writes the files below the stage, as if it were the work tree. A full disk shows now.
         let call = on_work_tree(&self.inner.git_dir, stage.path(), &self.inner.filters);
         let call = call.env("GIT_INDEX_FILE", &lock.copy).args(["read-tree", "-m", "-u"]);
         let output = call.args([bring.old, bring.new]).run()?;
         let complaint = output.complaint();
+        // Git has one exit code for all failures; only its words tell the user's changes from the rest.
         if complaint.contains("would be overwritten") || complaint.contains("not uptodate") {
             return Ok(Err(Refusal::Dirty { paths: super::quoted_paths(&complaint) }));
         }
@@ -103,11 +118,12 @@ impl Repo {
             Err(refusal) => return Ok(Err(refusal)),
         };
         let written = record.changes.iter().filter(|change| change.after().is_some());
+        // The new files are on the disk before the first one takes its place.
         stage.flush(written.map(|change| &change.path)).map_err(io(bring.notes))?;
         Ok(Ok((record, looked)))
     }
 
-    /// Looks at what is on the disk: each file must be the old one, and everything must be writable.
+    /// Examines what is on the disk: each file must be the old one, and everything must be writable.
     fn look_at(
         &self,
         bring: &Bring<'_>,
@@ -118,9 +134,11 @@ impl Repo {
         let mut looked = Vec::new();
         for change in &mut changes {
             let io = || GitError::io(change.path.under(user.path()));
+            // A directory where the old commit has a file means that the file is gone.
             let found = user.look(&change.path).map_err(io())?.filter(|found| !found.is_dir());
             change.was = change.old.is_some() && found.is_some();
             let staged = stage.look(&change.path).map_err(io())?.is_some_and(|found| !found.is_dir());
+            // Git staged only what belongs into the work tree: a sparse checkout leaves the rest out.
             change.will = change.new.is_some() && staged;
             if change.was
                 && !change.will
@@ -138,6 +156,7 @@ impl Repo {
         if !dirty.is_empty() {
             return Ok(Err(Refusal::Dirty { paths: dirty.into_iter().collect() }));
         }
+        // Every path is asked before the first one is written, so that a refusal changes nothing.
         let tried = |change: &&Change| stands(Defence::ForwardChecked) && (change.was || change.will);
         for change in changes.iter().filter(tried) {
             user.refuses(&change.path).map_err(|error| unwritable(&change.path, &error))?;
@@ -154,7 +173,7 @@ impl Repo {
         Ok(Ok((record, looked)))
     }
 
-    /// Every file to its place: those that leave first, for a folder may come where a file was.
+    /// Moves every file to its place. Files that leave go first, because a folder may come where a file was.
     fn place_all(
         &self,
         bring: &Bring<'_>,
@@ -183,15 +202,18 @@ impl Repo {
             }
             (bring.passed)("forward:path");
         }
+        // The folder of a new submodule has no file that would have made it.
         for dir in record.made.iter() {
             user.make_above(dir).and_then(|()| user.make(dir)).map_err(|error| unwritable(dir, &error))?;
         }
         let above: BTreeSet<GitPath> = record.changes.iter().map(|change| up(&change.path)).collect();
+        // Renames are on the disk only when their folders are.
         user.flush(above.iter()).map_err(io(&self.inner.work_tree))
     }
 
-    /// The index gets to know the files as they lie there now, and takes its place.
+    /// Refreshes the new index from the files as they lie there now, and puts it in its place.
     fn place_index(&self, bring: &Bring<'_>, lock: &IndexLock) -> Result<(), GitError> {
+        // The files changed places since the index was made, so its stat data are of other inodes.
         self.refresh(&lock.copy)?;
         let index = self.inner.git_dir.join("index");
         let placed = File::open(&lock.copy).and_then(|copy| copy.sync_all());
@@ -200,15 +222,17 @@ impl Repo {
         Ok(())
     }
 
-    /// Lets an index find out what the files of the user's work tree are.
+    /// Lets an index learn what the files of the user's work tree are.
     pub(super) fn refresh(&self, index: &Path) -> Result<(), GitError> {
         let call = self.user().env("GIT_INDEX_FILE", index);
-        // Its exit code says that files have changes, which some of the user's may have.
+        // Its exit code only says that files have changes, and some of the user's may have.
         call.args(["update-index", "-q", "--ignore-submodules", "--refresh"]).run().map(drop)
     }
 
-    /// The files below a folder that are not what they should be, with the conversions of line endings and the like that
-    /// git would do: with the attributes that lie there, or with those of a commit.
+    /// The files below a folder that are not what they should be.
+    ///
+    /// They are compared after the conversions that git would do, such as line endings: with the attributes that lie
+    /// there, or with those of a commit.
     pub(super) fn unlike(
         &self,
         files: &[(&GitPath, &Leaf)],
@@ -248,7 +272,7 @@ pub(super) fn fill(call: Call, files: &[(&GitPath, &Leaf)]) -> Result<(), GitErr
     call.args(["update-index", "-z", "--index-info"]).input(input).ok().map(drop)
 }
 
-/// Puts a new file where none was; an empty folder that is there goes aside.
+/// Puts a new file where none was. An empty folder that is there goes aside.
 pub(super) fn put_new(user: &Place, from: &Place, folders: &Place, path: &GitPath) -> io::Result<()> {
     if user.look(path)?.is_some_and(|found| found.is_dir()) {
         if !only_folders(&path.under(user.path())) {
@@ -284,7 +308,8 @@ pub(super) fn unwritable(path: &GitPath, error: &io::Error) -> GitError {
     GitError::Unwritable { path: PathBuf::from(path.os()), why: error.to_string() }
 }
 
-/// The folders that the new files need and that are not there, each after the one it lies in. A submodule is an empty one.
+/// The folders that the new files need and that do not exist, each after the one it lies in. A submodule is an empty
+/// one.
 fn folders_to_make(changes: &[Change], user: &Place) -> Vec<GitPath> {
     let (mut wanted, mut known) = (BTreeSet::new(), BTreeSet::new());
     for change in changes {
@@ -303,15 +328,15 @@ fn folders_to_make(changes: &[Change], user: &Place) -> Vec<GitPath> {
     wanted.into_iter().collect()
 }
 
-/// Copies an index. What changed in the moment it was written is told by its time, so that is kept.
+/// Copies an index with its modification time, by which git tells files that changed in the moment it was written.
 pub(super) fn copy_with_time(index: &Path, copy: &Path) -> io::Result<()> {
     std::fs::copy(index, copy)?;
     let time = index.metadata()?.modified()?;
     File::options().write(true).open(copy)?.set_modified(time)
 }
 
-/// Empties the folder of a fast-forward that wrote nothing, or has its end.
+/// Empties the folder of a fast-forward that wrote nothing, or that is settled.
 pub(super) fn clear(notes: &Path) {
-    // What cannot be removed is found, and removed, the next time.
+    // Leftovers are found and removed the next time.
     let _ = std::fs::remove_dir_all(notes);
 }
