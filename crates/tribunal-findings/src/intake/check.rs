@@ -1,5 +1,8 @@
-//! One check of a QA report, in whatever way it is written: fields between pipes, a block of keys, a row of a table, a
-//! map in braces, a JSON object. What does not say plainly that it passed did not pass.
+//! Reads one check of a QA report, however it is written: fields between pipes, a block of keys, a row of a table, a
+//! map in braces, a JSON object.
+//!
+//! A check that does not say plainly that it passed did not pass. An odd status becomes a blocker for somebody to look
+//! at, because a skipped check must not look like a green one.
 
 use super::Draft;
 use super::cover::Manner;
@@ -13,21 +16,21 @@ use tribunal_core::finding::{Claim, FixableBy, Severity};
 /// How much of a check's own words is kept.
 const EVIDENCE_MAX: usize = 8_000;
 
-/// A check while it is read.
+/// A check while it is being read.
 #[derive(Default)]
 pub(super) struct Check {
     name: String,
     status: Option<String>,
     who: Option<FixableBy>,
     evidence: String,
-    /// What stands under keys that no check has.
+    /// Text under keys that a check does not have; it still has to be harmless.
     beside: String,
-    /// As it was written, as far as it was written on one line.
+    /// The check as it was written, as far as it was on one line.
     text: String,
 }
 
 impl Check {
-    /// The check an item begins; `None` when the words name none.
+    /// The check that an item begins; `None` when the words name none.
     pub fn of_item(words: &str) -> Option<Check> {
         let words = without_id(words);
         let mut check = Check { text: words.to_owned(), ..Check::default() };
@@ -48,7 +51,7 @@ impl Check {
         (check.status.is_some() || !check.name.is_empty()).then_some(check)
     }
 
-    /// `commit-lint: fail — words`: a name, and what became of it.
+    /// Reads `commit-lint: fail — words`: a name and what became of it.
     pub fn of_result(words: &str) -> Option<Check> {
         let (name, rest) = words.split_once([':', '：'])?;
         let name = bare(name);
@@ -57,13 +60,14 @@ impl Check {
         }
         let status = rest.trim().trim_matches(['*', '_', '`']);
         let first = status.split([' ', '(', '—', '–', ',', ';', '.']).next().unwrap_or_default();
+        // Without a known status this is just a sentence with a colon.
         standing(first)?;
         let evidence = status[first.len()..].trim_start_matches(|c: char| !c.is_alphanumeric()).to_owned();
         let (name, text) = (name.to_owned(), words.to_owned());
         Some(Check { name, status: Some(status.to_owned()), evidence, text, ..Check::default() })
     }
 
-    /// A row of cells under some titles; without titles name, status, who and why, in this order.
+    /// Reads a row of cells under some titles; without titles they are name, status, who and why, in this order.
     pub fn of_cells(row: &str, titles: &[String]) -> Option<Check> {
         const ORDER: [&str; 4] = ["name", "status", "fixable by", "evidence"];
         let mut check = Check { text: row.to_owned(), ..Check::default() };
@@ -77,8 +81,9 @@ impl Check {
         (check.status.is_some() || !check.name.is_empty()).then_some(check)
     }
 
-    /// `{"name": …, "status": …}`; an object that is something else is none.
+    /// Reads `{"name": …, "status": …}`; an object with keys of another kind is not a check.
     pub fn of_json(text: &str) -> Option<Check> {
+        // A finding and a whole answer have a status, too, so their keys rule a check out.
         const FOREIGN: [&str; 8] =
             ["verdict", "findings", "issues", "checks", "claim", "issue", "severity", "arguments"];
         let Fields(fields) = serde_json::from_str(text).ok()?;
@@ -102,18 +107,18 @@ impl Check {
         }
     }
 
-    /// A check that is only named; the rest is still to come.
+    /// A check that is only named so far; the rest is still to come.
     pub fn named(name: &str) -> Check {
         Check { name: bare(name).to_owned(), text: name.to_owned(), ..Check::default() }
     }
 
-    /// Takes a value by its key; false when no check has such a key.
+    /// Takes a value by its key; false when a check has no such key.
     pub fn set(&mut self, key: &str, value: &str) -> bool {
         let value = value.trim();
         match plain_words(bare(key)).as_str() {
             "name" | "check" => self.name = unquoted(bare(value)).to_owned(),
             "status" | "result" | "passed" => {
-                // Said twice in two ways, it is the worse one.
+                // Given twice in two ways, the worse one counts.
                 let word = unquoted(bare(value)).to_owned();
                 if self.status.as_deref().is_none_or(|before| standing(before) == Some(true)) {
                     self.status = Some(word);
@@ -128,7 +133,7 @@ impl Check {
         true
     }
 
-    /// Adds words of its own.
+    /// Adds words to its evidence, up to a limit.
     pub fn say(&mut self, words: &str) {
         if self.evidence.len() < EVIDENCE_MAX && !words.trim().is_empty() {
             if !self.evidence.is_empty() {
@@ -138,7 +143,7 @@ impl Check {
         }
     }
 
-    /// Whether it already has a name, so that another name is another check.
+    /// Whether it already has a name, so that another name begins another check.
     pub fn has_name(&self) -> bool {
         !self.name.is_empty()
     }
@@ -170,7 +175,8 @@ impl Check {
         }
     }
 
-    /// Names of checks name faults by trade; a sentence beside one that passed must be harmless.
+    /// Holds the words beside a passed check against an approval. The name alone is exempt: checks are named after
+    /// faults.
     fn cover(&self, draft: &mut Draft) {
         let placed = |text: &str| super::place::find(text).iter().any(|found| found.lines.is_some());
         for text in [&self.name, &self.evidence, &self.beside] {
@@ -197,7 +203,7 @@ impl Check {
     }
 }
 
-/// Whether a status is a pass or a failure; `None` when it is neither, such as one of a check that did not run.
+/// Whether a status means passed or failed; `None` when it is neither, such as one of a check that did not run.
 pub(super) fn standing(status: &str) -> Option<bool> {
     const PASS: [&str; 12] = [
         "pass",
@@ -240,7 +246,7 @@ pub(super) fn cells(row: &str) -> impl Iterator<Item = &str> {
     row.strip_suffix('|').unwrap_or(row).split('|').map(str::trim)
 }
 
-/// Separators cut only where a known key follows, so evidence may hold them.
+/// Cuts a text at separators, but only where a known key follows, so that evidence may contain them.
 fn split_fields(text: &str, separator: char) -> Vec<&str> {
     const KEYS: [&str; 11] = [
         "name",
@@ -268,7 +274,7 @@ fn split_fields(text: &str, separator: char) -> Vec<&str> {
     parts
 }
 
-/// S1 puts an id in front: `[id:q-001] name: commit-lint | status: fail`.
+/// The words without the id in front of them: `[id:q-001] name: commit-lint | status: fail`.
 fn without_id(words: &str) -> &str {
     let inner = words.trim_start_matches(['*', '`', ' ']).strip_prefix("[id");
     let after = inner
@@ -277,7 +283,7 @@ fn without_id(words: &str) -> &str {
     after.filter(|after| !after.is_empty()).unwrap_or(words)
 }
 
-/// Takes one pair of quotes off.
+/// Strips one pair of quotes.
 fn unquoted(value: &str) -> &str {
     let value = value.trim();
     for mark in ['"', '\''] {
@@ -313,7 +319,7 @@ pub(super) fn read_json(text: &str, draft: &mut Draft) {
     }
 }
 
-/// Reads reasons: one text or several.
+/// Reads reasons for a failure: one text or several.
 pub(super) fn read_json_reasons(text: &str, who: FixableBy, draft: &mut Draft) {
     match serde_json::from_str::<Vec<&RawValue>>(text) {
         Ok(all) => all.iter().for_each(|one| reason(&words_of(one.get()), who, draft)),
@@ -326,14 +332,14 @@ fn words_of(text: &str) -> String {
     serde_json::from_str(text).unwrap_or_else(|_| text.to_owned())
 }
 
-/// Whether a list is said to be empty.
+/// Whether these words say that a list is empty.
 pub(super) fn is_no_item(words: &str) -> bool {
     let words = plain_words(bare(words));
     let words = words.trim_matches(|c: char| c.is_whitespace() || "[]{}()-.,'\"".contains(c));
     matches!(words, "" | "none" | "n/a" | "na" | "null" | "nil" | "nothing" | "empty")
 }
 
-/// A reason names a check already listed, or is a failure of its own.
+/// Reads a reason, which either names a check already listed or is a failure of its own.
 pub(super) fn reason(words: &str, who: FixableBy, draft: &mut Draft) {
     let words = words.trim();
     if is_no_item(words) {

@@ -1,5 +1,8 @@
-//! JSON as people and models write it by hand: comments, trailing commas, single quotes, Python's constants. Makes
-//! strict JSON of it, or nothing; never guesses what is missing.
+//! Makes strict JSON of what people and models write by hand: comments, trailing commas, single quotes, Python's
+//! constants.
+//!
+//! It repairs notation and never content: where anything is missing, such as a closing bracket, there is no value. A
+//! guess could turn half an answer into an approval.
 
 /// Longer values are not repaired.
 const LENGTH_MAX: usize = 1 << 20;
@@ -8,13 +11,13 @@ const LENGTH_MAX: usize = 1 << 20;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Repaired {
     pub value: String,
-    /// How many bytes it took.
+    /// How many bytes of the text it took.
     pub length: usize,
-    /// The comments that stood in it.
+    /// The comments that stood in it; an approval has to cover them.
     pub comments: Vec<String>,
 }
 
-/// The value that a text begins with, as strict JSON.
+/// The value that a text begins with, as strict JSON; `None` when it is incomplete.
 pub(super) fn repair(text: &str) -> Option<Repaired> {
     let mut out = String::new();
     let mut comments = Vec::new();
@@ -31,6 +34,7 @@ pub(super) fn repair(text: &str) -> Option<Repaired> {
                 out.push(c);
             }
             '}' | ']' => {
+                // A comma before the bracket is allowed by hand, not by JSON.
                 let kept = out.trim_end().trim_end_matches(',').len();
                 out.truncate(kept);
                 out.push(c);
@@ -54,7 +58,7 @@ pub(super) fn repair(text: &str) -> Option<Repaired> {
     None
 }
 
-/// A string in either quotes, as one in double quotes.
+/// Copies a string in either kind of quotes as one in double quotes; returns its length.
 fn string(text: &str, quote: char, out: &mut String) -> Option<usize> {
     out.push('"');
     let mut chars = text.char_indices().skip(1);
@@ -62,6 +66,7 @@ fn string(text: &str, quote: char, out: &mut String) -> Option<usize> {
         match c {
             '\\' => {
                 let (_, next) = chars.next()?;
+                // JSON knows no `\'`.
                 if next != '\'' {
                     out.push('\\');
                 }
@@ -80,7 +85,7 @@ fn string(text: &str, quote: char, out: &mut String) -> Option<usize> {
     None
 }
 
-/// A constant, or a key without quotes.
+/// Copies a constant, or a key without quotes; returns its length.
 fn name(text: &str, out: &mut String) -> usize {
     let length = text
         .bytes()
