@@ -1,5 +1,8 @@
-//! Which lines of a message are its author's own words: not in a fence, not quoted, not an echo of the prompt.
-//! Also finds the JSON in it. Never reads a verdict or a finding.
+//! Sorts the lines of a message: which are its author's own words, and which are in a fence, quoted, or an echo of the
+//! prompt. Also finds the JSON in it.
+//!
+//! A quoted verdict is not a verdict, and an agent can be made to print a file that holds one. All readers rely on this
+//! sorting; no verdict or finding is read here.
 
 use super::launch::{Carried, Unworded};
 use super::loose;
@@ -8,12 +11,12 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// What kind of text a line is.
+/// The kind of text a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// The author's own words.
+    /// The author's own words; only these can approve.
     Own,
-    /// Nothing.
+    /// A line without any text.
     Blank,
     /// Inside a code fence, or its mark.
     Fenced,
@@ -25,7 +28,7 @@ pub(crate) enum Kind {
     TooLong,
 }
 
-/// One line and what it is.
+/// One line and its kind.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line<'a> {
     pub text: &'a str,
@@ -34,7 +37,7 @@ pub(crate) struct Line<'a> {
     pub word: Carried,
 }
 
-/// The message, sorted.
+/// The whole message, sorted.
 pub(crate) struct Scan<'a> {
     pub lines: Vec<Line<'a>>,
     /// JSON values that stand in the message itself.
@@ -55,12 +58,12 @@ pub(crate) struct Json<'a> {
 }
 
 impl Scan<'_> {
-    /// Whether the message says anything after a fence.
+    /// Whether the message says anything behind a fence.
     pub fn goes_on_after(&self, part: &Json<'_>) -> bool {
         self.lines.iter().skip(part.last + 1).any(|line| line.kind != Kind::Blank)
     }
 
-    /// Whether the line before a fence shows it as something of a file: names one, or says what it holds.
+    /// Whether the line before a fence shows it as part of a file: it names one, or says what it holds.
     pub fn is_shown(&self, part: &Json<'_>) -> bool {
         let before = self.lines[..part.first].iter().rev().find(|line| line.kind != Kind::Blank);
         before.is_some_and(|line| {
@@ -88,9 +91,10 @@ impl Scan<'_> {
     }
 }
 
-/// Failed tries at JSON before the rest is taken for prose: each one may cost a pass over the text.
+/// After this many failed attempts at JSON the rest is taken for prose, as each may cost a pass over the text.
 const JSON_TRIES: u32 = 32;
 
+/// The sorter's state between two lines.
 struct State<'a> {
     text: &'a str,
     fence: Option<Fence>,
@@ -103,6 +107,7 @@ struct State<'a> {
     scan: Scan<'a>,
 }
 
+/// An open code fence.
 struct Fence {
     mark: u8,
     length: usize,
@@ -111,6 +116,7 @@ struct Fence {
     first: usize,
 }
 
+/// Whether the lines are an echoed example.
 #[derive(Clone, Copy, PartialEq)]
 enum Echo {
     No,
@@ -140,7 +146,7 @@ pub(crate) fn scan(text: &str) -> Scan<'_> {
     state.scan
 }
 
-/// Sorts the lines of a message whose launch words were taken out.
+/// Sorts the lines of a message whose launch words were cut out, and gives each line its word back.
 pub(crate) fn worded<'a>(taken: &'a Unworded<'_>) -> Scan<'a> {
     let mut scan = scan(&taken.text);
     unwrap(&mut scan);
@@ -150,8 +156,9 @@ pub(crate) fn worded<'a>(taken: &'a Unworded<'_>) -> Scan<'a> {
     scan
 }
 
-/// A message that is nothing but one fence or one quotation is what its author says, if it has the form of an answer:
-/// there is nobody else who could be quoted.
+/// Unwraps a message that is nothing but one fence or one quotation.
+///
+/// If it has the form of an answer, it is what its author says: there is nobody else who could be quoted.
 fn unwrap(scan: &mut Scan<'_>) {
     let code =
         |line: &Line<'_>| line.text.trim_start().starts_with('`') && line.text.trim_end().ends_with('`');
@@ -174,6 +181,7 @@ fn unwrap(scan: &mut Scan<'_>) {
     let keyed = |key: &str| scan.lines.iter().any(|line| plain(line.text).starts_with(key));
     let quotes =
         |line: &Line<'_>| line.kind == Kind::Quoted && !line.text.trim_start().starts_with(['>', '`']);
+    // Both keys of an answer: a file that happens to hold one of them is not enough.
     if !keyed("checked") || !keyed("verdict") || scan.lines.iter().any(quotes) {
         return;
     }
@@ -195,6 +203,7 @@ impl<'a> State<'a> {
     }
 
     fn kind(&mut self, line: &'a str, offset: usize) -> Kind {
+        // The order matters: inside a JSON value or a fence nothing else is looked for.
         if offset < self.data_end {
             return Kind::Data;
         }
@@ -238,6 +247,7 @@ impl<'a> State<'a> {
         let fence = self.fence.as_ref()?;
         let trimmed = line.trim();
         let marks = trimmed.bytes().take_while(|b| *b == fence.mark).count();
+        // A fence is closed by at least as many marks as opened it, with nothing behind them.
         if marks >= fence.length && marks == trimmed.len() {
             let body = self.text[fence.body.min(offset)..offset].trim();
             if fence.json && body.starts_with(['{', '[']) && self.echo == Echo::No {
@@ -263,7 +273,7 @@ impl<'a> State<'a> {
         true
     }
 
-    /// Tagged parts (`<example>`), comments, and the other speaker of a transcript.
+    /// Whether a line is in a tagged part (`<example>`), a comment, or a turn of the other speaker in a transcript.
     fn in_region(&mut self, trimmed: &str) -> bool {
         if let Some(end) = &self.region {
             let found = trimmed.to_lowercase();
@@ -282,7 +292,7 @@ impl<'a> State<'a> {
         true
     }
 
-    /// Takes a JSON value that begins here, when it ends at the end of a line.
+    /// Takes a JSON value that begins here, if it ends at the end of a line.
     fn json(&mut self, start: usize) -> bool {
         if self.tries >= JSON_TRIES || !may_be_json(&self.text[start..]) {
             return false;
@@ -298,6 +308,7 @@ impl<'a> State<'a> {
                 }
             }
         };
+        // Words behind the value on its line would be lost; then it is prose with braces in it.
         let rest_of_line = self.text[end..].split('\n').next().unwrap_or("");
         if !rest_of_line.trim().trim_end_matches(',').is_empty() {
             self.tries += 1;
@@ -327,12 +338,13 @@ fn strict(body: &str) -> (Cow<'_, str>, Vec<String>) {
     }
 }
 
-/// `{` must be followed by a name, `[` by an object: spares `[id:1] …` and code a failed try.
+/// Whether a text may begin a JSON value: `{` with a name behind it, or `[` with an object. Spares `[id:1] …` and code
+/// a failed attempt.
 fn may_be_json(text: &str) -> bool {
     let mut chars = text.chars().filter(|c| !c.is_whitespace());
     match (chars.next(), chars.next()) {
         (Some('{'), Some('"' | '}' | '\'' | '/')) => true,
-        // Keys without quotes, where it is an answer.
+        // Keys without quotes count only in an answer; otherwise every block of code would be tried.
         (Some('{'), Some(c)) => c.is_ascii_alphabetic() && names_an_answer(text),
         (Some('['), Some(c)) => c == '{',
         _ => false,
@@ -344,7 +356,7 @@ fn names_an_answer(text: &str) -> bool {
     ["{verdict:", "{findings:", "{issues:", ",verdict:", ",findings:"].iter().any(|key| start.contains(key))
 }
 
-/// A quote mark, a quoted line, code by indentation, a line wholly in backticks.
+/// Whether a line is quoted: a quote mark, quotation marks, or a line wholly in backticks.
 fn is_quote(line: &str) -> bool {
     let trimmed = line.trim();
     let after_bullet = crate::text::strip_bullet(trimmed);
@@ -359,11 +371,12 @@ fn is_quote(line: &str) -> bool {
         || (closed('`', '`') && !after_bullet.trim_matches('`').contains('`'))
 }
 
-/// Four columns of indentation make code in Markdown; a verdict there is shown, not said.
+/// Whether a line is code by indentation: four columns in Markdown. A verdict there is shown, not said.
 pub(crate) fn is_indented(line: &str) -> bool {
     line.starts_with('\t') || line.starts_with("    ")
 }
 
+/// Tags whose content is not the author's answer: what it read, was told, or thought on the way.
 const TAGS: &[&str] = &[
     "prompt",
     "example",
@@ -412,12 +425,13 @@ fn opens_region(trimmed: &str) -> Option<String> {
     matches!(role, "user:" | "human:" | "system:" | "prompt:").then(|| "assistant".to_owned())
 }
 
+/// Whether a line gives the turn back to the author.
 fn is_own_turn(lower: &str) -> bool {
     let role = lower.trim_matches(|c: char| !c.is_alphanumeric() && c != ':');
     matches!(role, "assistant:" | "reviewer:" | "answer:" | "response:" | "me:")
 }
 
-/// "For example:", "You asked me to end with:": what follows is not the author's verdict.
+/// Whether a line announces an example: "For example:", "You asked me to end with:". What follows is not a verdict.
 fn announces_an_example(trimmed: &str) -> bool {
     let ending = trimmed.trim_end_matches(['*', '_', ' ']);
     if !ending.ends_with([':', '：']) || trimmed.len() > 300 {

@@ -1,5 +1,7 @@
-//! Tables: findings by the names of their columns, verdicts for parts, results of checks. A row that holds a severity
-//! or a place and fits no column is read as well as can be; a row nobody can read is left to the covering reader.
+//! Reads tables: findings by the names of their columns, verdicts for parts, results of checks.
+//!
+//! A row that holds a severity or a place and fits no column is read as well as can be. A row that cannot be read is
+//! left to the covering reader, and so are the cells that a reader did not use.
 
 use super::check::{cells, standing};
 use super::cover::Manner;
@@ -15,7 +17,7 @@ use tribunal_core::finding::Verdict;
 
 /// Reads every table and marks its lines as taken.
 pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
-    // A table below a finding with an id of its own is part of that finding.
+    // A table below a finding with its own id is part of that finding.
     let inside = head::below_an_id(lines);
     read_html(lines, taken, draft);
     let mut at = 0;
@@ -28,6 +30,7 @@ pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
         while end < lines.len() && is_row(&lines[end]) && !taken[end] {
             end += 1;
         }
+        // A pipe alone proves little: a table has a ruler, or pipes in front.
         let titled = lines.get(at + 1).is_some_and(|line| end > at + 1 && is_ruler(line.text));
         if titled || lines[at].text.trim_start().starts_with('|') {
             rows(&lines[at..end], titled, &mut taken[at..end], draft);
@@ -36,7 +39,7 @@ pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
     }
 }
 
-/// `<table>` with a row of titles: its rows are findings where the titles say so.
+/// Reads a `<table>` with a row of titles: its rows are findings if the titles say so.
 fn read_html(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
     const LINES_MAX: usize = 2_000;
     let mut at = 0;
@@ -75,6 +78,7 @@ fn html_rows(text: &str) -> Vec<String> {
             "td" | "th" => {
                 let stop = body.find("</t").or_else(|| body.find("<t")).unwrap_or(body.len());
                 if let Some(row) = rows.last_mut() {
+                    // A pipe in a cell would begin another one.
                     row.push_str(&format!(" {} |", body[..stop].trim().replace('|', "/")));
                 }
                 rest = &body[stop..];
@@ -104,7 +108,7 @@ fn is_ruler(text: &str) -> bool {
     text.contains("--") && text.chars().all(|c| c.is_whitespace() || matches!(c, '|' | '-' | ':' | '+'))
 }
 
-/// What a column holds, under the name that `from_fields` knows.
+/// The content of a column, under the name that `from_fields` knows; empty for an unknown title.
 fn column(title: &str) -> &'static str {
     let title = plain_words(bare(title));
     match title.as_str() {
@@ -138,6 +142,7 @@ fn column(title: &str) -> &'static str {
     }
 }
 
+/// Reads the rows of one table by what its columns are.
 fn rows(lines: &[Line<'_>], titled: bool, taken: &mut [bool], draft: &mut Draft) {
     let columns: Vec<&str> = if titled { cells(lines[0].text).map(column).collect() } else { Vec::new() };
     let has = |name: &str| columns.contains(&name);
@@ -150,7 +155,7 @@ fn rows(lines: &[Line<'_>], titled: bool, taken: &mut [bool], draft: &mut Draft)
     for (at, line) in lines.iter().enumerate().skip(from) {
         taken[at] = match () {
             () if is_ruler(line.text) => true,
-            // How many there are of each kind is no finding.
+            // A count of each kind is not a finding.
             () if has("count") => false,
             () if has("verdict") && !listing => part(line.text, &columns, draft),
             () if listing => finding(line.text, &columns, draft),
@@ -160,7 +165,7 @@ fn rows(lines: &[Line<'_>], titled: bool, taken: &mut [bool], draft: &mut Draft)
     }
 }
 
-/// A title nobody knows may say anything.
+/// Covers titles that nobody knows: they may say anything.
 fn titles(row: &str, draft: &mut Draft) {
     for cell in cells(row).filter(|cell| column(cell).is_empty()) {
         let long = cell.split_whitespace().count() > 4;
@@ -168,7 +173,7 @@ fn titles(row: &str, draft: &mut Draft) {
     }
 }
 
-/// The cells of a row beside the one that was read.
+/// Covers the cells of a row beside the one that was read.
 fn beside(row: &str, columns: &[&str], read: &str, draft: &mut Draft) {
     for (n, cell) in cells(row).enumerate() {
         if columns.get(n).copied().unwrap_or("") != read {
@@ -177,7 +182,7 @@ fn beside(row: &str, columns: &[&str], read: &str, draft: &mut Draft) {
     }
 }
 
-/// A row under known titles.
+/// Reads a row under known titles; returns whether it was taken.
 fn finding(row: &str, columns: &[&str], draft: &mut Draft) -> bool {
     let mut fields: Vec<(String, String)> = Vec::new();
     let mut severity = None;
@@ -200,6 +205,8 @@ fn finding(row: &str, columns: &[&str], draft: &mut Draft) -> bool {
     }
     label(&mut fields);
     let says = fields.iter().any(|(name, value)| name == "issue" && value.chars().any(char::is_alphabetic));
+    // `
+    // - | none | |` says that there are no findings.
     let nothing =
         fields.iter().all(|(name, value)| name == "id" || words::is_nothing(value) || is_dash(value));
     if nothing {
@@ -218,7 +225,7 @@ fn finding(row: &str, columns: &[&str], draft: &mut Draft) -> bool {
     true
 }
 
-/// `CR-01: title` in the column of the issue names the finding where no column does.
+/// Takes `CR-01: title` in the column of the issue as the id, where no column has one.
 fn label(fields: &mut Vec<(String, String)>) {
     if fields.iter().any(|(name, _)| name == "id") {
         return;
@@ -239,7 +246,7 @@ fn place_in(cell: &str) -> String {
     place::first(cell).map_or_else(|| bare(cell).to_owned(), |found| found.spelled())
 }
 
-/// `title<br>why<br>_Fix:_ how`; a severity in front counts where no column has one.
+/// Reads `title<br>why<br>_Fix:_ how`; a severity in front counts where no column has one.
 fn issue(
     cell: &str,
     fields: &mut Vec<(String, String)>,
@@ -271,7 +278,7 @@ fn issue(
     }
 }
 
-/// A verdict for a part: it counts only against the whole.
+/// Reads a verdict for a part, which counts only against the whole.
 fn part(row: &str, columns: &[&str], draft: &mut Draft) -> bool {
     let cell = cells(row).zip(columns).find(|(_, name)| **name == "verdict").map(|(cell, _)| cell);
     match cell.map(words::verdict) {
@@ -291,7 +298,7 @@ fn part(row: &str, columns: &[&str], draft: &mut Draft) -> bool {
     }
 }
 
-/// A result of a check: what did not pass is in doubt.
+/// Reads the result of a check: whatever did not pass is in doubt.
 fn result(row: &str, columns: &[&str], draft: &mut Draft) -> bool {
     let cell = cells(row).zip(columns).find(|(_, name)| **name == "result").map(|(cell, _)| cell);
     let passed = cell.is_some_and(|cell| standing(cell) == Some(true) || is_settled(cell));
@@ -301,14 +308,14 @@ fn result(row: &str, columns: &[&str], draft: &mut Draft) -> bool {
     passed || guessed(row, draft)
 }
 
-/// A finding of before that is gone: its row tells of what was mended.
+/// Whether a row tells of an earlier finding that is gone.
 fn is_settled(cell: &str) -> bool {
     let words = plain_words(bare(cell));
     let words = words.trim_start_matches(|c: char| !c.is_alphanumeric());
     matches!(words, "holds" | "verified" | "fixed" | "resolved" | "confirmed" | "closed" | "addressed")
 }
 
-/// A row under titles nobody knows: a finding if it holds a severity or a place with a line.
+/// Reads a row under unknown titles: a finding if it holds a severity or a place with a line.
 fn guessed(row: &str, draft: &mut Draft) -> bool {
     let all: Vec<&str> = cells(row).collect();
     let severity = all.iter().find_map(|cell| match marks::lead(cell) {
@@ -326,6 +333,7 @@ fn guessed(row: &str, draft: &mut Draft) -> bool {
     let words = all.iter().filter(|cell| {
         marks::word(cell).is_none() && place::first(cell).is_none_or(|p| p.end < cell.len() / 2)
     });
+    // The longest cell that is neither a mark nor a place is most likely the description.
     let issue = words.max_by_key(|cell| cell.len()).copied().unwrap_or("");
     if !issue.chars().any(char::is_alphabetic) {
         return false;
