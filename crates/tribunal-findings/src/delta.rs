@@ -77,6 +77,8 @@ pub struct Progress {
 }
 
 /// The delta of one round against the round before.
+///
+/// Every finding of either round has exactly one row, so counts by class always add up to the union.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CycleDelta {
     /// One row per finding of either round, in id order.
@@ -108,6 +110,7 @@ pub fn cycle_delta(before: &BTreeMap<FindingId, Severity>, now: &BTreeMap<Findin
         from: None,
         to: Some(now.severity),
     }));
+    // Two sorted lists were appended; a reader expects one order.
     rows.sort_by_key(|row| row.id);
     CycleDelta { rows }
 }

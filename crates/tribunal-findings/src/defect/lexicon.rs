@@ -82,6 +82,7 @@ impl Lexicon {
         lexicon.points = points(shares, lexicon.kinds.iter().filter(|kind| !kind.thing).count());
         for (phrase, kinds) in &lexicon.phrases {
             let thing = kinds.iter().all(|kind| lexicon.kinds[*kind].thing);
+            // A word that names both a defect and a thing counts as naming the defect.
             let set = if thing { &mut lexicon.things } else { &mut lexicon.telling };
             if !phrase.contains(' ') {
                 set.insert(phrase.clone());
@@ -96,6 +97,7 @@ impl Lexicon {
         let Some(kind) = self.kinds.len().checked_sub(1).filter(|_| !stems.is_empty()) else { return };
         // A thing is not a defect, so its words must not pull descriptions towards each other.
         if !self.kinds[kind].thing {
+            // A word of a long phrase is less telling: the phrase means the kind, not each of its words.
             let share = 1.0 / (stems.len() as f64).sqrt();
             for stem in stems.iter().collect::<BTreeSet<_>>() {
                 if stem.len() > 1 && !is_filler(stem) {
@@ -106,6 +108,7 @@ impl Lexicon {
         if words.contains('+') {
             stems.sort_unstable();
             stems.dedup();
+            // Under the first stem alone, so that a text looks up only combinations it could complete.
             self.together.entry(stems[0].clone()).or_default().push((stems, kind));
             return;
         }
@@ -165,6 +168,7 @@ type Shares = BTreeMap<String, BTreeMap<usize, f64>>;
 /// Turns shares into weights; a stem that many rows have points at none of them.
 fn points(shares: Shares, kinds: usize) -> BTreeMap<String, Vec<(usize, f64)>> {
     let weighed = |of: BTreeMap<usize, f64>| {
+        // A stem in every row has rarity zero, and so points at nothing.
         let rarity = (kinds as f64 / of.len() as f64).ln();
         of.into_iter().map(|(kind, share)| (kind, (3.0 * share).ln_1p() * rarity)).collect()
     };

@@ -38,10 +38,12 @@ impl Check {
             if let Some(check) = Check::of_json(words) {
                 return Some(check);
             }
+            // Not JSON after all: a map as YAML or a model writes it.
             split_fields(inner, ',').into_iter().for_each(|part| _ = check.add(part));
         } else if words.contains('|') {
             let parts = split_fields(words, '|');
             parts.iter().for_each(|part| _ = check.add(part));
+            // Pipes without keys: a row of a table whose head was left out.
             if check.status.is_none() && check.name.is_empty() {
                 return Check::of_cells(words, &[]);
             }
@@ -62,6 +64,7 @@ impl Check {
         let first = status.split([' ', '(', '—', '–', ',', ';', '.']).next().unwrap_or_default();
         // Without a known status this is just a sentence with a colon.
         standing(first)?;
+        // The status keeps its whole text, so that `pass, but …` is not read as a plain pass.
         let evidence = status[first.len()..].trim_start_matches(|c: char| !c.is_alphanumeric()).to_owned();
         let (name, text) = (name.to_owned(), words.to_owned());
         Some(Check { name, status: Some(status.to_owned()), evidence, text, ..Check::default() })
@@ -126,6 +129,7 @@ impl Check {
             }
             "fixable by" => self.who = words::fixable_by(unquoted(value)).or(self.who),
             "evidence" | "detail" | "details" | "reason" | "remediation" => {
+                // YAML's marks for a block of text below; they are not evidence.
                 self.say(if matches!(value, "|" | ">" | "|-" | ">-") { "" } else { unquoted(value) });
             }
             _ => return false,
@@ -158,6 +162,9 @@ impl Check {
     }
 
     /// What the check means: nothing when it passed, a blocker when it did not, a doubt when it does not say.
+    ///
+    /// Missing and odd statuses both fail closed, but differently: without a status nobody knows what was checked, with
+    /// an odd one the check itself is known.
     pub fn judge(self, draft: &mut Draft) {
         let Some(status) = self.status.as_deref().filter(|status| !status.is_empty()) else {
             let text = if self.text.is_empty() { &self.name } else { &self.text };
@@ -165,6 +172,7 @@ impl Check {
         };
         match standing(status) {
             Some(true) => self.cover(draft),
+            // A failure nobody can name is a doubt: as a finding it could not be told from others.
             _ if self.name.is_empty() => {
                 draft.intake.doubt(&self.text, "a check without a name did not pass")
             }
@@ -180,6 +188,7 @@ impl Check {
     fn cover(&self, draft: &mut Draft) {
         let placed = |text: &str| super::place::find(text).iter().any(|found| found.lines.is_some());
         for text in [&self.name, &self.evidence, &self.beside] {
+            // A long or foreign name may be a sentence, so it is covered like one.
             let is_name = text == &self.name && text.split_whitespace().count() <= 2 && text.is_ascii();
             if placed(text) || !is_name {
                 draft.cover(text, if placed(text) { Manner::List } else { Manner::Checked });
@@ -196,6 +205,7 @@ impl Check {
             (None, false) => format!("{}: {}", self.name, self.evidence),
         };
         let mut claim = super::claim_of(Severity::Blocker, &said);
+        // The check's name is the rule, so that its next failure is the same finding.
         claim.rule = Some(clip(&self.name, 200));
         claim.evidence.clone_from(&self.evidence);
         claim.fixable_by = self.who.unwrap_or(FixableBy::Dev);
@@ -225,6 +235,7 @@ pub(super) fn standing(status: &str) -> Option<bool> {
     ];
     let words = plain_words(bare(status));
     let words = words.trim_start_matches(['✓', '✅', '✔', '\u{fe0f}', ' ']);
+    // Nothing but a tick was written.
     let words = if words.is_empty() { "pass" } else { words };
     // `pass (12 tests)` passed; `pass with warnings`, `pass/fail` and `passed, but …` are for somebody to look at.
     let plainly = |word: &str| {
@@ -347,6 +358,7 @@ pub(super) fn reason(words: &str, who: FixableBy, draft: &mut Draft) {
     }
     let known = |claim: &&mut Claim| claim.rule.as_deref().is_some_and(|rule| words.contains(rule));
     if let Some(claim) = draft.intake.findings.iter_mut().find(known) {
+        // The reason repeats a check that is already a finding; it must not become a second one.
         if claim.evidence.is_empty() {
             claim.evidence = words.to_owned();
         }

@@ -40,9 +40,11 @@ impl Judged {
         files.iter().any(|file| {
             file == &path
                 || file.ends_with(&end)
+                // The reviewer may write the path from outside of the project.
                 || path.ends_with(&format!("/{file}"))
                 || !folder.is_empty() && file.starts_with(&format!("{folder}/"))
                 || path.split_once('*').is_some_and(|(head, tail)| {
+                    // A single star is enough here: nothing depends on the match but whether something was named.
                     file.starts_with(head) && file.ends_with(tail.trim_start_matches('*'))
                 })
         })
@@ -127,6 +129,8 @@ fn lack_of_change(told: &Told, judged: &Judged) -> Option<Lack> {
 }
 
 /// Evidence on a plan names a part of it. Reading code is not reading the plan.
+///
+/// A reviewer that read the code instead of the plan has approved something else, so that gets its own reason.
 fn lack_of_plan(told: &Told, judged: &Judged) -> Option<Lack> {
     let absent = |path: &String| Judged::has_file(&judged.absent, path);
     // A file that does not exist yet cannot have been opened.
@@ -170,6 +174,7 @@ fn lack_of_document(told: &Told, judged: &Judged) -> Option<Lack> {
 fn foreign(text: &str, matter: Matter, known: bool) -> Option<Lack> {
     const PARTS: &[&str] =
         &["任务", "任務", "计划", "必须", "步骤", "タスク", "計画", "要件", "작업", "계획", "задач", "план"];
+    // Names and numbers look alike in every script.
     let named = place::names_a_path(text) || text.contains('`') || text.chars().any(char::is_numeric);
     let named = match matter {
         Matter::Change => named,
@@ -205,6 +210,7 @@ pub(crate) fn is_nothing(text: &str) -> bool {
     let words = plain_words(text);
     let bare: String = words.chars().filter(|c| c.is_alphanumeric() || *c == '/').collect();
     ["n/a", "na", "none", "nil", "tbd", "nothing", ""].contains(&bare.as_str())
+        // "Nothing was skipped in …" goes on and may be evidence.
         || words.starts_with("nothing was ") && words.split(' ').count() <= 4
 }
 
@@ -243,6 +249,8 @@ fn same_words(a: &str, b: &str) -> bool {
 }
 
 /// What the words about what was checked tell, clause by clause.
+///
+/// Clauses are taken one by one because a result counts only beside a run, not anywhere in the text.
 #[derive(Default)]
 struct Told {
     /// All of the words, levelled for comparison.
@@ -333,6 +341,7 @@ impl Told {
         paths.extend(tokens.iter().filter_map(|token| folder(token)));
         let lower: Vec<String> =
             tokens.iter().map(|token| word_of(token)).filter(|w| !w.is_empty()).collect();
+        // The whole clause is dropped, or its words would count as what was seen.
         if saw_nothing(&lower) {
             self.void = true;
             return;
@@ -364,6 +373,7 @@ impl Told {
         } else {
             self.trying = 0;
         }
+        // The word for trying and at least two things: "tried it" alone names nothing.
         self.tried |= self.trying > 2;
         self.went |= went(&lower);
         self.result |=
@@ -388,6 +398,7 @@ fn clauses(text: &str) -> Vec<&str> {
         let (mut start, mut code) = (0, false);
         let mut chars = sentence.char_indices().peekable();
         while let Some((at, c)) = chars.next() {
+            // A comma inside a command does not end the clause.
             code ^= c == '`';
             let next = chars.peek().map(|(_, c)| *c);
             let spaced = next.is_none_or(char::is_whitespace);
@@ -440,6 +451,7 @@ fn folder(token: &str) -> Option<String> {
 fn symbol(token: &str) -> Option<String> {
     let word = token.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
     let inner = word.chars().skip(1).any(|c| c == '_') || word.contains("::") || token.contains("()");
+    // A capital inside the word; one in front may begin a sentence.
     let mixed = word.chars().skip(1).any(char::is_uppercase) && word.chars().any(char::is_lowercase);
     (word.len() > 2 && (inner || mixed)).then(|| word.to_owned())
 }
@@ -458,6 +470,7 @@ fn is_result(tokens: &[&str], lower: &[String]) -> bool {
         "prints", "printed", "returns", "returned", "outputs", "answers", "answered", "yields", "gives", "shows", "says",
     ];
     let came = lower.iter().position(|word| CAME_OUT.contains(&word.as_str()));
+    // "It prints nothing" tells that nothing was seen.
     let came = came.is_some_and(|at| lower.get(at + 1).is_some_and(|next| !is_void(next)));
     counts || came
 }

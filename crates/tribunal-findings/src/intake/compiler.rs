@@ -51,6 +51,7 @@ type Refused = (Claim, String);
 
 /// The finding on one line; `Err` is a claim that had to lose its path.
 fn finding(line: &str) -> Option<Result<Claim, Refused>> {
+    // A minified file that a tool quotes is not a message.
     if line.len() > LINE_MAX {
         return None;
     }
@@ -84,6 +85,7 @@ fn split(line: &str) -> Option<(&str, &str, &str)> {
         let column = after[1..].bytes().take_while(u8::is_ascii_digit).count();
         let rest = if column > 0 { &after[1 + column..] } else { after };
         let path = &line[..at];
+        // A path may hold blanks, but then a folder has to show that it is one.
         let plausible = !path.contains(char::is_whitespace) || path.contains('/');
         // A time of day or a port is not a place.
         let named = path.contains(['.', '/']) || path.chars().any(char::is_alphabetic);
@@ -131,6 +133,7 @@ fn rule_of(message: &str) -> (Option<String>, &str) {
     let first = message.split([' ', ':']).next().unwrap_or("");
     let letters = first.bytes().take_while(u8::is_ascii_uppercase).count();
     let code = letters > 0 && first.len() > letters && first[letters..].bytes().all(|b| b.is_ascii_digit());
+    // `E501` and `SC2086` are ids; a long number behind letters is something else.
     if code && first.len() < 12 {
         return (Some(first.to_owned()), message[first.len()..].trim_start_matches([':', ' ']));
     }

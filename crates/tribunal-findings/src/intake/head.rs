@@ -50,6 +50,7 @@ pub(super) fn head(text: &str, in_file: bool) -> Head {
         .unwrap_or(words);
     let mut head = Head::default();
     let mut rest = words.trim();
+    // Only a heading may leave the colon behind an id out: in a sentence `AES-256` would be one.
     let titled = heading(text).is_some();
     if let Some((label, severity, after)) = own_id(rest).or_else(|| loose_id(rest).filter(|_| titled)) {
         (head.label, head.severity, rest) = (Some(label), severity, after);
@@ -60,6 +61,7 @@ pub(super) fn head(text: &str, in_file: bool) -> Head {
     }
     match marks::lead(rest) {
         Some(Lead::Of(severity, sure, after)) => {
+            // `issue: …` opens a finding without saying how severe it is.
             let stated = (!marks::names_a_fault(rest)).then_some(severity);
             // The letters of an id say how severe it is; a word behind it is part of the title.
             if head.severity.is_none() {
@@ -70,6 +72,7 @@ pub(super) fn head(text: &str, in_file: bool) -> Head {
         Some(Lead::Praise) => head.praise = true,
         None => {}
     }
+    // A badge has its severity in the alternative text, and nothing else of it is words.
     if is_image(words) {
         head.severity = image_severity(words);
         head.sure = head.severity.is_some();
@@ -121,6 +124,7 @@ fn without_place(text: &str, found: &Found) -> String {
     let close = after.trim_start_matches(['`', '*', '_', ']', ')', '）', '"']);
     let enclosed = before.trim_end_matches(['`', '*', '_']).ends_with(['(', '[', '（']);
     let lettered = |text: &str| text.chars().any(char::is_alphabetic);
+    // Words on both sides: the sentence needs its place.
     if lettered(open) && lettered(close) && !enclosed {
         return text.to_owned();
     }
@@ -186,6 +190,7 @@ pub(super) fn below_an_id(lines: &[Line<'_>]) -> Vec<bool> {
             match heading(line.text) {
                 Some((_, words)) => {
                     let words = strip_bullet(words);
+                    // Every heading starts anew; one without an id ends the finding before it.
                     inside = own_id(words).is_some() || loose_id(words).is_some();
                     return false;
                 }
@@ -205,6 +210,7 @@ fn line_lead(text: &str, in_file: bool) -> Option<((u32, u32), &str)> {
         () if lower.starts_with("lines ") => &text[6..],
         () if lower.starts_with("line ") => &text[5..],
         () if lower.starts_with('l') => &text[1..],
+        // A bare number is a line only where a file is being listed.
         () if in_file => text,
         () => return None,
     };
@@ -239,6 +245,7 @@ pub(super) fn is_dismissed(text: &str) -> bool {
     });
     asked.is_some_and(|(at, c)| {
         let (question, answer) = (&text[..at], &text[at + c.len_utf8()..]);
+        // A lone mark asks nothing, and a question without an answer dismisses nothing.
         question.chars().any(char::is_alphabetic) && answer.chars().filter(|c| c.is_alphabetic()).count() >= 2
     })
 }
@@ -275,6 +282,7 @@ pub(super) fn label(text: &str, after: &[Line<'_>]) -> Option<Section> {
         Some(Section::Other) if item || !(titled || underlined || colon || bold) => None,
         Some(_) if item && !colon && !has_list() => None,
         Some(section) => Some(section),
+        // Below "What I checked" nothing is a finding by its place alone.
         None if titled && !item && super::verdict::is_checked_title(name) => Some(Section::Other),
         None if titled && !item && head_is_empty(text) => Some(Section::Outside),
         None => None,

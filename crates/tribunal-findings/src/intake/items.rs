@@ -89,6 +89,7 @@ pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
         }
         match line.kind {
             Kind::Blank => items.blank = true,
+            // A stack trace names places like findings do.
             Kind::Own if is_trace(line.text) => items.close(),
             Kind::Own => {
                 taken[at] = items.line(line, &lines[at + 1..]);
@@ -150,6 +151,7 @@ impl Items<'_> {
                 self.draft.cover(words, Manner::Tail);
             }
             self.section = section;
+            // A file's findings may be sorted by severity below it, but not under strengths.
             self.file = self.file.take().filter(|_| section != Section::Other);
             return !matches!(section, Section::Other | Section::Outside);
         }
@@ -186,7 +188,9 @@ impl Items<'_> {
         if is_image(text) {
             return head.severity.is_some();
         }
+        // `Blockers: none` is an answer.
         let empty = words::is_nothing(&head.rest) && head.place.is_none() && head.lines.is_none();
+        // A heading with its own id is a finding whatever it says, even praise by its words.
         if head.label.is_some() && titled && !empty {
             return true;
         }
@@ -274,6 +278,7 @@ impl Items<'_> {
         };
         let place = self.place_of(&head, depth);
         let section = match self.section {
+            // The heading's severity is the default for its items.
             Section::Of(severity) => Some(severity),
             _ => None,
         };
@@ -300,6 +305,7 @@ impl Items<'_> {
         let named = head.place.as_ref().map(place::Found::spelled);
         named.or_else(|| {
             let (file, of) = self.file.as_ref()?;
+            // A finding at the depth of the file's line is not below it.
             let inside = depth > *of || *of == 0;
             let lines = head.lines.map(|(first, last)| format!("{file}:{first}-{last}"));
             inside.then(|| lines.unwrap_or_else(|| file.clone()))
@@ -355,6 +361,9 @@ impl Items<'_> {
     }
 
     /// Takes a line that belongs to the open finding.
+    ///
+    /// Each style ends differently: a heading's body at the next heading, an item's with its indentation, a paragraph
+    /// at a blank line.
     fn goes_on(&mut self, text: &str, depth: usize, head: &Head, starts: bool) -> bool {
         let blank = self.blank;
         let Some(open) = &mut self.open else { return false };
@@ -363,6 +372,7 @@ impl Items<'_> {
         let vague = open.place.as_deref().is_some_and(|place| !place.contains(':'));
         let lacks = head.place.as_ref().is_some_and(|place| open.place.is_none() || vague && exact(place));
         let only_place = lacks && !head.has_words() && head.severity.is_none();
+        // An exact place replaces a file that was only mentioned.
         if only_place && vague {
             open.place = None;
         }
@@ -392,6 +402,7 @@ impl Items<'_> {
     /// Takes a fence below a finding, which shows its code or how to fix it.
     fn fenced(&mut self, text: &str) -> bool {
         let Some(open) = &mut self.open else { return false };
+        // Code below a fix is the fix; elsewhere it is the faulty code, which the tree has already.
         if open.last == Part::Suggestion {
             append(&mut open.suggestion, text);
         }
@@ -418,6 +429,7 @@ impl Items<'_> {
         }
         let found =
             place::first(words).filter(|found| found.start == 0 && found.end == words.trim_end().len());
+        // An ordinary quotation ends the finding above it.
         let Some(found) = found else {
             self.close();
             return false;
@@ -445,6 +457,7 @@ impl Items<'_> {
         let Some(mut open) = self.open.take() else { return };
         open.cut_fields();
         let mut claim = claim_of(open.severity.unwrap_or(Severity::Warning), open.words());
+        // Only a place or a severity is left.
         if !claim.claim.chars().any(char::is_alphabetic) {
             if open.place.is_some() || open.severity.is_some() {
                 self.draft.intake.doubt(&open.raw, "a finding without an issue says nothing");
@@ -463,6 +476,8 @@ impl Items<'_> {
     }
 
     /// Keeps a finding. An overview and the part that tells of it under the same id are one.
+    ///
+    /// Without this a review that lists its findings and then details them would count each twice.
     fn push(&mut self, claim: Claim, style: Style) {
         let draft = &mut *self.draft;
         let same = |before: &Claim| before.label.is_some() && before.label == claim.label;
@@ -483,6 +498,7 @@ impl Items<'_> {
             claim.label.as_deref().is_some_and(|label| head::own_id(&format!("{label}:")).is_some());
         if style != Style::Heading && of_form {
             if let Some(at) = known.filter(|at| !draft.listed.contains(at)) {
+                // A summary behind the details repeats an id; it adds words and no finding.
                 return append(&mut draft.intake.findings[at].details, &claim.claim);
             }
             draft.listed.push(draft.intake.findings.len());
@@ -580,6 +596,7 @@ impl Open {
     fn has(&self, name: &str) -> bool {
         match name {
             "place" => self.place.as_deref().is_some_and(|place| !place.starts_with(':')),
+            // A severity may stand in front of its finding; only behind words does a second one begin another.
             "severity" => self.severity.is_some() && !self.is_empty(),
             "issue" => !self.claim.trim().is_empty() && self.place.is_some(),
             _ => false,

@@ -36,6 +36,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
                 let mut fields = Vec::new();
+                // The raw text is kept: each reader decides how strictly it reads its value.
                 while let Some((key, value)) = map.next_entry::<String, &'de RawValue>()? {
                     fields.push((Cow::Owned(key), value));
                 }
@@ -94,6 +95,7 @@ pub(crate) fn read_parts(scan: &Scan<'_>, draft: &mut Draft) {
             only.comments.iter().for_each(|words| draft.leave(words));
             fenced(&only.text, draft);
         }
+        // One of them may be an example or a quotation; choosing would be guessing.
         [first, ..] => {
             draft.intake.note(&first.text, "several fenced JSON answers: which one counts is not said");
             draft.vote("several JSON answers", Err("several fenced JSON answers"));
@@ -133,6 +135,7 @@ fn is_answer(text: &str) -> bool {
     let first = parts.next();
     match first {
         Some(Ok(fields)) => fields.0.iter().any(|(key, _)| is_top_key(key)),
+        // A bare list is an answer only if its items look like findings.
         _ => text.trim_start().starts_with('[') && text.contains("\"severity\""),
     }
 }
@@ -182,6 +185,7 @@ fn list_severity(key: &str) -> Option<Option<Severity>> {
 fn value(text: &str, draft: &mut Draft) {
     if text.trim_start().starts_with('[') {
         let items: Result<Vec<&RawValue>, _> = serde_json::from_str(text);
+        // Item by item, so that a broken one does not cost the others.
         for item in items.unwrap_or_default() {
             list_item(item.get(), draft);
         }
@@ -270,6 +274,7 @@ fn known_wrapper(fields: &Fields<'_>, draft: &mut Draft) -> bool {
             key.as_ref(),
             "review" | "code_review" | "review_result" | "answer" | "response" | "report"
         )
+        // Only as the single key: beside others it is part of a larger answer.
         && raw.get().starts_with('{')
     {
         wrapped(raw.get(), draft);
@@ -302,6 +307,7 @@ fn call(tool: &RawValue, args: &RawValue, draft: &mut Draft) {
 fn arguments(name: &str, args: &RawValue, draft: &mut Draft) {
     // Some clients send the arguments as a JSON string.
     let unwrapped: Option<String> = serde_json::from_str(args.get()).ok();
+    // The inner text is what was meant.
     let text = unwrapped.as_deref().unwrap_or(args.get());
     match serde_json::from_str::<Fields<'_>>(text) {
         Ok(fields) => answer(text, &fields, draft),
@@ -316,6 +322,7 @@ fn arguments(name: &str, args: &RawValue, draft: &mut Draft) {
 fn answer(text: &str, fields: &Fields<'_>, draft: &mut Draft) {
     let outer = draft.carried;
     draft.carried = carried(fields, draft).unwrap_or(outer);
+    // A wrong word in JSON counts like one on a line: somebody else may speak here.
     draft.forged |= draft.word.is_some() && draft.carried == Carried::Wrong;
     answer_fields(text, fields, draft);
     draft.carried = outer;
@@ -375,6 +382,7 @@ fn answer_fields(text: &str, fields: &Fields<'_>, draft: &mut Draft) {
             unknown if raw.get().starts_with(['[', '{']) && !matches!(raw.get(), "[]" | "{}") => {
                 draft.intake.doubt(raw.get(), format!("{unknown:?} is not a key that is known"));
             }
+            // Already read by `carried`.
             "word" if draft.word.is_some() => {}
             other => beside(other, raw, &mut told, draft),
         }
@@ -393,11 +401,13 @@ fn answer_fields(text: &str, fields: &Fields<'_>, draft: &mut Draft) {
         }
     }
     if draft.votes.len() == before && findings.is_empty() && draft.intake.said.is_empty() {
+        // Some other JSON that stands in the message.
         draft.intake.note(text, "an object without verdict, findings or answers");
     }
     for (raw, severity) in findings {
         match serde_json::from_str::<Vec<&RawValue>>(raw.get()) {
             Ok(items) => items.iter().for_each(|item| listed(item.get(), severity, passed, draft)),
+            // No findings, said in another way.
             Err(_) if raw.get() == "null" => {}
             Err(_) => grouped(raw, passed, draft),
         }
@@ -411,6 +421,7 @@ fn grouped(raw: &RawValue, passed: Option<bool>, draft: &mut Draft) {
     };
     for (key, items) in groups {
         let severity = list_severity(&key).flatten().or_else(|| marks::word(&key));
+        // The group's key may be a file or a severity; it gives what its items lack.
         let file = super::whole_place(&key);
         let Ok(items) = serde_json::from_str::<Vec<&RawValue>>(items.get()) else {
             draft.intake.doubt(items.get(), "findings are not a list");
@@ -431,6 +442,8 @@ fn grouped(raw: &RawValue, passed: Option<bool>, draft: &mut Draft) {
 }
 
 /// Whether a count or a flag tells of a fault: `"blockers": 2`, `"has_bugs": true`, `"tests_passed": false`.
+///
+/// The key is split at its capitals, so that `hasBugs` and `has_bugs` are read alike.
 fn counts_against(key: &str, raw: &RawValue) -> bool {
     let spaced: String =
         key.chars().flat_map(|c| if c.is_uppercase() { vec![' ', c] } else { vec![c] }).collect();
@@ -451,6 +464,8 @@ fn is_refusal(raw: &RawValue) -> bool {
 }
 
 /// Takes what stands under a key that is about something else, or about nothing that is known.
+///
+/// No key is ignored: text has to be harmless, and a number or flag must not tell of a fault.
 fn beside(key: &str, raw: &RawValue, told: &mut Vec<String>, draft: &mut Draft) {
     match key {
         // Ids, dates and names say nothing about the work, if that is what they are.
@@ -483,6 +498,7 @@ fn tell(told: &[String], draft: &mut Draft) {
     let reports = |text: &&String| super::cover::sentences(text).into_iter().any(super::cover::reports_work);
     if draft.intake.checked.is_empty()
         && let Some(text) = told.iter().find(reports)
+        // Evidence loosens, so it needs the launch word wherever it stands.
         && (draft.word.is_none() || draft.carried == Carried::Right)
     {
         draft.intake.checked = clip(text, 4_000);
@@ -587,6 +603,7 @@ fn one_answer(id: &str, value: &Value, draft: &mut Draft) {
 }
 
 fn answer_of(value: &Value) -> Option<Result<Said, &'static str>> {
+    // The short form: the answer is the value itself.
     if let Value::String(words) = value {
         return said::meaning(words);
     }
@@ -650,6 +667,7 @@ pub(super) fn finding(text: &str, passed: Option<bool>, draft: &mut Draft) {
     let Some(words) = get(&TEXTS).filter(|words| words.chars().any(char::is_alphabetic)) else {
         return draft.intake.doubt(text, "a finding without an issue says nothing");
     };
+    // A mark in the text is removed from it only if it can be nothing else.
     let (marked, bare) = match marks::lead(&words) {
         Some(Lead::Of(severity, true, rest)) => (Some(severity), rest.to_owned()),
         _ => (None, words.clone()),
@@ -744,6 +762,7 @@ fn place_of(claim: &mut Claim, value: &Value, get: &dyn Fn(&[&str]) -> Option<St
     if let Some(section) = get(&["section"]) {
         claim.section = Some(clip(&section, 200));
     }
+    // Lines may stand beside the file, inside the location, or in a range of either.
     let both = [Some(value), inner, range(value), inner.and_then(range)];
     let number = |names: &[&str]| {
         both.iter()

@@ -26,6 +26,7 @@ pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
         if is_tagged(line.text) {
             let end = broken_over(lines, taken, at);
             let whole: Vec<&str> = lines[at..end].iter().map(|line| line.text.trim_end()).collect();
+            // A tagged line may be an answer by its status, and closing a finding needs the word.
             draft.carried = line.word;
             tagged(&whole.join(" "), draft);
             draft.carried = Carried::Nothing;
@@ -168,6 +169,7 @@ pub(super) fn pipe_fields(rest: &str) -> Vec<(String, String)> {
 
 fn known_key(part: &str) -> Option<(&'static str, &str)> {
     let (key, value) = part.split_once([':', '：'])?;
+    // A longer text before a colon is a sentence.
     if key.len() > 40 {
         return None;
     }
@@ -318,6 +320,7 @@ pub(crate) fn set_place(claim: &mut Claim, value: &str, draft: &mut Draft) {
 /// anything.
 fn in_change(value: &str, changed: &[String]) -> Option<String> {
     let value = crate::text::bare(value);
+    // A relative path is taken as it is.
     if !value.starts_with(['/', '~']) && value.as_bytes().get(1) != Some(&b':') {
         return None;
     }
@@ -325,6 +328,7 @@ fn in_change(value: &str, changed: &[String]) -> Option<String> {
     let path = found.path.replace('\\', "/");
     let ends = |file: &&String| path.strip_suffix(file.as_str()).is_some_and(|root| root.ends_with('/'));
     let file = changed.iter().filter(ends).max_by_key(|file| file.len())?;
+    // With `..` in it, the end of the path does not say where it leads.
     let inside = !path.split('/').any(|part| part == "..");
     inside.then(|| super::place::Found { path: file.clone(), ..found }.spelled())
 }
@@ -338,6 +342,7 @@ pub(crate) fn set_lines(claim: &mut Claim, value: &str, draft: &mut Draft) {
         Some((Some(line), end)) => {
             (claim.line, claim.end) = (Some(line), end);
             let rest = value.trim_start_matches(|c: char| !c.is_alphabetic());
+            // `12 (in parse)`: the words behind the number name the section.
             if rest.len() > 6 && value.starts_with(|c: char| c.is_ascii_digit()) {
                 claim.section = Some(clip(rest, 200));
             }

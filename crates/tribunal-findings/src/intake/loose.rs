@@ -18,12 +18,15 @@ pub(super) struct Repaired {
 }
 
 /// The value that a text begins with, as strict JSON; `None` when it is incomplete.
+///
+/// The result still has to be parsed: brackets of the wrong kind, for one, are not noticed here.
 pub(super) fn repair(text: &str) -> Option<Repaired> {
     let mut out = String::new();
     let mut comments = Vec::new();
     let mut depth = 0usize;
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
+        // Repair is only for what people write by hand.
         if text.len() - rest.len() > LENGTH_MAX {
             return None;
         }
@@ -38,6 +41,7 @@ pub(super) fn repair(text: &str) -> Option<Repaired> {
                 let kept = out.trim_end().trim_end_matches(',').len();
                 out.truncate(kept);
                 out.push(c);
+                // A bracket too many: nothing here began the value.
                 depth = depth.checked_sub(1)?;
                 if depth == 0 {
                     return Some(Repaired { value: out, length: text.len() - rest.len() + 1, comments });
@@ -76,6 +80,7 @@ fn string(text: &str, quote: char, out: &mut String) -> Option<usize> {
                 out.push('"');
                 return Some(at + c.len_utf8());
             }
+            // A double quote is plain text between single quotes.
             '"' => out.push_str("\\\""),
             '\n' => out.push_str("\\n"),
             '\t' => out.push_str("\\t"),

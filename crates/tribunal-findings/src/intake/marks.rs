@@ -197,6 +197,7 @@ fn conventional(label: &str, decoration: &str) -> Option<Option<Severity>> {
         "praise" | "kudos" => return Some(None),
         _ => return None,
     };
+    // `issue (blocking, security)`: one of the decorations may be a severity.
     let of = decoration.split(',').find_map(|part| word(part.trim()));
     Some(Some(of.unwrap_or(by_label)))
 }
@@ -212,6 +213,8 @@ pub(crate) enum Lead<'a> {
 
 /// The severity a line opens with: `[P1] …`, `**Blocking** …`, `(high) …`, `issue (blocking): …`, `nit: …`, `🔴 …`,
 /// `【严重】…`.
+///
+/// The order is from the most to the least certain mark, so that `[P1] note: …` is read by its bracket.
 pub(crate) fn lead(text: &str) -> Option<Lead<'_>> {
     let text = text.trim_start();
     if let Some((severity, rest)) = light(text) {
@@ -232,6 +235,7 @@ pub(crate) fn shouted(text: &str) -> Option<(Severity, &str)> {
     let (first, rest) = text.split_once(' ')?;
     let capitals = first.len() > 1 && first.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
     let severity = word(first).filter(|_| capitals)?;
+    // `HIGH memory use` is a sentence; only a place behind the word makes it a mark.
     let place = crate::intake::place::first(rest)?;
     (!rest[..place.start].chars().any(char::is_alphanumeric)).then_some((severity, rest))
 }
@@ -242,6 +246,7 @@ pub(crate) fn after_group(text: &str) -> &str {
     let pairs = [("【", "】"), ("[", "]"), ("(", ")"), ("（", "）"), ("**", "**"), ("「", "」")];
     let cut = |(open, close): &(&str, &str)| {
         let inner = text.strip_prefix(open)?;
+        // A bracket that closes further on holds a sentence.
         let end = inner.find(close).filter(|end| *end < 60)?;
         Some(&inner[end + close.len()..])
     };
@@ -264,6 +269,7 @@ pub(crate) fn only(text: &str) -> Option<Option<Severity>> {
         let named = light(part).map_or(part, |(_, rest)| rest);
         let kind = KINDS.contains(&plain_words(named).as_str());
         let said = word(part).filter(|_| !kind);
+        // Any other words make it a sentence with marks in it.
         if !kind && said.is_none() {
             return None;
         }

@@ -251,6 +251,9 @@ impl Intake {
 }
 
 /// A verdict found somewhere in the message.
+///
+/// Votes that could not be read are kept among them: an unreadable last word must not be passed over for an earlier
+/// approval.
 #[derive(Clone, Debug)]
 pub(crate) struct Vote {
     pub words: String,
@@ -348,6 +351,7 @@ impl Draft {
     /// Records a verdict for a part of the work; the strictest of them bounds the whole.
     pub fn part(&mut self, words: &str, verdict: Verdict, fundamental: bool) {
         self.leave(words);
+        // Verdicts are ordered, reject last.
         let stricter = self.strictest.is_none_or(|(before, _)| verdict > before);
         if stricter {
             self.strictest = Some((verdict, fundamental));
@@ -438,16 +442,21 @@ fn refused(text: &str, why: &str) -> Intake {
     intake
 }
 
+/// Reads a message whose bytes may be damaged.
+///
+/// Every message goes this way, whatever it came in by, so that no form has a gentler rule than the others.
 fn read_damaged(text: &str, mut damage: Damage, reading: &Reading<'_>) -> Intake {
     if text.len() > INPUT_MAX {
         return refused(&format!("{} bytes", text.len()), "larger than any message; nothing of it was read");
     }
     let (text, found) = clean(text);
+    // Damage is remembered beside the cleaned text, as the text no longer shows it.
     damage.nul |= found.nul;
     let (word, changed) = (reading.word.map(str::to_owned), reading.changed.to_vec());
     let mut draft = Draft { word, changed, at: usize::MAX, ..Draft::default() };
     let taken = launch::take_words(&text, reading.word);
     let scan = scan::worded(&taken);
+    // Only on the author's own lines: a quoted prompt of another run holds its word, too.
     draft.forged = scan.lines.iter().any(|line| line.kind == Kind::Own && line.word == Carried::Wrong);
     // JSON first: a message that is one JSON value has no prose to read.
     if !json::read_whole(&scan, &mut draft) {
@@ -539,6 +548,7 @@ fn doubt_what_is_quoted(lines: &[Line<'_>], draft: &mut Draft) {
             }
             _ => {}
         }
+        // A box ends with its quotation.
         alert &= line.kind == Kind::Quoted && text.starts_with('>');
         if line.kind == Kind::Fenced && names_a_grave_place(text) {
             draft.intake.doubt(text, "may be a finding inside a code fence");
@@ -548,6 +558,7 @@ fn doubt_what_is_quoted(lines: &[Line<'_>], draft: &mut Draft) {
         }
         // A comment is shown to nobody either.
         let hidden = lower.starts_with("<!--") || lower.ends_with("-->");
+        // A reader of the page sees a folded part only on request.
         folded |= lower.starts_with("<details");
         // A code host shows `> [!WARNING]` as a box of the author's own.
         alert |= lower.trim_start_matches(['>', ' ']).starts_with("[!");
@@ -569,6 +580,7 @@ fn doubt_what_is_quoted(lines: &[Line<'_>], draft: &mut Draft) {
 fn doubt_bare_alarms(lines: &[Line<'_>], draft: &mut Draft) {
     for line in lines.iter().filter(|line| line.kind == Kind::Own) {
         let text = crate::text::strip_bullet(line.text).trim();
+        // Signs may be written as names between colons, as code hosts do.
         let named = text.split_whitespace().all(|word| {
             word.len() > 2 && word.starts_with(':') && word.ends_with(':')
                 || !word.chars().any(char::is_alphanumeric)
@@ -650,6 +662,7 @@ fn weigh(mut draft: Draft, damage: Damage, lines: &[Line<'_>], judged: Option<&J
     // Before the doubts are counted, because covering the rest adds some.
     cover_the_rest(&mut draft);
     if draft.forged {
+        // "Still there" stays, since it loosens nothing.
         draft.intake.said.retain(|_, said| *said == Said::StillThere);
         draft.intake.checked.clear();
     }
@@ -669,6 +682,7 @@ fn weigh(mut draft: Draft, damage: Damage, lines: &[Line<'_>], judged: Option<&J
     ] {
         if broken {
             intake.note("", why);
+            // Kept only for this reason: a reviewer can clear up a doubt, but not damage or forgery.
             intake.doubted = intake.verdict.filter(|_| why == DOUBT);
             // A rejection survives damage: believing it costs a round, losing it could let a fault land.
             if intake.verdict.is_some_and(|verdict| verdict != Verdict::Reject || draft.forged) {
@@ -695,6 +709,7 @@ fn weigh_evidence(intake: &mut Intake, unworded: &str, judged: Option<&Judged>) 
         (false, _) => (intake.checked.as_str(), checked::lack(&intake.checked, judged)),
     };
     let Some(lack) = lack else { return };
+    // On one line, as it is shown inside a message.
     let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
     intake.refused = Some(Refused { lack, matter, line: clip(&line, REFUSED_MAX) });
     intake.checked.clear();
@@ -747,6 +762,7 @@ fn cover_the_rest(draft: &mut Draft) {
 fn keep_objections(draft: &mut Draft) {
     let broken: Vec<String> = draft.intake.unread.iter().map(|unread| unread.text.clone()).collect();
     let left: Vec<String> = std::mem::take(&mut draft.left).into_iter().map(|(text, _)| text).collect();
+    // Broken parts, too: a truncated answer may already have said what is wrong.
     for text in left.iter().chain(&broken) {
         if let Some(part) = cover::objection(text) {
             draft.intake.doubt(part, "speaks against the work, and came without a verdict");

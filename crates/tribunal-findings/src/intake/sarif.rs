@@ -155,11 +155,14 @@ impl Res<'_> {
     }
 
     /// Whether it says everything itself, so that nothing of its run is needed to understand it.
+    ///
+    /// A result with its own level, rule and message never waits, which keeps memory small.
     fn is_whole(&self) -> bool {
         let artifact = self.locations.0.as_ref().and_then(|l| l.physical.as_ref()?.artifact.as_ref());
         self.level.is_some()
             && self.rule.as_ref().is_some_and(|rule| !rule.is_empty())
             && message(self.message.as_ref()).is_some()
+            // An index refers to the run's artifacts, which may follow the results.
             && artifact.is_none_or(|artifact| artifact.uri.is_some() || artifact.index.is_none())
     }
 }
@@ -202,6 +205,7 @@ pub(super) fn read_or_mend<'a, T: Deserialize<'a>>(
         Ok(log) => return Ok(log),
         Err(error) => error,
     };
+    // Not JSON at all: there is nothing to save.
     let Ok(mut log) = serde_json::from_str::<Value>(text) else { return Err(error) };
     let mut unread = Vec::new();
     for results in results_of(&mut log) {
@@ -298,6 +302,7 @@ impl<'r> Rules<'r> {
 
     fn find(&self, result: &Res<'_>) -> Option<&'r Rule<'r>> {
         let index = result.rule_index.and_then(|index| usize::try_from(index).ok());
+        // The index is exact; ids may repeat.
         let by_index = index.and_then(|index| self.all.get(index));
         by_index.or_else(|| self.all.get(*self.by_id.get(result.rule.as_deref()?)?))
     }
@@ -340,6 +345,7 @@ fn message<'m>(message: Option<&'m Message<'_>>) -> Option<&'m str> {
 
 fn locate(claim: &mut Claim, location: &Location<'_>, run: Option<&Run<'_>>, draft: &mut Draft) {
     let logical = location.logical.0.as_ref().and_then(|l| l.full.as_deref().or(l.name.as_deref()));
+    // A logical location without a physical one still says where.
     if logical.is_some() {
         claim.section = logical.map(str::to_owned);
     }
@@ -357,6 +363,7 @@ fn locate(claim: &mut Claim, location: &Location<'_>, run: Option<&Run<'_>>, dra
     // Read as a float: a number too large for a line must not fail the whole log.
     let line = |n: Option<f64>| n.filter(|n| (1.0..=10_000_000.0).contains(n)).map(|n| n as u32);
     claim.line = line(region.start);
+    // An end before the start is taken for a single line.
     claim.end = claim.line.map(|start| line(region.end).unwrap_or(start).max(start));
     if let (Some(start), None) = (region.start, claim.line) {
         draft.intake.note(&format!("startLine {start}"), "not a line of any file");

@@ -136,6 +136,7 @@ pub(crate) fn scan(text: &str) -> Scan<'_> {
         let was_open = state.is_open();
         state.at = at;
         let kind = state.kind(line, offset);
+        // Remembers where the part began that may never be closed.
         if !was_open {
             opened = at;
         }
@@ -165,6 +166,7 @@ fn unwrap(scan: &mut Scan<'_>) {
     let foreign = |line: &Line<'_>| {
         line.kind == Kind::Own && !code(line) || matches!(line.kind, Kind::Data | Kind::TooLong)
     };
+    // Anything else in the message makes the fence or quotation one part of it, and it stays quoted.
     if scan.unclosed.is_some() || scan.lines.iter().any(foreign) || scan.fenced.iter().any(|_| true) {
         return;
     }
@@ -174,6 +176,7 @@ fn unwrap(scan: &mut Scan<'_>) {
     let fences = scan.lines.iter().filter(|line| marks(line)).count();
     let fenced = scan.lines.iter().any(|line| line.kind == Kind::Fenced);
     let quoted = scan.lines.iter().any(|line| line.kind == Kind::Quoted);
+    // One fence or one quotation, never a mixture: then it would not be clear who speaks.
     if fenced && (quoted || fences != 2) || !fenced && !quoted {
         return;
     }
@@ -211,6 +214,7 @@ impl<'a> State<'a> {
             return kind;
         }
         let trimmed = line.trim();
+        // A blank line ends an echoed paragraph.
         if trimmed.is_empty() {
             if self.echo == Echo::Now {
                 self.echo = Echo::No;
@@ -234,6 +238,7 @@ impl<'a> State<'a> {
         if trimmed.starts_with(['{', '[']) && self.json(offset + (line.len() - line.trim_start().len())) {
             return Kind::Data;
         }
+        // After the JSON: a tool's log may be one long line.
         if line.len() > LINE_MAX {
             return Kind::TooLong;
         }
@@ -250,6 +255,7 @@ impl<'a> State<'a> {
         // A fence is closed by at least as many marks as opened it, with nothing behind them.
         if marks >= fence.length && marks == trimmed.len() {
             let body = self.text[fence.body.min(offset)..offset].trim();
+            // An announced example is not an answer, even as JSON.
             if fence.json && body.starts_with(['{', '[']) && self.echo == Echo::No {
                 let (text, comments) = strict(body);
                 self.scan.fenced.push(Json { text, comments, first: fence.first, last: self.at });
@@ -264,6 +270,7 @@ impl<'a> State<'a> {
         let Some(mark) = trimmed.bytes().next().filter(|b| matches!(b, b'`' | b'~')) else { return false };
         let length = trimmed.bytes().take_while(|b| *b == mark).count();
         let info = trimmed[length..].trim();
+        // Backticks behind the marks make it inline code.
         if length < 3 || (mark == b'`' && info.contains('`')) {
             return false;
         }
@@ -277,6 +284,7 @@ impl<'a> State<'a> {
     fn in_region(&mut self, trimmed: &str) -> bool {
         if let Some(end) = &self.region {
             let found = trimmed.to_lowercase();
+            // A turn of the other speaker has no closing tag; it ends where the author's turn begins.
             if end == "assistant" {
                 if is_own_turn(&found) {
                     self.region = None;
@@ -357,6 +365,8 @@ fn names_an_answer(text: &str) -> bool {
 }
 
 /// Whether a line is quoted: a quote mark, quotation marks, or a line wholly in backticks.
+///
+/// A line that only begins with a quotation and goes on is the author's own.
 fn is_quote(line: &str) -> bool {
     let trimmed = line.trim();
     let after_bullet = crate::text::strip_bullet(trimmed);
@@ -421,6 +431,7 @@ fn opens_region(trimmed: &str) -> Option<String> {
             rest.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '-' | '_')).collect();
         return TAGS.contains(&name.as_str()).then(|| format!("</{name}>"));
     }
+    // A transcript: what the other speaker said is not the author's.
     let role = lower.trim_matches(|c: char| !c.is_alphanumeric() && c != ':');
     matches!(role, "user:" | "human:" | "system:" | "prompt:").then(|| "assistant".to_owned())
 }
@@ -434,6 +445,7 @@ fn is_own_turn(lower: &str) -> bool {
 /// Whether a line announces an example: "For example:", "You asked me to end with:". What follows is not a verdict.
 fn announces_an_example(trimmed: &str) -> bool {
     let ending = trimmed.trim_end_matches(['*', '_', ' ']);
+    // Only a colon announces; a sentence about examples is the author's own.
     if !ending.ends_with([':', '：']) || trimmed.len() > 300 {
         return false;
     }

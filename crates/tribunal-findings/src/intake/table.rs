@@ -27,6 +27,7 @@ pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
             continue;
         }
         let mut end = at;
+        // A table is as many rows as stand together.
         while end < lines.len() && is_row(&lines[end]) && !taken[end] {
             end += 1;
         }
@@ -76,6 +77,7 @@ fn html_rows(text: &str) -> Vec<String> {
         match name.to_ascii_lowercase().as_str() {
             "tr" => rows.push(String::from("|")),
             "td" | "th" => {
+                // Cells are often left unclosed; then the next tag of the table ends them.
                 let stop = body.find("</t").or_else(|| body.find("<t")).unwrap_or(body.len());
                 if let Some(row) = rows.last_mut() {
                     // A pipe in a cell would begin another one.
@@ -94,6 +96,7 @@ fn html_rows(text: &str) -> Vec<String> {
 
 fn is_listing(columns: &[&str]) -> bool {
     let has = |name: &str| columns.contains(&name);
+    // One known title may be anything; two make a list of findings.
     has("issue") && (has("severity") || has("file")) || has("severity") && has("file")
 }
 
@@ -109,6 +112,8 @@ fn is_ruler(text: &str) -> bool {
 }
 
 /// The content of a column, under the name that `from_fields` knows; empty for an unknown title.
+///
+/// Titles are compared whole, so that `File count` is not a file.
 fn column(title: &str) -> &'static str {
     let title = plain_words(bare(title));
     match title.as_str() {
@@ -212,6 +217,7 @@ fn finding(row: &str, columns: &[&str], draft: &mut Draft) -> bool {
     if nothing {
         return true;
     }
+    // Without a column for the file, the place may stand in any cell.
     if says && !fields.iter().any(|(name, _)| name == "file") {
         let place = cells(row).find_map(place::first);
         fields.extend(place.map(|place| ("file".to_owned(), place.spelled())));
@@ -254,6 +260,7 @@ fn issue(
 ) {
     let mut parts = cell.split("<br>").map(str::trim).filter(|part| !part.is_empty());
     let mut first = parts.next().unwrap_or("");
+    // A column of severities is more reliable than a word in the text.
     if severity.is_none() {
         if let Some(Lead::Of(found, _, rest)) = marks::lead(first) {
             (*severity, first) = (Some(found), rest);
@@ -330,6 +337,7 @@ fn guessed(row: &str, draft: &mut Draft) -> bool {
     if severity.is_none() && place.is_none() {
         return false;
     }
+    // A cell that is mostly a place or a mark does not describe anything.
     let words = all.iter().filter(|cell| {
         marks::word(cell).is_none() && place::first(cell).is_none_or(|p| p.end < cell.len() / 2)
     });

@@ -138,6 +138,7 @@ pub fn read_rewrite(diff: &str, tool: &str) -> Vec<Claim> {
 }
 
 pub(super) fn taken(intake: Intake) -> ToolReport {
+    // A tool has no verdict to give, so its absence is not worth a note.
     let unread = intake.unread.into_iter().filter(|unread| !unread.why.starts_with("no verdict"));
     let unread = unread.map(|unread| match unread.text.is_empty() {
         true => unread.why,
@@ -214,6 +215,7 @@ fn sarif(text: &str, root: &str) -> Result<ToolReport, String> {
     for invocation in log.runs.iter().flat_map(|run| &run.invocations) {
         let notes = invocation.tool_execution_notifications.iter();
         let mut notes = notes.chain(&invocation.tool_configuration_notifications);
+        // A notification of an error means that part of the code was not looked at.
         let wrong = notes.find(|note| words(note, "level") == "error");
         if let Some(note) = wrong {
             let text = note.pointer("/message/text").and_then(Value::as_str).unwrap_or("an error");
@@ -250,6 +252,7 @@ pub(super) fn place(claim: &mut Claim, report: &mut ToolReport, path: &str, line
 fn cargo(text: &str) -> Result<ToolReport, String> {
     let (mut report, mut finished) = (ToolReport::default(), false);
     for line in text.lines() {
+        // Cargo's own summary lines, beside its JSON.
         if line.starts_with("error") {
             report.failed.push(clip(line, 300));
         }
@@ -279,6 +282,7 @@ fn cargo(text: &str) -> Result<ToolReport, String> {
 fn part<'r>(target: &Value, report: &'r mut ToolReport) -> &'r mut ToolPart {
     let kinds: Vec<&str> = list(target, "kind").iter().filter_map(Value::as_str).collect();
     let (kind, path) = (kinds.join(" "), path_inside(words(target, "src_path")).unwrap_or_default());
+    // One target has many messages.
     let known = report.parts.iter().position(|part| part.kind == kind && part.path == path);
     let at = known.unwrap_or_else(|| {
         report.parts.push(ToolPart { kind, path, stopped: Vec::new() });
@@ -340,6 +344,7 @@ fn outermost(span: &Value) -> &Value {
     for _ in 0..32 {
         let inside = path_inside(words(at, "file_name")).is_ok();
         match at.pointer("/expansion/span") {
+            // Up to the first span in a file of ours.
             Some(outer) if !inside => at = outer,
             _ => break,
         }
@@ -357,6 +362,7 @@ fn eslint(text: &str) -> Result<ToolReport, String> {
     }
     for file in &files {
         for message in list(file, "messages") {
+            // A file that ESLint could not parse.
             let fatal = message.get("fatal") == Some(&Value::Bool(true));
             let severity = match message.get("severity").and_then(Value::as_u64) {
                 Some(2) => Severity::Blocker,
@@ -402,6 +408,7 @@ fn audit(text: &str) -> Result<ToolReport, String> {
     let value: Value = document(text, "JSON of an audit")?;
     let vulnerable = value.pointer("/vulnerabilities/list").and_then(Value::as_array);
     let vulnerable = vulnerable.ok_or("JSON, and not of an audit: it has no list of vulnerabilities")?;
+    // Unmaintained and yanked crates are listed apart from vulnerabilities.
     let warned = value.get("warnings").and_then(Value::as_object);
     let warned = warned.into_iter().flat_map(|kinds| kinds.values()).filter_map(Value::as_array).flatten();
     let each = vulnerable.iter().map(|one| (Severity::Blocker, one));

@@ -44,6 +44,7 @@ pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
         } else if let Some(words) = lone_verdict(line.text) {
             taken[here] = true;
             vote(words, draft);
+            // A verdict on a line of its own is the mark of the plain form.
             draft.form(Form::Plain);
         }
     }
@@ -63,6 +64,7 @@ pub(crate) fn vote(words: &str, draft: &mut Draft) {
         }
         Stated::Known(verdict, fundamental) => {
             let tail = after_first_word(words);
+            // `approve, although the lock is missing`: the tail decides whether it is one.
             match doubtful(tail, Manner::Tail) {
                 // Voted as an error, not left out: an approval with a doubtful tail must unsettle an earlier one.
                 Some(_) if verdict == Verdict::Approve => {
@@ -134,6 +136,7 @@ fn part_verdict(line: &str) -> Option<(&str, &str)> {
     let start = own_start(strip_bullet(line))?;
     let (part, rest) = start.split_once([':', '：'])?;
     let (key, value) = field(rest)?;
+    // A longer text before the colon is a sentence that mentions a verdict.
     let short = part.len() < 60 && !part.chars().any(|c| matches!(c, '.' | '"' | '`'));
     (short && is_verdict_key(&key)).then_some((part, value))
 }
@@ -180,6 +183,7 @@ pub(crate) fn verdict_value(line: &str) -> Option<&str> {
         return dashed(words);
     }
     let unmarked = bare(line).to_lowercase();
+    // `**Verdict**` on a line of its own is a heading; the bare word is one, too.
     if unmarked != line.to_lowercase() && is_verdict_key(&unmarked) || unmarked == "verdict" {
         return Some("");
     }
@@ -198,6 +202,7 @@ fn dashed(words: &str) -> Option<&str> {
     {
         return Some(value);
     }
+    // Only in capitals: a sentence may begin with the word.
     let value = words.strip_prefix("VERDICT")?;
     // Bold around the key alone: `**VERDICT** approve`.
     let value = value.strip_prefix([' ', '*'])?.trim_start_matches([' ', '*']);
@@ -299,6 +304,7 @@ fn is_menu(lines: &[Line<'_>]) -> bool {
         if line.kind == Kind::Blank || is_indented(line.text) {
             continue;
         }
+        // Prose below the verdict: not a menu.
         if !is_bullet(line.text) {
             return false;
         }
@@ -314,6 +320,9 @@ fn is_menu(lines: &[Line<'_>]) -> bool {
 
 /// The verdict of a line that is nothing else. Bare PASS and FAIL are what test runners print, so those must be bold or
 /// marked.
+///
+/// The list of plain forms is closed on purpose. Any other short line could be a heading, a test's output or a menu
+/// item.
 fn lone_verdict(line: &str) -> Option<&str> {
     let start = own_start(strip_bullet(line))?;
     let signed = line.trim_start().starts_with(['✅', '❌', '🚫', '⛔', '🟢', '🔴', '✔', '✗'])
@@ -346,6 +355,7 @@ fn lone_verdict(line: &str) -> Option<&str> {
     );
     let marked = (bold || signed)
         && matches!(text.as_str(), "pass" | "fail" | "approve" | "reject" | "conditional" | "go");
+    // `**FAIL** the lock is missing`: the bold word is the verdict, the rest explains it.
     let explained = bold
         && ["pass", "fail", "approve", "approved", "reject", "conditional", "needs work"].iter().any(
             |word| {
@@ -354,6 +364,7 @@ fn lone_verdict(line: &str) -> Option<&str> {
             },
         );
     let short = |most: usize| text.split(' ').count() <= most;
+    // Code hosts print `octocat requested changes`.
     let by_name =
         text.ends_with(" requested changes") && short(3) || text.ends_with(" (changes requested") && short(8);
     let words = if by_name { "requested changes" } else { words };
@@ -376,6 +387,7 @@ fn explanation(lines: &[Line<'_>], from: usize, beside: &str, taken: &mut [bool]
             || verdict_value(text).is_some()
             || remark_of(text).is_some()
             || super::said::is_answer(text)
+            // The next section's title.
             || lines.get(at + 1).is_some_and(|next| head::is_underline(next.text))
         {
             return;
@@ -413,6 +425,8 @@ fn add_item(text: &str, draft: &mut Draft) {
 }
 
 /// Takes words about what was checked, if they may count.
+///
+/// Both ways the words are covered: without the launch word they prove nothing, but may still tell of a fault.
 pub(crate) fn take_evidence(text: &str, draft: &mut Draft) {
     if draft.may_loosen(text) {
         draft.intake.worded += usize::from(draft.carried == Carried::Right);
@@ -451,6 +465,7 @@ pub(crate) fn read_remarks(lines: &[Line<'_>], taken: &mut [bool], draft: &mut D
             && remark_of(words).is_none()
         {
             checking = is_checked_key(&plain_words(bare(words.trim_end_matches([':', '：']))));
+            // Evidence below a title without the word is not taken, wherever its items stand.
             checking = checking && draft.may_loosen(words);
             taken[at] = checking;
             continue;

@@ -49,6 +49,7 @@ fn at_tags<'a>(lines: &[Line<'a>], taken: &[bool]) -> Vec<(usize, Line<'a>)> {
                 }
             }
         }
+        // What another reader took ends a tag here.
         let kind = if taken[at] { Kind::Data } else { line.kind };
         parts.push((at, Line { text, kind, ..*line }));
     }
@@ -138,6 +139,7 @@ fn opening(text: &str) -> Option<String> {
 fn closed(lines: &[Line<'_>], from: usize, name: &str) -> usize {
     let end = format!("</{name}>");
     let first = lines[from].text.trim_end();
+    // A tag without content.
     if first.ends_with("/>") && !first.contains(&end) {
         return from + 1;
     }
@@ -167,6 +169,7 @@ fn container(line: &Line<'_>, draft: &mut Draft) {
 fn element(name: &str, text: &str, draft: &mut Draft) {
     let (mut fields, body) = attributes(text);
     let end = body.to_ascii_lowercase().rfind(&format!("</{name}>")).unwrap_or(body.len());
+    // Words behind the closing tag on its line are the author's, too.
     let (inner, after) = (&body[..end], body[end..].split_once('>').map_or("", |(_, after)| after));
     if after.chars().any(char::is_alphabetic) {
         draft.leave(after);
@@ -202,6 +205,7 @@ fn finding(raw: &str, fields: Vec<(String, String)>, body: &str, draft: &mut Dra
     for (name, value) in fields {
         match plain_words(&name).as_str() {
             "severity" | "level" | "priority" | "prio" => {
+                // Read by the wider table, so that `P1` and `hoch` work in attributes as well.
                 let severity = marks::word(&value);
                 known.push((
                     "severity".to_owned(),
@@ -246,6 +250,7 @@ fn attributes(text: &str) -> (Vec<(String, String)>, &str) {
         let Some((key, value)) = rest.split_once('=') else {
             return (found, rest.split_once('>').map_or("", |(_, after)| after));
         };
+        // The tag ended before the next `=`, which belongs to the text.
         if key.contains(['>', '<']) || found.len() > 40 {
             return (found, rest.split_once('>').map_or("", |(_, after)| after));
         }
@@ -270,6 +275,7 @@ fn children(body: &str, fields: &mut Vec<(String, String)>) -> String {
     while let Some(open) = rest.find('<') {
         loose.push_str(&rest[..open]);
         let tail = &rest[open..];
+        // `a < b` in the text is not a tag.
         let Some(name) = opening(tail).filter(|_| !tail.starts_with("</")) else {
             let length = tail.find('>').filter(|_| tail.starts_with("</")).map_or(1, |at| at + 1);
             if !tail.starts_with("</") && !tail.starts_with("<![") {
