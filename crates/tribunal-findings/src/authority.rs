@@ -50,7 +50,7 @@ pub fn domain_of(claim: &Claim) -> Option<String> {
     by_keywords(&claim.claim).or_else(|| by_keywords(&claim.details)).map(str::to_owned)
 }
 
-/// The field that most key words point to; a tie is no answer.
+/// The field that most key words point to; a tie decides nothing.
 fn by_keywords(text: &str) -> Option<&'static str> {
     const FIELDS: [&str; 4] = ["security", "performance", "api", "accessibility"];
     let mut counts = [0usize; FIELDS.len()];

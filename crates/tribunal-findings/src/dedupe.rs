@@ -62,7 +62,7 @@ pub struct Alike {
     pub a: usize,
     /// Index of the other claim.
     pub b: usize,
-    /// How alike they are; below zero where a rival fits better.
+    /// How alike they are; lowered, even below zero, where a rival fits better.
     pub score: f64,
 }
 
@@ -140,7 +140,7 @@ impl Decision {
 /// Decides which claims are one finding.
 ///
 /// `apart` forbids a merge whatever the texts say; triage uses it to keep what two owners of fields say apart. Pairs
-/// are joined surest first, so that a doubtful one cannot take a member away from a better one.
+/// are joined most certain first, so that a doubtful one cannot take a member away from a better one.
 pub fn decide(claims: &[(&Source, &Claim)], apart: &dyn Fn(usize, usize) -> bool) -> Decision {
     let mut joined = Joined::new(claims, apart);
     joined.exact();
@@ -239,7 +239,7 @@ impl<'a> Joined<'a> {
         self.members.get(first).map_or(std::slice::from_ref(first), Vec::as_slice)
     }
 
-    /// Makes one group of two; the lower index stays its first member, so that ids do not depend on the order of joins.
+    /// Makes one group of two; the lower index stays its first member, whatever the order of joins.
     fn join(&mut self, a: usize, b: usize) {
         let (a, b) = (self.group[a], self.group[b]);
         if a == b {
@@ -251,7 +251,7 @@ impl<'a> Joined<'a> {
         self.members.entry(to).or_insert_with(|| vec![to]).extend(moved);
     }
 
-    /// Joins what different reviewers say of one defect, the surest pair first.
+    /// Joins what different reviewers say of one defect, the most certain pair first.
     fn alike(&mut self, bucket: &[usize]) {
         let mut pairs = self.compared(bucket);
         // Ties are broken by index: equal odds must not leave the result to the sort.

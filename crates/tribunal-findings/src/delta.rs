@@ -34,7 +34,7 @@ pub struct Now {
     pub mark: Mark,
 }
 
-/// The class of a finding in the delta; each finding of either round has exactly one.
+/// The class of a finding in the delta.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
@@ -78,7 +78,7 @@ pub struct Progress {
 
 /// The delta of one round against the round before.
 ///
-/// Every finding of either round has exactly one row, so counts by class always add up to the union.
+/// Every finding that was there before or is present now has exactly one row, so the counts by class add up.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CycleDelta {
     /// One row per finding of either round, in id order.

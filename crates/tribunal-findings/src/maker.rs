@@ -399,7 +399,7 @@ pub fn read_hearing(text: &str, word: Option<&str>) -> Option<Hearing> {
         rulings.extend(ruling_json(&value).filter(|(upheld, _)| *upheld || right));
     }
     let (upheld, why) = rulings.last()?.clone();
-    // Contradictory rulings are no ruling.
+    // Contradictory rulings count as no ruling.
     let agreed = rulings.iter().all(|(other, _)| *other == upheld);
     (agreed && !why.trim().is_empty()).then(|| Hearing { upheld, why: clip(why.trim(), 4_000) })
 }

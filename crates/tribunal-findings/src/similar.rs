@@ -285,7 +285,7 @@ pub(crate) fn other_subject(a: &str, b: &str) -> bool {
     let most = a.len().min(b.len()) - front;
     let back = a.iter().rev().zip(b.iter().rev()).take(most).take_while(|(a, b)| a == b).count();
     let same = front + back;
-    // Less in common is no template: two short sentences share a few words by chance.
+    // With less in common it is not a template: two short sentences share a few words by chance.
     if same < 3 || same * 2 < a.len().max(b.len()) {
         return false;
     }

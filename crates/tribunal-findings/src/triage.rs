@@ -180,7 +180,7 @@ fn first_look(key: usize, raised: Raised, panel: &Panel) -> Triaged {
 /// A finding in an owned field is filtered when the owner answered and did not raise it; a blocker is referred to the
 /// owner instead, because dropping it unheard would be too much power.
 fn authority(all: &mut [Triaged], panel: &Panel) {
-    // Taken once before the loop: it changes fates, and each decision must see the same claims.
+    // An index made once: comparing every finding with all claims of its owner would be quadratic.
     let said = Said::of(all, panel);
     for at in 0..all.len() {
         let Source::Seat(seat) = &all[at].standing.source else { continue };
@@ -292,7 +292,7 @@ fn merge(all: &mut Vec<Triaged>) {
     let mut leads: BTreeMap<usize, usize> = BTreeMap::new();
     let mut gone = vec![false; all.len()];
     for mut members in groups.into_values() {
-        // The first member stands for the group: the surest, then the owner's, the gravest, the most confident.
+        // The first member stands for the group: the most certain, then the owner's, the gravest, the most confident.
         members.sort_by_key(|at| {
             let (one, claim) = (&all[*at], all[*at].claim());
             (
@@ -345,8 +345,8 @@ impl Joined {
     fn of<'t>(members: impl Iterator<Item = &'t Triaged> + Clone) -> Self {
         let any = |test: fn(&Triaged) -> bool| members.clone().any(test);
         let actionable = any(|one| one.actionable);
-        // A claim that nobody would act on does not raise the severity of one that somebody will.
         let all = members.clone().map(|one| one.severity);
+        // A claim that nobody would act on does not raise the severity of one that somebody will.
         let counted = members.clone().filter(|one| one.actionable || !actionable).map(|one| one.severity);
         Self {
             severity: counted.max().unwrap_or(Severity::Suggestion),

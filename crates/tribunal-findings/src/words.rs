@@ -1,7 +1,7 @@
 //! The vocabulary of reviews: severities, confidences, verdicts, places.
 //!
-//! One table for each. An unknown word is never taken for a good one: a severity nobody knows is no severity, and an
-//! approval in unknown words is no approval.
+//! One table for each. An unknown word is never taken for a good one: an unknown severity is not a severity,
+//! and an approval in unknown words is not an approval.
 
 use crate::text::{bare, plain_words, starts_with_phrase};
 use tribunal_core::finding::{FixableBy, Severity, Verdict};
@@ -68,7 +68,7 @@ fn first_number(text: &str) -> Option<Option<u8>> {
     } else if let Some(of) = rest.strip_prefix('/') {
         let of = of.trim_start();
         let of: f64 = of[..of.bytes().take_while(u8::is_ascii_digit).count()].parse().unwrap_or(0.0);
-        // Nine of nothing is no share of anything; -1 is refused below.
+        // Nine of nothing has no value; -1 is refused below.
         if of > 0.0 { value / of * 100.0 } else { -1.0 }
     } else {
         return Some(confidence_number(value));

@@ -209,7 +209,7 @@ pub(super) fn stem(word: &str) -> String {
             return root.to_owned();
         }
     }
-    // Short plurals, too: "keys" meets "key". Not "class", whose second s is no ending.
+    // Short plurals, too: "keys" meets "key". Not "class", whose second s is not an ending.
     match word.strip_suffix('s') {
         Some(root) if root.len() >= 3 && !root.ends_with('s') => root.to_owned(),
         _ => word.to_owned(),

@@ -26,7 +26,7 @@ const FAINT: f64 = 0.005;
 
 /// What a description says, in the form in which descriptions are compared.
 ///
-/// Build it once for each claim: reading a text is dear, comparing two meanings is cheap.
+/// Build it once for each claim: reading a text is expensive, comparing two meanings is cheap.
 #[derive(Clone, Debug, Default)]
 pub struct Meaning {
     /// Stems, each with its rarity.
@@ -35,7 +35,7 @@ pub struct Meaning {
     kinds: BTreeMap<usize, f64>,
     /// Kinds that the words point at, in order, as a vector of length one; shorter where it is not certain.
     about: Vec<(usize, f64)>,
-    /// Things that defects are about, such as a secret or a session. They link two descriptions but do not name a defect.
+    /// Things that defects are about, such as a secret or a session. They link two descriptions but name no defect.
     things: BTreeSet<usize>,
     /// Hashes of letter runs of the words, sorted.
     letters: Vec<u32>,

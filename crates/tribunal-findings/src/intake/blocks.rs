@@ -16,7 +16,7 @@ struct Block {
 pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
     let mut block: Option<Block> = None;
     for (at, line) in lines.iter().enumerate() {
-        // What an earlier reader took ends a block; two readers must not tell of the same line.
+        // Lines that an earlier reader took end a block, so that no line is read twice.
         let own = line.kind == Kind::Own && !taken[at];
         if own && let Some((number, title)) = block_title(line.text) {
             close(block.take(), draft);

@@ -172,7 +172,7 @@ impl Check {
         };
         match standing(status) {
             Some(true) => self.cover(draft),
-            // A failure nobody can name is a doubt: as a finding it could not be told from others.
+            // A failure nobody can name is a doubt: as a finding it could not be distinguished from others.
             _ if self.name.is_empty() => {
                 draft.intake.doubt(&self.text, "a check without a name did not pass")
             }

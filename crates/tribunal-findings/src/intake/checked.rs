@@ -221,7 +221,7 @@ fn without_placeholders(text: &str) -> String {
     while let Some((before, tail)) = rest.split_once('<') {
         out.push_str(before);
         match tail.split_once('>') {
-            // `a < b` and `Vec<T>` in a long line are code, not placeholders: hence the limits.
+            // `a < b` is code, not a placeholder: hence the limits.
             Some((inner, after)) if inner.len() <= 80 && inner.starts_with(char::is_alphabetic) => {
                 out.push(' ');
                 rest = after;
@@ -248,7 +248,7 @@ fn same_words(a: &str, b: &str) -> bool {
     level(a) == level(b)
 }
 
-/// What the words about what was checked tell, clause by clause.
+/// The statements in the words about what was checked, collected clause by clause.
 ///
 /// Clauses are taken one by one because a result counts only beside a run, not anywhere in the text.
 #[derive(Default)]
@@ -456,7 +456,7 @@ fn symbol(token: &str) -> Option<String> {
     (word.len() > 2 && (inner || mixed)).then(|| word.to_owned())
 }
 
-/// Whether a clause gives a number that counts something, or tells what came out.
+/// Whether a clause gives a number that counts something, or says what came out.
 fn is_result(tokens: &[&str], lower: &[String]) -> bool {
     let number = |token: &&str| {
         let word = token.trim_matches(|c: char| !c.is_alphanumeric());
@@ -470,7 +470,7 @@ fn is_result(tokens: &[&str], lower: &[String]) -> bool {
         "prints", "printed", "returns", "returned", "outputs", "answers", "answered", "yields", "gives", "shows", "says",
     ];
     let came = lower.iter().position(|word| CAME_OUT.contains(&word.as_str()));
-    // "It prints nothing" tells that nothing was seen.
+    // "It prints nothing" says that nothing was seen.
     let came = came.is_some_and(|at| lower.get(at + 1).is_some_and(|next| !is_void(next)));
     counts || came
 }

@@ -50,7 +50,7 @@ pub(super) fn head(text: &str, in_file: bool) -> Head {
         .unwrap_or(words);
     let mut head = Head::default();
     let mut rest = words.trim();
-    // Only a heading may leave the colon behind an id out: in a sentence `AES-256` would be one.
+    // Only a heading may leave out the colon behind an id: in a sentence the letters may name something else.
     let titled = heading(text).is_some();
     if let Some((label, severity, after)) = own_id(rest).or_else(|| loose_id(rest).filter(|_| titled)) {
         (head.label, head.severity, rest) = (Some(label), severity, after);

@@ -307,7 +307,6 @@ fn call(tool: &RawValue, args: &RawValue, draft: &mut Draft) {
 fn arguments(name: &str, args: &RawValue, draft: &mut Draft) {
     // Some clients send the arguments as a JSON string.
     let unwrapped: Option<String> = serde_json::from_str(args.get()).ok();
-    // The inner text is what was meant.
     let text = unwrapped.as_deref().unwrap_or(args.get());
     match serde_json::from_str::<Fields<'_>>(text) {
         Ok(fields) => answer(text, &fields, draft),

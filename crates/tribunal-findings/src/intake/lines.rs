@@ -80,7 +80,7 @@ pub(crate) fn is_tagged(text: &str) -> bool {
     let (tags, rest) = tags(strip_bullet(text));
     let known = |key: &str| tags.iter().any(|(k, _)| k == key);
     tags.len() >= 2 && (known("severity") || known("id"))
-        // A lone `[severity:…]` needs words behind it; a lone `[id:…]` may be a link.
+        // A lone `[severity:…]` needs words behind it, a lone `[id:…]` even a named issue.
         || tags.len() == 1 && known("severity") && !rest.trim().is_empty()
         || tags.len() == 1 && known("id") && known_key(rest).is_some_and(|(key, _)| key == "issue")
 }

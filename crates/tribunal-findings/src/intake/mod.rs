@@ -289,7 +289,7 @@ pub(crate) struct Draft {
     pub strictest: Option<(Verdict, bool)>,
     /// Words outside of the lines that were taken; an approval must cover them.
     pub left: Vec<(String, Manner)>,
-    /// Indexes of findings that stand in an overview; one that is told again under the same id is the same.
+    /// Indexes of findings that stand in an overview; a finding with the same id further on is the same one.
     pub listed: Vec<usize>,
     /// Its frontmatter says that there are no findings.
     pub clean: bool,
@@ -327,7 +327,7 @@ impl Draft {
         self.votes.push(Vote { words: clip(words.trim(), 300), at: self.at, meaning });
     }
 
-    /// Records an answer; two different answers to the same finding are none.
+    /// Records an answer; two different answers to the same finding cancel each other.
     pub fn answer(&mut self, id: FindingId, said: Said) {
         // "Still there" needs no word, as it loosens nothing.
         if self.contradicted.contains(&id) || said != Said::StillThere && !self.may_loosen(&id.to_string()) {
@@ -472,7 +472,7 @@ fn read_damaged(text: &str, mut damage: Damage, reading: &Reading<'_>) -> Intake
 }
 
 fn read_prose(lines: &[Line<'_>], draft: &mut Draft) {
-    // Each reader skips what an earlier one took, so the order is from the strictest form to the loosest.
+    // Each reader skips what an earlier one took, so the order decides who reads a line that two could read.
     let mut taken = vec![false; lines.len()];
     let front = front::read(lines, &mut taken, draft);
     qa::read(lines, &mut taken, draft);
@@ -731,7 +731,7 @@ fn cover_the_rest(draft: &mut Draft) {
             draft.intake.doubt(&raw, "a finding that does not say how severe it is");
         }
     }
-    // A suggestion is no obstacle to an approval, so calling a hole a suggestion would hide it.
+    // A suggestion does not stop an approval, so calling a hole a suggestion would hide it.
     let grave = |claim: &&Claim| claim.severity == Severity::Suggestion && prose::is_grave(&claim.claim);
     let graves: Vec<String> =
         draft.intake.findings.iter().filter(grave).map(|claim| claim.claim.clone()).collect();

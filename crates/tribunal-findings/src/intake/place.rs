@@ -106,7 +106,7 @@ fn run(text: &str) -> usize {
             at += 1;
         } else if bytes[at] == b'[' && at > 0 && bytes[at - 1] == b'/' {
             match text[at..].find("]/") {
-                // A closing bracket far away is no part of a path, and the search must stay linear.
+                // A closing bracket far away is not part of a path, and the search must stay linear.
                 Some(length) if length < 60 => at += length + 1,
                 _ => break,
             }
@@ -125,7 +125,7 @@ fn at_start(text: &str, start: usize) -> Option<Found> {
     // The dot that ends a sentence is not part of the path.
     let word = text[start..start + length].trim_end_matches(['.', '-', '+']);
     let path_end = start + word.len();
-    // Lines are read first, since they can make a file of a word that is none by itself.
+    // Lines are read first, since a line number can make a file name of an ordinary word.
     let (lines, end) = lines_after(text, path_end);
     let known = is_file(word) || lines.is_some() && may_be_file(word);
     if !known {

@@ -14,7 +14,7 @@ const DEPTH: usize = 8;
 ///
 /// A place that lies elsewhere stays as it is, and the reader refuses it.
 pub(super) fn from_root(text: &str, root: &str) -> Option<String> {
-    // A look at the text first: most logs need nothing, and parsing a large one into values is dear.
+    // A look at the text first: most logs need nothing, and parsing a large one into values is expensive.
     if !["uriBaseId", "workingDirectory", "file:", "FILE:", "File:"].iter().any(|word| text.contains(word)) {
         return None;
     }

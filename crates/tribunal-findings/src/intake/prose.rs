@@ -17,11 +17,11 @@ const PARAGRAPH_MAX: usize = 64 * 1024;
 
 /// Reads what no other reader took.
 pub(crate) fn read(lines: &[Line<'_>], taken: &[bool], draft: &mut Draft) {
-    // Whoever says that there are no findings makes none in passing: places that it names are in doubt.
+    // The author says that there are no findings, so places it names become doubts instead of findings.
     let listed = !draft.intake.findings.is_empty() || draft.clean;
     let mut rest: Vec<String> = paragraphs(lines, taken, draft.clean);
     if !listed {
-        // Cells and names beside what was read do not tell of faults of their own; they are covered.
+        // Table cells and names are not searched for findings; the covering reader sees them anyway.
         let told = |(_, manner): &&(String, Manner)| matches!(manner, Manner::Prose | Manner::Checked);
         let elsewhere: Vec<(String, Manner)> = draft.left.iter().filter(told).cloned().collect();
         elsewhere.iter().for_each(|(text, manner)| _ = findings(text, *manner, draft));

@@ -139,7 +139,7 @@ pub(crate) fn meaning(words: &str) -> Option<Result<Said, &'static str>> {
 /// Whether the words behind "resolved" take it back, set a condition or hedge, or may do so. Closing a finding needs a
 /// clear word.
 fn is_reserved(all: &str, rest: &str) -> bool {
-    // In front these continue "resolved" itself; later on they may tell what was seen.
+    // In front these continue "resolved" itself; later on they may describe what was seen.
     #[rustfmt::skip]
     const FIRST: &[&str] = &[
         "or", "no", "false", "nothing", "never", "in name", "in part", "in theory", "in principle", "for", "is", "was",
@@ -170,7 +170,7 @@ fn is_reserved(all: &str, rest: &str) -> bool {
         || ANYWHERE.iter().any(|phrase| has_phrase(rest, phrase) && !(*phrase == "not" && is_past(rest)))
 }
 
-/// Whether a denial tells that what was wrong is over: `the path is not followed any more`.
+/// Whether a denial says that the fault is over: `the path is not followed any more`.
 fn is_past(rest: &str) -> bool {
     let after = rest.split_once("not ").map_or("", |(_, after)| after);
     (has_phrase(after, "any more") || has_phrase(after, "anymore")) && !has_phrase(after, "not")

@@ -386,7 +386,7 @@ pub(crate) fn is_indented(line: &str) -> bool {
     line.starts_with('\t') || line.starts_with("    ")
 }
 
-/// Tags whose content is not the author's answer: what it read, was told, or thought on the way.
+/// Tags whose content is not the author's answer: what it read, was given, or thought on the way.
 const TAGS: &[&str] = &[
     "prompt",
     "example",

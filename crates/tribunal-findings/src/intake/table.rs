@@ -210,8 +210,7 @@ fn finding(row: &str, columns: &[&str], draft: &mut Draft) -> bool {
     }
     label(&mut fields);
     let says = fields.iter().any(|(name, value)| name == "issue" && value.chars().any(char::is_alphabetic));
-    // `
-    // - | none | |` says that there are no findings.
+    // A row of dashes and "none" says that there are no findings.
     let nothing =
         fields.iter().all(|(name, value)| name == "id" || words::is_nothing(value) || is_dash(value));
     if nothing {
@@ -315,7 +314,7 @@ fn result(row: &str, columns: &[&str], draft: &mut Draft) -> bool {
     passed || guessed(row, draft)
 }
 
-/// Whether a row tells of an earlier finding that is gone.
+/// Whether a row reports that an earlier finding is gone.
 fn is_settled(cell: &str) -> bool {
     let words = plain_words(bare(cell));
     let words = words.trim_start_matches(|c: char| !c.is_alphanumeric());

@@ -66,7 +66,8 @@ pub struct ToolPart {
 impl ToolPart {
     /// Whether a file may belong to it: the file it begins with, or anything beside and below that.
     ///
-    /// A broad answer on purpose: it is asked to find out whether a change could have stopped the tool there.
+    /// A broad answer on purpose: a part that the tool could not look at is left out only if no changed file may be in
+    /// it.
     pub fn may_hold(&self, path: &str) -> bool {
         let folder = self.path.rsplit_once('/').map_or("", |(folder, _)| folder);
         folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
@@ -340,7 +341,7 @@ fn is_error_code(code: &str) -> bool {
 /// The span where a macro was called, for code that the macro made elsewhere.
 fn outermost(span: &Value) -> &Value {
     let mut at = span;
-    // Macros may nest; a bound keeps hostile output from going on for ever.
+    // Macros may nest; a bound keeps hostile output from going on forever.
     for _ in 0..32 {
         let inside = path_inside(words(at, "file_name")).is_ok();
         match at.pointer("/expansion/span") {

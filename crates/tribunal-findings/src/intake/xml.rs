@@ -181,8 +181,8 @@ fn element(name: &str, text: &str, draft: &mut Draft) {
         draft.carried = if right { Carried::Right } else { Carried::Wrong };
         draft.forged |= !right;
     }
-    // Attributes of a value have no meaning of their own, so they have to be harmless.
     draft.form(Form::Xml);
+    // Attributes of a value have no meaning of their own, so they have to be harmless.
     if !matches!(kind_of(name), Of::Finding) {
         let others = fields.iter().filter(|(name, _)| name != "word");
         others.for_each(|(_, value)| draft.cover(value, Manner::Tail));

@@ -281,7 +281,7 @@ fn counts(input: &Input<'_>, entry: &Entry, anchors: &mut Anchors<'_>) -> bool {
     let (Some(file), Some((from, to))) = (entry.claim.file.as_deref(), lines(&entry.claim)) else {
         return true;
     };
-    // The tool still sees it, only on a line outside of this review.
+    // A check that is not a tool looked at everything. A tool that still reports it does so outside of this review.
     if !entry.by.iter().any(is_tool) || input.tools.says_aside(&entry.claim) {
         return true;
     }

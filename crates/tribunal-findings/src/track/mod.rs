@@ -258,8 +258,8 @@ pub(crate) fn region(claim: &Claim, anchor: &Anchor) -> Option<String> {
     }
     if let Some(section) = &claim.section {
         return Some(format!("{file}:{section}"));
-        // Blocks of fifty lines: the key must survive small shifts.
     }
+    // Blocks of fifty lines: the key must survive small shifts.
     claim.line.map(|line| format!("{file}:{}", line / 50 * 50))
 }
 

@@ -38,7 +38,7 @@ const STRANGER: f64 = -9.0;
 
 /// What is known about pairs beside the findings themselves.
 ///
-/// Hints shift the odds and do not decide, except `may`, which forbids. Authors are not trusted to tell which finding
+/// Hints shift the odds and do not decide, except `may`, which forbids. Authors are not trusted to say which finding
 /// is which.
 #[derive(Clone, Default)]
 pub struct Hints<'a> {
@@ -180,7 +180,7 @@ pub(super) fn pair_with<'a>(
     let mut edges: Vec<Edge> = Vec::new();
     let worth = |edge: &Edge| {
         let other = blind && is_of_another(before[edge.left], after[edge.right]);
-        // `may` comes last, as it is the dearest of the three.
+        // `may` comes last, as it is the most expensive of the three.
         edge.gain > 0.0 && !other && hints.may(edge.left, edge.right)
     };
     work.candidates(&mut |c| edges.extend(Some(edge(&c)).filter(worth)));

@@ -1,7 +1,7 @@
 //! Recognizes one fault under new words each round.
 //!
 //! Its author calls the old finding resolved and raises the next at the same place, although nothing changed there.
-//! Then nothing can have been resolved, and it is the same finding. Without this rule a reviewer could reject for ever:
+//! Then nothing can have been resolved, and it is the same finding. Without this rule a reviewer could reject forever:
 //! every round would show one finding resolved and one new.
 
 use super::fates::{changed_under, changed_within, lines, moved};

@@ -83,7 +83,7 @@ pub struct Spot<'a> {
     pub meaning: Option<Meaning>,
 }
 
-/// Where a finding should be now, as far as the diff tells.
+/// Where a finding should be now, as far as the diff shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Expected {
     /// The line, or a point between lines.

@@ -50,7 +50,7 @@ pub(crate) fn doubtful(text: &str, manner: Manner) -> Option<&str> {
     None
 }
 
-/// Whether a sentence of what was checked says what is there, at a place or in a file, and tells of no fault.
+/// Whether a sentence of what was checked says what is there, at a place or in a file, without naming a fault.
 pub(crate) fn says_what_is_there(sentence: &str) -> bool {
     sight::any(sentence) && is_harmless(sentence, Manner::Checked)
 }
@@ -165,7 +165,7 @@ fn is_harmless(sentence: &str, manner: Manner) -> bool {
     // What is there was said, and may go on: `a.txt is new and holds one word`.
     let mut saw = false;
     let parts: Vec<&str> = levelled.split(':').collect();
-    // Whether something was stated before: behind a statement, `compared with UTC` continues it and is no report.
+    // Whether something was stated before: behind a statement, `compared with UTC` continues it and is not a report.
     let mut told = false;
     let evident = clauses(&levelled).any(|clause| {
         let words = words_of(clause);
@@ -203,7 +203,7 @@ fn is_harmless(sentence: &str, manner: Manner) -> bool {
                 Judged::Unknown if goes_on => {}
                 // More of what is handled: `handles missing files and empty files`.
                 Judged::Unknown if guarded && words.len() <= 2 && is_list_item(&words) => {}
-                // More of what there is none of: `no critical, high or medium findings`.
+                // More faults that are denied: `no critical, high or medium findings`.
                 Judged::Doubtful | Judged::Unknown if absent && is_more_of_none(&words) => continue,
                 // More of what was looked for: `checked for bugs, security problems and leaks`.
                 Judged::Doubtful | Judged::Unknown if sought && is_more_sought(&words) => continue,
@@ -241,7 +241,7 @@ fn is_aspect(part: &str) -> bool {
     ASPECTS.contains(&words_of(part).join(" ").as_str())
 }
 
-/// Whether a clause lists more of what there is none of: severities and names of faults, joined by `or`.
+/// Whether a clause continues a denial: severities and names of faults, joined by `or`.
 fn is_more_of_none(words: &[&str]) -> bool {
     #[rustfmt::skip]
     const MORE: &[&str] = &[
@@ -271,7 +271,7 @@ fn is_more_sought(words: &[&str]) -> bool {
     last && words[..words.len() - 1].iter().all(|word| KINDS.contains(word) || SOUGHT.contains(word))
 }
 
-/// Whether a name such as `has_bugs` tells of a fault.
+/// Whether a name such as `has_bugs` names a fault.
 pub(crate) fn names_a_fault(words: &str) -> bool {
     words.split_whitespace().any(|word| BAD.has(word))
 }
@@ -476,7 +476,7 @@ fn judge(words: &[&str], before: bool, manner: Manner) -> Judged {
             words.len() > 1 && reports(words) && !words.iter().any(|w| w.contains(PLACE)),
         );
     }
-    // Praise of a part alone is not praise of the rest.
+    // These sound like a limit or a wish but speak of the whole change, so they pass before limits are asked.
     if partial::bounds_the_change(words) || partial::would_land(words) {
         return Judged::Harmless(false);
     }
@@ -1029,7 +1029,7 @@ pub(crate) fn names_where(sentence: &str) -> bool {
         && clauses(&levelled).flat_map(words_of).all(partial::is_plain_name)
 }
 
-/// Whether a sentence tells what was done, and nothing that is in doubt.
+/// Whether a sentence reports what was done and contains nothing doubtful.
 pub(crate) fn reports_work(sentence: &str) -> bool {
     let levelled = level(sentence);
     if !is_harmless(sentence, Manner::Prose) {

@@ -114,7 +114,7 @@ pub(super) fn objects(text: &str) -> bool {
     BAD.iter().chain(AGAINST).any(|part| text.contains(part))
 }
 
-/// Whether a clause tells what was done.
+/// Whether a clause reports what was done.
 pub(super) fn reports_work(text: &str) -> bool {
     #[rustfmt::skip]
     const DONE: &[&str] = &[

@@ -368,7 +368,7 @@ pub(super) fn may_be_as_asked(words: &[&str]) -> bool {
         && !words.iter().any(|word| NONE.has(word) || DENIES.has(word) || word.contains(super::PLACE))
 }
 
-/// Whether a clause tells of moved names and no behaviour: `renames Session to Connection`.
+/// Whether a clause is about moved names, not about behaviour: `renames Session to Connection`.
 fn rearranges(words: &[&str]) -> bool {
     const SUBJECTS: &[&str] =
         &["this", "the", "change", "patch", "it", "pr", "commit", "diff", "and", "overview"];
@@ -443,7 +443,7 @@ pub(super) fn denies_faults(words: &[&str], at: usize) -> bool {
     led && !odd && words[at + 1..].iter().take(6).any(|word| BAD.has(word))
 }
 
-/// Whether a clause tells of the absence of something good: `Nothing prevents a race`, `no test covers it`, `no error
+/// Whether a clause reports that something good is missing: `Nothing prevents a race`, `no test covers it`, `no error
 /// is reported`.
 ///
 /// It has the same form as a denial of faults, so it is asked first.
