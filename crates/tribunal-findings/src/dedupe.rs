@@ -113,6 +113,8 @@ pub struct Compared {
 }
 
 /// Which claims are one finding, and why.
+///
+/// Both are needed: triage merges by `firsts` and links what is related by `pairs`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Decision {
     /// For every claim, the first claim it is one finding with; its own index when none before it says the same.
@@ -266,7 +268,7 @@ impl<'a> Joined<'a> {
         self.pairs.extend(pairs.into_iter().map(|(_, pair)| pair));
     }
 
-    /// Every pair of different reviewers that is not far apart, with how far it is beyond what is needed.
+    /// Every pair of different reviewers that is not far apart, with how far its score is above the limit.
     fn compared(&mut self, bucket: &[usize]) -> Vec<(f64, Compared)> {
         let words: Vec<String> = bucket.iter().map(|at| words_of(self.claims[*at].1)).collect();
         let mut order: Vec<usize> = (0..bucket.len()).collect();
@@ -322,8 +324,8 @@ impl<'a> Joined<'a> {
 /// How far below the limit two members of a group may be, where other members speak for it.
 const COMPANY: f64 = 2.0;
 
-/// Weighs one pair: how far it is beyond what is needed, and what is said of it. `alike` is how alike the words are; it
-/// is given only where the places say nothing.
+/// Weighs one pair: how far its score is above the limit, and the decision in words. `alike` is how alike the words
+/// are; it is given only where the places say nothing.
 fn weighed(
     (a, b): (usize, usize),
     (one, other): (&Claim, &Claim),

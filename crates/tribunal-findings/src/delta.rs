@@ -81,7 +81,7 @@ pub struct Progress {
 /// Every finding that was there before or is present now has exactly one row, so the counts by class add up.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CycleDelta {
-    /// One row per finding of either round, in id order.
+    /// One row per finding, in id order.
     pub rows: Vec<Row>,
 }
 

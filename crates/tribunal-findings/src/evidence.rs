@@ -9,6 +9,9 @@ use crate::text::clean;
 use clause::Went;
 
 /// A command or check that Tribunal itself ran, and how it ended.
+///
+/// Only what Tribunal ran itself is a record. What an agent says it ran is a claim, and claims are what records are
+/// held against.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// The name of the check, or its whole command line.

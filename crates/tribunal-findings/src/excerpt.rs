@@ -14,6 +14,8 @@ const LINES_MAX: usize = 40;
 const WIDTH_MAX: usize = 200;
 
 /// Some lines of a file as they were when a finding was first seen.
+///
+/// It is a copy on purpose: the code changes with every fix, and the page that shows the finding reads no git.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Excerpt {
     /// The number of the first line, counted from 1.

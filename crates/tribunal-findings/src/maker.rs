@@ -13,6 +13,8 @@ use tribunal_core::finding::Reply;
 use tribunal_core::ids::FindingId;
 
 /// What a builder says about its task.
+///
+/// Three answers, because silence means different things to different callers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Done {
@@ -20,12 +22,14 @@ pub enum Done {
     Said,
     /// It says that the task is not done; this outranks any word that it is.
     NotDone,
-    /// No line that counts says either.
+    /// No line that counts says anything about it.
     #[default]
     Silent,
 }
 
 /// A builder's closing words, as far as they count.
+///
+/// None of it is proof that the work is good: that is for reviewers and checks to judge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakerWords {
     /// Whether the task counts as reported done.
@@ -65,6 +69,8 @@ impl Default for MakerWords {
 }
 
 /// The ruling of a hearing.
+///
+/// There is only this or nothing: an unclear ruling is not read, and the finding then stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hearing {
     /// The finding stands.
@@ -149,7 +155,7 @@ fn maker_line(line: &Line<'_>, counts: bool, lists: Lists, words: &mut MakerWord
     Lists::None
 }
 
-/// `COMMIT: feat(x): one line of the message`.
+/// Takes one line of a commit message: `COMMIT: feat(x): one line of the message`.
 fn commit(value: &str, words: &mut MakerWords) {
     // Limits here and below: the words end up in the journal and in prompts.
     if words.commit.len() < 200 {
@@ -173,7 +179,7 @@ fn says_done(value: &str) -> bool {
         .any(|phrase| starts_with_phrase(&words, phrase).is_some())
 }
 
-/// `F-1: fixed`, `F-2: refuted because …`.
+/// Reads a reply that begins with its id: `F-1: fixed`, `F-2: refuted because …`.
 fn by_id(text: &str, counts: bool, lists: Lists, words: &mut MakerWords) -> Lists {
     let Some((id, rest)) = crate::intake::said_id(text) else { return list_line(text, lists, words) };
     if !counts {

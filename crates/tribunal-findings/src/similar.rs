@@ -81,6 +81,8 @@ impl Texts {
     }
 
     /// Cosine of two texts, 0 to 1.
+    ///
+    /// Terms are sorted and vectors have length one, so this is a single pass over both.
     pub fn cosine(&self, a: usize, b: usize) -> f64 {
         let (a, b) = (&self.docs[a].terms, &self.docs[b].terms);
         let (mut i, mut j, mut sum) = (0, 0, 0.0);
@@ -238,7 +240,7 @@ pub(crate) fn named(text: &str) -> (BTreeSet<String>, BTreeSet<String>) {
     (names, words)
 }
 
-/// `parseHTTPHeader_now` → parse, HTTP, Header, now.
+/// Splits a name at humps, digits and underscores: `parseHTTPHeader_now` → parse, HTTP, Header, now.
 fn split_name(word: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     for piece in word.split('_').filter(|piece| !piece.is_empty()) {

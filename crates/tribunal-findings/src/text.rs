@@ -10,6 +10,8 @@ use tribunal_core::defence::{Defence, stands};
 pub(crate) const LINE_MAX: usize = 256 * 1024;
 
 /// Damage to the bytes themselves.
+///
+/// Damaged text is still read, since it may speak against the work. It is only kept from approving.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Damage {
     /// A NUL byte was removed.
@@ -160,6 +162,8 @@ pub(crate) fn is_bullet(line: &str) -> bool {
 }
 
 /// The level and the words of a heading such as `## Words`.
+///
+/// Up to six marks and a blank, as Markdown has it.
 pub(crate) fn heading(line: &str) -> Option<(usize, &str)> {
     let line = line.trim_start();
     let level = line.bytes().take_while(|b| *b == b'#').count();

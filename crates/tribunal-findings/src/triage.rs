@@ -19,6 +19,9 @@ pub const DISCARD_BELOW: u8 = 50;
 pub const DEFER_BELOW: u8 = 80;
 
 /// One claim and who raised it.
+///
+/// Who raised a claim stays with it through merging: a waiver, an answer by id and the authority over a field all
+/// depend on the source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Raised {
     /// The reviewer or the check that raised it.
@@ -28,6 +31,8 @@ pub struct Raised {
 }
 
 /// Facts about the panel that triage needs.
+///
+/// These are facts about this round only. Who sits on the panel and who owns what was decided before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Panel {
     /// Reviewers that own a field, by field (`security`, `performance`, `api`, `accessibility`, …).
@@ -107,7 +112,7 @@ impl Triaged {
         }
     }
 
-    /// Why it went where it went, step by step.
+    /// The reason for its fate, step by step.
     pub fn why(&self) -> String {
         let confidence = self.standing.claim.confidence;
         let first = match &self.standing.source {

@@ -119,7 +119,7 @@ impl Lexicon {
         }
     }
 
-    /// Kinds that some of these stems mean together.
+    /// Kinds that are meant by several of these stems together.
     pub(super) fn together(&self, stems: &BTreeSet<&str>) -> impl Iterator<Item = usize> {
         let known = stems.iter().filter_map(|stem| self.together.get(*stem)).flatten();
         known.filter(|(all, _)| all.iter().all(|stem| stems.contains(stem.as_str()))).map(|(_, kind)| *kind)

@@ -289,7 +289,7 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
     text.split(edge).filter(|piece| !piece.is_empty())
 }
 
-/// `SecureRandom` → Secure, Random; `read_all` → read, all.
+/// Splits a name at humps and underscores: `SecureRandom` → Secure, Random; `read_all` → read, all.
 fn humps(word: &str) -> Vec<&str> {
     let bytes = word.as_bytes();
     let edges =

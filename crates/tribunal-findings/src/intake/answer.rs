@@ -10,6 +10,8 @@ use super::tool::{ToolForm, ToolReport, read_form};
 use crate::text::clip;
 
 /// How a tool answers, as its row says.
+///
+/// It is data from the tool's row, so that a user can add a tool without code.
 #[derive(Clone, Copy)]
 pub struct Manner<'a> {
     /// The form of its answer.
@@ -22,13 +24,15 @@ pub struct Manner<'a> {
     pub proof: &'a [String],
     /// Files that steer it: what it says about them is about its own settings.
     pub steering: &'a [String],
-    /// Words by which it says that its settings, or the world around it, are not as it needs them.
+    /// Words by which it complains about its settings, or about the world around it.
     pub trouble: &'a [String],
     /// Words by which it says that it stopped early; `#` stands for a digit.
     pub stops: &'a [String],
 }
 
 /// One run of a tool, as the world recorded it.
+///
+/// Both streams are given, because tools complain about their settings on either.
 #[derive(Clone, Copy)]
 pub struct Run<'a> {
     /// Its exit code.
@@ -105,7 +109,7 @@ fn unplaced(report: &mut ToolReport, run: &Run<'_>) {
     }
 }
 
-/// The line in which it speaks of its own settings, or of the world around it.
+/// The line in which the tool complains about its own settings, or about the world around it.
 fn trouble<'a>(manner: &Manner<'_>, run: &Run<'a>) -> Option<&'a str> {
     // Go quotes code in its documents, and indents it.
     let quotes = |line: &str| manner.form == ToolForm::GoVet && line.starts_with('\t');

@@ -152,7 +152,7 @@ impl Check {
         !self.name.is_empty()
     }
 
-    /// Whether it already says why.
+    /// Whether it already gives a reason.
     pub fn has_evidence(&self) -> bool {
         !self.evidence.is_empty()
     }
@@ -161,7 +161,8 @@ impl Check {
         part.split_once([':', '：']).is_some_and(|(key, value)| self.set(key, value))
     }
 
-    /// What the check means: nothing when it passed, a blocker when it did not, a doubt when it does not say.
+    /// Turns the check into its meaning: nothing when it passed, a blocker when it did not, a doubt when it does not
+    /// say.
     ///
     /// Missing and odd statuses both fail closed, but differently: without a status nobody knows what was checked, with
     /// an odd one the check itself is known.

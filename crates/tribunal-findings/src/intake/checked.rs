@@ -12,6 +12,9 @@ use std::collections::BTreeSet;
 use tribunal_core::evidence::{Lack, Matter};
 
 /// What is judged, and so what evidence may name.
+///
+/// It is gathered by the caller from the change, the plan or the document. Without it, any file or command counts as
+/// named, which is weaker.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Judged {
     /// The kind of work that is judged.
@@ -276,7 +279,7 @@ struct Told {
     result: bool,
     /// It has a word for how a run went.
     went: bool,
-    /// What was run left nothing to see.
+    /// A run is mentioned that left nothing to see.
     void: bool,
     /// The words that are left without names and words for looking.
     content: Vec<String>,

@@ -13,6 +13,8 @@ use crate::words;
 use tribunal_core::finding::Severity;
 
 /// The parts of one line.
+///
+/// A line is taken apart once, and the reader of lists decides by the parts whether it begins a finding.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Head {
     pub severity: Option<Severity>,

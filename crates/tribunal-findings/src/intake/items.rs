@@ -475,7 +475,7 @@ impl Items<'_> {
         self.push(claim, open.style);
     }
 
-    /// Keeps a finding. An overview and the part that tells of it under the same id are one.
+    /// Keeps a finding. An overview and the details under the same id are one finding.
     ///
     /// Without this a review that lists its findings and then details them would count each twice.
     fn push(&mut self, claim: Claim, style: Style) {

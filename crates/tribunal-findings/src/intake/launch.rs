@@ -7,6 +7,9 @@ use crate::text::strip_bullet;
 use std::borrow::Cow;
 
 /// Whether a line carries the word of the launch.
+///
+/// A wrong word is worse than none: without a word a line may be quoted, with a wrong one somebody tried to speak for
+/// this launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Carried {
     /// It carries no word.

@@ -202,7 +202,9 @@ fn conventional(label: &str, decoration: &str) -> Option<Option<Severity>> {
     Some(Some(of.unwrap_or(by_label)))
 }
 
-/// What opens a line.
+/// The mark that opens a line.
+///
+/// The rest is given back as a slice, so that a second mark behind the first can be read the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lead<'a> {
     /// A severity, and what follows it. The flag says that nothing but a mark can be meant: brackets, bold, a light.

@@ -1,5 +1,5 @@
-//! From a reviewer's final message to a verdict, findings and answers. Strict where it decides, tolerant where people
-//! and models are sloppy.
+//! Turns a reviewer's final message into a verdict, findings and answers. Strict where it decides, tolerant where
+//! people and models are sloppy.
 //!
 //! Each form has a reader of its own, and each reader marks the lines it took. Whatever no reader took has to be
 //! plainly harmless, or the message does not approve: that is the work of `cover`. So a new form is added as a reader

@@ -6,6 +6,8 @@
 use crate::words;
 
 /// A place, and which bytes of the text spell it.
+///
+/// The bytes are kept so that a reader can cut the place out of a sentence and use the rest as words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     pub start: usize,

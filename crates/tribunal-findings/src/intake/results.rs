@@ -64,6 +64,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for First<T> {
 }
 
 /// All results of a run.
+///
+/// Order and indexes are those of the log, whether a result waited or not.
 #[derive(Default)]
 pub(super) struct Results<'a> {
     claims: Vec<Claim>,

@@ -12,6 +12,8 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 
 /// The kind of text a line is.
+///
+/// Sorting comes before reading, so that no reader has to know what a quotation looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// The author's own words; only these can approve.
@@ -38,6 +40,8 @@ pub(crate) struct Line<'a> {
 }
 
 /// The whole message, sorted.
+///
+/// Line numbers are those of the message, which is how readers mark what they took.
 pub(crate) struct Scan<'a> {
     pub lines: Vec<Line<'a>>,
     /// JSON values that stand in the message itself.

@@ -196,7 +196,7 @@ fn finding(row: &str, columns: &[&str], draft: &mut Draft) -> bool {
         let cell = cell.replace("<br/>", "<br>").replace("<br />", "<br>");
         match name {
             "severity" => severity = marks::word(&cell).or(severity),
-            // How bad it is may stand under `Impact`.
+            // The severity may stand under `Impact`.
             "details" if !columns.contains(&"severity") && marks::word(&cell).is_some() => {
                 severity = marks::word(&cell);
             }

@@ -16,6 +16,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::finding::{Claim, Severity};
 
 /// The forms in which tools report what they found.
+///
+/// A form is chosen by the tool's row in the settings. A new tool that prints one of these forms needs no code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolForm {
@@ -38,6 +40,8 @@ pub enum ToolForm {
 }
 
 /// What one run of a tool reported.
+///
+/// An empty report means clean. Whether the tool got so far that its silence counts is decided in `answer`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolReport {
     /// Its findings, each once.

@@ -541,7 +541,7 @@ fn remark(key: &str, value: &str, draft: &mut Draft) -> bool {
         _ => {
             let counts = draft.word.is_none() || draft.carried == Carried::Right;
             take_evidence(value.trim_end_matches(['*', '_']), draft);
-            // Below words that are complete, nothing goes on.
+            // A remark with words on its own line is complete; nothing below belongs to it.
             return counts && bare(value).is_empty();
         }
     }

@@ -64,6 +64,8 @@ enum Kind {
 }
 
 /// Anchors of many claims; each file is read once. A missing file is remembered, too, so it is not asked for again.
+///
+/// Share one among all steps of a comparison: files are read and split once, however often they are asked about.
 pub struct Anchors<'a> {
     read: Read<'a>,
     before: BTreeMap<String, Option<File>>,

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 const EXACT_MAX: usize = 160;
 
 /// An edge between a left and a right index; only positive gains are worth a pair.
+///
+/// Gains are log-odds above the cut of the scorer, so zero is where a pair stops being worth it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Edge {
     /// Index among the earlier findings.

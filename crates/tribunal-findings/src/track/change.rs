@@ -35,6 +35,8 @@ pub struct FileChange {
 }
 
 /// All files that differ between two trees, found by either path.
+///
+/// The default is an empty change, in which every place is where it was. Callers use it when the trees are the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
     files: Vec<FileChange>,
@@ -43,6 +45,8 @@ pub struct Change {
 }
 
 /// Where a place of the earlier tree is in the later one.
+///
+/// A changed line still gets a position, because a finding on it has most likely stayed near.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mapped {
     /// The line is still there, with this number.

@@ -10,7 +10,7 @@ use crate::intake::report::Report;
 use std::cmp::Ordering;
 use tribunal_core::finding::Claim;
 
-/// What became of a finding of the earlier report that has no partner.
+/// The state of a finding of the earlier report that has no partner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gone {
     /// Its code changed, or its file is gone.
@@ -20,6 +20,8 @@ pub enum Gone {
 }
 
 /// How a finding of the later report that has no partner came to be new.
+///
+/// The distinction tells a reader whether the change broke something or a reviewer merely looked closer this time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fresh {
     /// Nothing is known about its place.
@@ -64,6 +66,8 @@ pub fn severity_word(went: Ordering) -> &'static str {
 }
 
 /// Pairs and leftovers of two reports; each finding of either is in exactly one list.
+///
+/// Indexes are those of the lists that were given; `compare_reports` turns them into those of the files.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Comparison {
     /// Findings of both reports, and how the severity changed.

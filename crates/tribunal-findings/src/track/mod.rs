@@ -39,6 +39,9 @@ use tribunal_core::ledger::{Delta, Entry, Ledger, Mark, Tracked};
 use tribunal_core::words::Words;
 
 /// Everything tracking needs to know about one round.
+///
+/// Everything is borrowed and given: tracking reads no files and knows no git, so a recorded round can be tracked again
+/// and gives the same result.
 pub struct Input<'a> {
     /// Number of the round, from 1.
     pub round: u32,
@@ -67,6 +70,8 @@ pub struct Input<'a> {
 }
 
 /// Which checks are tools, and their findings that do not count in this review.
+///
+/// A tool is run on whole files but answers for a change, so its silence on unchanged code proves nothing about it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolWords {
     /// Checks that are tools: their silence settles only findings on changed code.
@@ -112,6 +117,8 @@ impl Match {
 }
 
 /// The result of tracking one round; the machine turns it into events.
+///
+/// Ids are given here and nowhere else, so the caller must record the outcome before it tracks the next round.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// Every finding this round says something about, in id order.

@@ -41,6 +41,8 @@ struct Step {
 }
 
 /// Where lines of the earlier tree went.
+///
+/// A line has at most one target. Lines that may have come from several places have none.
 #[derive(Default)]
 pub struct Moves {
     /// By path in the earlier tree, in line order.

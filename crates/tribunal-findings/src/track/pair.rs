@@ -83,6 +83,8 @@ impl Hints<'_> {
 }
 
 /// How a pair was found; reports show it as the reason.
+///
+/// Kept with the match so that people can see why a finding has its id, and how far to trust it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
     /// Same words at the same place, mapped through the diff.
@@ -109,6 +111,9 @@ pub struct Pair {
 }
 
 /// The two sets of weights: for reports with rules and for those without.
+///
+/// Two sets, because tools repeat their words and reviewers do not: what proves a match for one proves little for the
+/// other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scorer {
     /// Used where both sides name a rule.
@@ -513,7 +518,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// What findings with the same words in one file have in common: file, rule, words.
+/// The key of findings with the same words in one file: file, rule, words.
 type Words<'a> = (Option<&'a str>, Option<&'a str>, &'a str);
 
 fn words_at(claim: &Claim) -> Words<'_> {
@@ -529,7 +534,7 @@ fn aligned(a: &[(Words<'_>, u32, usize)], b: &[(Words<'_>, u32, usize)]) -> Vec<
     let mut from = 0;
     let mut pairs = Vec::with_capacity(a.len());
     for (n, (_, line, id)) in a.iter().enumerate() {
-        // As many must be left as are still to be paired.
+        // Enough partners must be left for those that are still to be paired.
         let last = b.len() - (a.len() - n);
         let near = (from..=last).take_while(|at| *at == from || b[*at - 1].1 < *line);
         let at = near.min_by_key(|at| b[*at].1.abs_diff(*line)).unwrap_or(from);

@@ -30,6 +30,8 @@ const CODE: u32 = 0;
 type Phrase = (u32, u32);
 
 /// The phrases that one reviewer writes whatever the finding is.
+///
+/// It only lowers the weight of words; it never removes any, since a habitual phrase may be what a finding says.
 #[derive(Clone, Debug, Default)]
 pub struct Prose {
     phrases: BTreeSet<Phrase>,

@@ -136,7 +136,7 @@ impl<'a> Spot<'a> {
             Mapped::Kept(line) => Expected { line: f64::from(line), hunk: None },
             Mapped::Changed(at) => Expected { line: at, hunk: change.old_hunk(file, line, line, 0) },
         };
-        // A line that moved is where it went, and no longer where it was.
+        // A moved line is expected only at its new place.
         let stayed = change.new_path(file).filter(|_| !moves.holds(file, line));
         self.mapped = stayed.map(|path| (path, expected));
         self.moved = moves.target(file, line);

@@ -24,7 +24,7 @@ pub(super) fn may_be(input: &Input<'_>, id: FindingId, entry: &Entry, now: &Tria
     let pairs = || entry.words().iter().flat_map(|words| now.texts().map(move |raised| (words, raised)));
     let own = entry.by.iter().any(|by| sources.contains(by));
     if own {
-        // Of what one source said at different times, some must be able to be about one thing.
+        // At least one pair of wordings by the same source must be able to mean the same thing.
         let same = |claim: &Claim, raised: &Raised| {
             // A rule words its findings by a template, so there a changed name is not a changed subject.
             claim.rule.is_some() || !other_subject(&claim.claim, &raised.claim.claim)

@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 /// A list of words, arranged for lookup.
+///
+/// Sentences are looked up word by word in several tables, so a lookup must not walk the list.
 pub(super) struct Table {
     words: BTreeSet<&'static str>,
     /// Stems by their first letter, so that few are compared.

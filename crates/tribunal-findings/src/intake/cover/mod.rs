@@ -143,7 +143,7 @@ fn is_harmless(sentence: &str, manner: Manner) -> bool {
     if partial::alarms(sentence) || manner == Manner::Prose && partial::asks(sentence, &levelled) {
         return false;
     }
-    // `src/a.rs:4 (!)`, `src/a.rs?`: a place that is pointed at.
+    // `src/a.rs:4 (!)`, `src/a.rs?`: somebody points at a place.
     if levelled.contains([PLACE, CODE]) && (sentence.trim_end().ends_with('?') || sentence.contains("(!")) {
         return false;
     }
@@ -162,7 +162,7 @@ fn is_harmless(sentence: &str, manner: Manner) -> bool {
     let mut guarded = false;
     let mut absent = false;
     let mut sought = false;
-    // What is there was said, and may go on: `a.txt is new and holds one word`.
+    // The clause before said what is there, and this one may continue it: `a.txt is new and holds one word`.
     let mut saw = false;
     let parts: Vec<&str> = levelled.split(':').collect();
     // Whether something was stated before: behind a statement, `compared with UTC` continues it and is not a report.
@@ -197,7 +197,7 @@ fn is_harmless(sentence: &str, manner: Manner) -> bool {
             match judge(&words, before && !stated, manner) {
                 Judged::Harmless(reports) => before = reports || before,
                 Judged::Unknown if as_asked && vouch::may_be_as_asked(&words) => {}
-                // `the line that was named`, and what came of what was done.
+                // A relative clause, `the line that was named`, or the outcome of something that was done.
                 Judged::Unknown
                     if manner == Manner::Checked && (evident || stated) && !partial::tells(&words) => {}
                 Judged::Unknown if goes_on => {}
@@ -509,7 +509,7 @@ fn judge(words: &[&str], before: bool, manner: Manner) -> Judged {
             Judged::Harmless(true)
         }
         Manner::List if good || has_tests(words) || sure => Judged::Harmless(true),
-        // What the tests cover may go on as a list.
+        // A clause about what the tests cover may be continued as a list.
         Manner::Prose | Manner::Tail if sure => Judged::Harmless(vouch::lists_tests(words)),
         Manner::List if thing && !places => Judged::Harmless(true),
         Manner::Prose if before && !places && thing => Judged::Harmless(true),

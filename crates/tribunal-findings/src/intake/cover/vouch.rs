@@ -16,7 +16,7 @@ macro_rules! table {
 }
 
 table! {
-    /// What a change is measured by.
+    /// Words for what a change is measured by.
     ANCHORS,
     "task*" "plan" "plans" "plan's" "planned" "spec" "specs" "specification*" "ticket*" "issue" "story" "brief" "request"
     "requested" "requirement*" "criteri*" "contract*" "rfc" "standard*" "convention*" "style" "guide*" "pattern*" "doc"
@@ -25,40 +25,40 @@ table! {
     "anforderung*" "fälle" "vorgabe*" "tarea" "requisito*" "casos" "pruebas" "tâche" "exigence*" "cas" "specifica" "casi"
 }
 table! {
-    /// The task itself, which asks.
+    /// Words for the task itself, which asks.
     TASKS,
     "task" "plan" "spec" "specification" "ticket" "issue" "story" "brief" "request" "requirement" "contract" "rfc"
     "description" "goal" "aufgabe" "tarea" "tâche"
 }
 table! {
-    /// What a task does.
+    /// Verbs for what a task does: it asks, wants, says.
     ASKED,
     "ask*" "want*" "say*" "said" "call*" "require*" "request*" "describe*" "demand*" "specif*" "state*" "define*"
     "list*" "name*" "expect*" "intend*" "prescribe*" "is" "was"
 }
 table! {
-    /// Verbs that speak for the work where they go with an anchor.
+    /// Verbs that speak for the work if they go with a word of `ANCHORS`.
     SERVES,
     "match*" "cover*" "meet" "meets" "met" "satisf*" "agree*" "fulfil*" "follow*" "implement*" "deliver*" "respect*"
     "conform*" "complies" "comply" "adher*" "correspond*" "mirror*" "reflect*" "address*" "does" "do" "exercis*" "assert*"
     "pin" "pins" "prove*" "entspricht" "decken" "deckt" "erfüll*" "cumple*" "cubre*" "couvr*" "respect*" "copr*" "achieve*" "verif*" "check*" "has" "have"
 }
 table! {
-    /// Safeguards.
+    /// Verbs of safeguards: what protects a program.
     GUARDS,
     "validat*" "handle*" "check*" "guard*" "reject*" "prevent*" "avoid*" "ensure*" "enforce*" "escape*" "sanitis*"
     "sanitiz*" "verif*" "propagat*" "parameteri*" "authenticat*" "authoriz*" "authoris*" "protect*" "bounded"
     "wrapped" "caught" "catch*" "covered" "tested"
 }
 table! {
-    /// What happens to programs; a safeguard may be about it.
+    /// Things that go wrong in programs; a safeguard may be about them.
     EVENTS,
     "error*" "fail*" "missing" "invalid*" "malformed" "overflow*" "underflow*" "timeout*" "crash*" "panic*" "race" "races"
     "leak*" "duplicat*" "corrupt*" "injection*" "absent" "stale" "expire*" "truncat*" "abort*" "deadlock*" "attack*"
     "broken" "bad" "wrong" "unsafe" "issue" "arbitrary" "partial*"
 }
 table! {
-    /// What limits a statement, moves it, or sets it against another.
+    /// Words that limit a statement, shift it, or set it against another.
     LIMITS,
     "only" "just" "merely" "half" "part" "parts" "some" "sometimes" "most" "mostly" "usually" "often" "too" "twice"
     "after" "late" "later" "early" "another" "other" "others" "else" "opposite" "contrary" "instead" "old" "nothing" "out"
@@ -68,13 +68,13 @@ table! {
     "true" "trivially" "always" "outside" "largely" "roughly" "somewhat" "nearly" "supposed" "claims" "claim" "pretend*" "seem*" "appear*" "mock*" "stub*" "fake*" "itself" "themselves"
 }
 table! {
-    /// States that speak for the work where they are what is said of it.
+    /// States that speak for the work if they are said of it.
     STATES,
     "complete" "valid" "identical" "equal" "unchanged" "intact" "expected" "documented" "clear" "covered" "tested"
     "consistent" "appropriate" "minimal" "equivalent" "mechanical" "satisfied" "met"
 }
 table! {
-    /// A clause of these and of courtesy alone is praise.
+    /// Words of praise: a clause of these and of courtesy alone is praise.
     PRAISE,
     "small" "simple" "easy" "follow" "mechanical" "purely" "pure" "focused" "structured" "well" "refactoring" "refactor"
     "rename" "tidy" "boring" "short" "very" "quite" "really" "nice" "good" "great" "neat" "clean" "review" "work" "job"
