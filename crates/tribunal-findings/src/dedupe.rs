@@ -459,6 +459,7 @@ fn is_far(a: &Claim, b: &Claim) -> bool {
     matches!((a.end.or(a.line), b.line), (Some(end), Some(line)) if line > end.saturating_add(NEAR))
 }
 
+/// How the places of two claims relate. Two different files are apart; a missing file or line makes the answer vague.
 fn places(a: &Claim, b: &Claim) -> Places {
     match (&a.file, &b.file) {
         (Some(x), Some(y)) if x != y => return Places::Apart,

@@ -174,6 +174,7 @@ impl Marks {
         Failed { name: &record.name, mark, tests, common: COMMON.contains(&name.as_str()) }
     }
 
+    /// Replaces every name on record that stands alone by its mark, between blanks.
     fn put(&self, words: &str) -> String {
         self.0.iter().fold(words.to_owned(), |words, (mark, name)| {
             let plain = is_plain(name);

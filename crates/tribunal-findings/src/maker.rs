@@ -307,6 +307,7 @@ fn text(value: &Value, names: &[&str]) -> Option<String> {
     names.iter().find_map(|name| value.get(name)).and_then(Value::as_str).map(|text| clip(text.trim(), 8_000))
 }
 
+/// Takes the reply to one finding from JSON.
 fn fix(args: &Value, words: &mut MakerWords) {
     let id = text(args, &["id", "finding", "finding_id"]).and_then(|id| FindingId::parse(&id));
     let Some(id) = id else { return };
@@ -324,6 +325,9 @@ fn fix(args: &Value, words: &mut MakerWords) {
     }
 }
 
+/// Takes what JSON says about the task: done or not, the summary, the commit message, discovered problems.
+///
+/// "Not done" counts without the launch word; "done" and a commit message need it.
 fn task_done(args: &Value, counts: bool, words: &mut MakerWords) {
     match args.get("done").and_then(Value::as_bool) {
         Some(false) => words.task = Done::NotDone,
@@ -410,6 +414,7 @@ pub fn read_hearing(text: &str, word: Option<&str>) -> Option<Hearing> {
     (agreed && !why.trim().is_empty()).then(|| Hearing { upheld, why: clip(why.trim(), 4_000) })
 }
 
+/// The ruling and its reason in the words behind `RULING:`; `None` for anything that is not clearly one of two.
 fn ruling(value: &str) -> Option<(bool, String)> {
     let words = plain_words(&value.replace(['*', '`'], ""));
     let of = |word: &str| starts_with_phrase(&words, word);

@@ -68,6 +68,7 @@ fn is_unwanted(c: char) -> bool {
     control || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// Skips what belongs to an escape character: a control sequence, a string, or a single character.
 fn skip_escape(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     match chars.peek() {
         Some('[') => {
@@ -82,6 +83,7 @@ fn skip_escape(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     }
 }
 
+/// Skips a control sequence up to its final character.
 fn skip_csi(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     // Stops at a line end or a character outside ASCII: an unended sequence must not swallow what follows.
     while let Some(c) = chars.peek().copied() {
@@ -140,6 +142,7 @@ pub(crate) fn strip_bullet(line: &str) -> &str {
     rest
 }
 
+/// The line behind its list mark; `None` when it has none.
 fn strip_mark(line: &str) -> Option<&str> {
     for mark in ["- ", "* ", "+ ", "• ", "– ", "— "] {
         if let Some(rest) = line.strip_prefix(mark) {

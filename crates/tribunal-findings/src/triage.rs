@@ -255,6 +255,7 @@ impl Said {
     }
 }
 
+/// Marks a finding that an owner of its field raised.
 fn own(one: &mut Triaged, domain: &str, several: bool) {
     one.by_owner = true;
     one.overlapping = several;
@@ -264,6 +265,8 @@ fn own(one: &mut Triaged, domain: &str, several: bool) {
     }
 }
 
+/// Decides on a finding that the owner of its field did not raise: refer a blocker, filter the rest, unless asked to
+/// include it.
 fn outsider(one: &mut Triaged, domain: &str, owner: &Seat, include: bool) {
     if one.standing.claim.severity == Severity::Blocker {
         one.referred_to = Some(owner.clone());

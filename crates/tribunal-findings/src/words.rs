@@ -1,7 +1,7 @@
 //! The vocabulary of reviews: severities, confidences, verdicts, places.
 //!
-//! One table for each. An unknown word is never taken for a good one: an unknown severity is not a severity,
-//! and an approval in unknown words is not an approval.
+//! One table for each. An unknown word is never taken for a good one: an unknown severity is not a severity, and an
+//! approval in unknown words is not an approval.
 
 use crate::text::{bare, plain_words, starts_with_phrase};
 use tribunal_core::finding::{FixableBy, Severity, Verdict};
@@ -626,6 +626,7 @@ pub fn lines(text: &str) -> Option<(Option<u32>, Option<u32>)> {
     Some((Some(first.min(second)), Some(first.max(second))))
 }
 
+/// The number a text begins with, and the rest; `None` when it is part of a word or a version.
 fn number(text: &str) -> Option<(u64, &str)> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     if digits == 0 {

@@ -7,6 +7,7 @@ use super::scan::{Kind, Line};
 use super::{Draft, Form};
 use crate::text::{field, heading, is_bullet, plain_words, unbold};
 
+/// A block while it is being read: its text, and its fields in order.
 struct Block {
     raw: String,
     fields: Vec<(String, String)>,
@@ -112,6 +113,7 @@ const KEYS: [&str; 27] = [
     "fixable by",
 ];
 
+/// Adds a line to a block: a field of its own, or more of the field above.
 fn take(block: &mut Block, line: &Line<'_>) {
     append(&mut block.raw, line.text);
     if line.kind == Kind::Own && !is_continuation(line.text) {

@@ -1,7 +1,7 @@
 //! Decides whether words about what was checked are evidence: they name something of what is judged, and say what was
 //! seen there.
 //!
-//! An approval without evidence is a reviewer that may not have looked. The words come from hostile authors, too, so
+//! An approval without evidence may come from a reviewer that did not look. The words come from hostile authors, too, so
 //! this file only takes trust away; whether a sentence is harmless is decided in `cover`. A refusal always says what is
 //! missing, so that an honest reviewer can add it.
 
@@ -239,6 +239,7 @@ fn without_placeholders(text: &str) -> String {
     out
 }
 
+/// Whether two texts have the same words, whatever the case and punctuation.
 fn same_words(a: &str, b: &str) -> bool {
     let level = |text: &str| -> Vec<String> {
         let words = plain_words(text);

@@ -116,6 +116,7 @@ fn is_yaml(line: &Line<'_>) -> bool {
     line.kind == Kind::Blank || text.starts_with("- ") || field(text).is_some()
 }
 
+/// Takes one line of the frontmatter: a count, a status, or a value that has to be harmless.
 fn key_value(key: &str, value: &str, front: &mut Front, draft: &mut Draft) {
     let count = || value.parse::<usize>().unwrap_or(0);
     match key {

@@ -103,6 +103,7 @@ pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
     items.close();
 }
 
+/// Columns of indentation. A tab counts as four, as lists are often indented by either.
 fn indent(text: &str) -> usize {
     let mut columns = 0;
     for byte in text.bytes() {
@@ -270,6 +271,7 @@ impl Items<'_> {
         true
     }
 
+    /// Opens a finding at this line; its style says how far it goes on.
     fn begin(&mut self, text: &str, depth: usize, head: Head) {
         let style = match () {
             () if heading(text).is_some() || is_image(text) => Style::Heading,
@@ -608,6 +610,7 @@ impl Open {
         if first.is_empty() { self.details.trim() } else { first }
     }
 
+    /// Sets a field. The first issue is the claim, and any further one belongs to the details.
     fn set(&mut self, name: &str, value: &str) {
         self.last = Part::Closed;
         match name {

@@ -140,6 +140,7 @@ fn is_answer(text: &str) -> bool {
     }
 }
 
+/// Whether a key shows that an object is an answer, not some other JSON in the message.
 fn is_top_key(key: &str) -> bool {
     matches!(
         key,
@@ -182,6 +183,7 @@ fn list_severity(key: &str) -> Option<Option<Severity>> {
     })
 }
 
+/// Reads one JSON value: a list of findings or answers, an object, or an answer encoded as a string.
 fn value(text: &str, draft: &mut Draft) {
     if text.trim_start().starts_with('[') {
         let items: Result<Vec<&RawValue>, _> = serde_json::from_str(text);
@@ -212,6 +214,7 @@ fn wrapped(text: &str, draft: &mut Draft) {
     }
 }
 
+/// Reads one item of a bare list: a check, an answer, or a finding.
 fn list_item(text: &str, draft: &mut Draft) {
     let Ok(fields) = serde_json::from_str::<Fields<'_>>(text) else {
         draft.intake.note(text, "not an object");
@@ -292,6 +295,7 @@ fn is_tool(name: &str) -> bool {
     matches!(name, "set_loop_review_result" | "set_review_result" | "report_findings" | "cast_verdict")
 }
 
+/// Reads a tool call that was written as text. One of any other tool is only noted.
 fn call(tool: &RawValue, args: &RawValue, draft: &mut Draft) {
     let name: String = serde_json::from_str(tool.get()).unwrap_or_default();
     // Agents prefix the name of an MCP tool with that of its server.
@@ -304,6 +308,7 @@ fn call(tool: &RawValue, args: &RawValue, draft: &mut Draft) {
     }
 }
 
+/// Reads the arguments of a reporting tool. Arguments that cannot be read count as a verdict that cannot be read.
 fn arguments(name: &str, args: &RawValue, draft: &mut Draft) {
     // Some clients send the arguments as a JSON string.
     let unwrapped: Option<String> = serde_json::from_str(args.get()).ok();
@@ -335,6 +340,10 @@ fn carried(fields: &Fields<'_>, draft: &Draft) -> Option<Carried> {
     Some(if right { Carried::Right } else { Carried::Wrong })
 }
 
+/// Reads the fields of an answer, key by key.
+///
+/// Findings are collected first and read last, because `passed` may come behind them and decides their default
+/// severity.
 fn answer_fields(text: &str, fields: &Fields<'_>, draft: &mut Draft) {
     let mut findings: Vec<(&RawValue, Option<Severity>)> = Vec::new();
     let mut passed = None;
@@ -522,6 +531,8 @@ fn is_known_verdict(raw: &RawValue) -> bool {
     matches!(words::verdict(&text), Stated::Known(..))
 }
 
+/// Votes by the value of a verdict's key. A list of possible verdicts is an error here: a JSON value is a statement,
+/// not an echo.
 fn verdict(raw: &RawValue, draft: &mut Draft) {
     let Ok(words) = serde_json::from_str::<String>(raw.get()) else {
         draft.vote(raw.get(), Err("the verdict is not text"));
@@ -534,6 +545,7 @@ fn verdict(raw: &RawValue, draft: &mut Draft) {
     }
 }
 
+/// Votes by `passed` or `approved`, and returns what it says for the severity of findings.
 fn passed_vote(raw: &RawValue, before: Option<bool>, draft: &mut Draft) -> Option<bool> {
     let words = format!("passed: {}", clip(raw.get(), 40));
     match raw.get().trim_matches('"') {
@@ -584,6 +596,7 @@ fn answers(raw: &RawValue, draft: &mut Draft) {
     }
 }
 
+/// Takes the answer to one finding, or to one unread part of an earlier answer.
 fn one_answer(id: &str, value: &Value, draft: &mut Draft) {
     if let Some(number) = super::unread::number(id) {
         return super::unread::reply_by_tool(number, answer_of(value), &format!("{id}: {value}"), draft);
@@ -601,6 +614,7 @@ fn one_answer(id: &str, value: &Value, draft: &mut Draft) {
     }
 }
 
+/// The meaning of one answer, from a text or from an object with a state and a reason.
 fn answer_of(value: &Value) -> Option<Result<Said, &'static str>> {
     // The short form: the answer is the value itself.
     if let Value::String(words) = value {
@@ -719,6 +733,7 @@ fn default_severity(passed: Option<bool>) -> Severity {
     if passed == Some(false) { Severity::Blocker } else { Severity::Warning }
 }
 
+/// Sets the severity of a finding: a stated word first, then a mark in its text, then the default.
 fn severity_of(
     claim: &mut Claim,
     word: Option<String>,
@@ -746,6 +761,7 @@ fn severity_of(
     }
 }
 
+/// Sets file, section and lines from any of the keys and nestings that models use.
 fn place_of(claim: &mut Claim, value: &Value, get: &dyn Fn(&[&str]) -> Option<String>, draft: &mut Draft) {
     const FILES: [&str; 8] =
         ["file", "path", "file_path", "filePath", "filename", "absolute_file_path", "location", "where"];
@@ -802,6 +818,7 @@ fn range(value: &Value) -> Option<&Value> {
         .filter(|range| range.is_object())
 }
 
+/// Sets the confidence. A value that cannot be read is noted, and the default stays.
 fn confidence_of(claim: &mut Claim, value: Option<&Value>, draft: &mut Draft) {
     let read = match value {
         None | Some(Value::Null) => return,

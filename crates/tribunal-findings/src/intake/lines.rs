@@ -249,6 +249,7 @@ fn set_severity(claim: &mut Claim, value: &str, draft: &mut Draft) -> bool {
     true
 }
 
+/// Sets one field of a claim by any of its usual names.
 fn set(claim: &mut Claim, key: &str, value: &str, draft: &mut Draft) {
     match key {
         "id" | "finding" | "finding id" => claim.label = Some(clip(bare(value), 100)),
@@ -278,6 +279,7 @@ fn set(claim: &mut Claim, key: &str, value: &str, draft: &mut Draft) {
     }
 }
 
+/// Sets the claim itself. A second, different one goes to the details, so that no words are lost.
 fn set_claim(claim: &mut Claim, value: &str) {
     let made = claim_of(claim.severity, value);
     if claim.claim.is_empty() {

@@ -399,6 +399,7 @@ pub(crate) fn within(text: &str) -> Option<(Severity, String)> {
     trailing(text)
 }
 
+/// A severity behind `severity:`, `priority:` or `impact:`, and the line without both.
 fn after_severity_word(text: &str) -> Option<(Severity, String)> {
     let lower = text.to_lowercase();
     // Lower-casing may change the length of foreign letters; then offsets would be wrong, so this form is not looked

@@ -471,6 +471,7 @@ fn read_damaged(text: &str, mut damage: Damage, reading: &Reading<'_>) -> Intake
     weigh(draft, damage, &scan.lines, reading.judged)
 }
 
+/// Lets every reader of prose at the lines, in a fixed order.
 fn read_prose(lines: &[Line<'_>], draft: &mut Draft) {
     // Each reader skips what an earlier one took, so the order decides who reads a line that two could read.
     let mut taken = vec![false; lines.len()];

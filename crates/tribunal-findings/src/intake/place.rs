@@ -1,5 +1,5 @@
-//! Finds places in free text, in all the spellings people and models use: `src/a.rs:12-20`, `src/a.rs#L3`, ``
-//! `src/a.rs` (line 42)``, `src/a.rs L12-L20`, `src/a.rs, lines 3 to 9`, `src/a.rs::symbol`, links and permalinks.
+//! Finds places in free text, in all the spellings people and models use: `src/a.rs:12-20`, `src/a.rs#L3`,
+//! `src/a.rs (line 42)`, `src/a.rs L12-L20`, `src/a.rs, lines 3 to 9`, `src/a.rs::symbol`, links and permalinks.
 //!
 //! It only finds them. Whether a path may be used is decided by `words::path_inside`, and nothing here touches a file.
 
@@ -119,6 +119,7 @@ fn run(text: &str) -> usize {
     at
 }
 
+/// The place that begins at this position, if one does.
 fn at_start(text: &str, start: usize) -> Option<Found> {
     if text[start..].starts_with("http://") || text[start..].starts_with("https://") {
         return permalink(text, start);

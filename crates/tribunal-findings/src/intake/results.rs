@@ -77,6 +77,7 @@ pub(super) struct Results<'a> {
 }
 
 impl<'a> Results<'a> {
+    /// Takes one result. One that says all is well is skipped, but counts for the indexes.
     fn add(&mut self, index: usize, result: Res<'a>) {
         if result.is_no_finding() {
             return;

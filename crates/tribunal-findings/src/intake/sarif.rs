@@ -30,6 +30,7 @@ struct Inline<'a> {
     results: Results<'a>,
 }
 
+/// One run of a tool: its results, and the rules and files that they refer to.
 #[derive(Deserialize, Default)]
 pub(super) struct Run<'a> {
     #[serde(borrow, default)]
@@ -343,6 +344,7 @@ fn message<'m>(message: Option<&'m Message<'_>>) -> Option<&'m str> {
     message.text.as_deref().or(message.markdown.as_deref()).filter(|text| !text.trim().is_empty())
 }
 
+/// Sets file, lines and section of a claim. A path outside of the subject is noted, and the claim goes on without it.
 fn locate(claim: &mut Claim, location: &Location<'_>, run: Option<&Run<'_>>, draft: &mut Draft) {
     let logical = location.logical.0.as_ref().and_then(|l| l.full.as_deref().or(l.name.as_deref()));
     // A logical location without a physical one still says where.

@@ -209,6 +209,7 @@ impl<'a> State<'a> {
         self.fence.is_some() || self.region.is_some()
     }
 
+    /// The kind of the next line, given everything that is still open.
     fn kind(&mut self, line: &'a str, offset: usize) -> Kind {
         // The order matters: inside a JSON value or a fence nothing else is looked for.
         if offset < self.data_end {
@@ -252,6 +253,7 @@ impl<'a> State<'a> {
         Kind::Own
     }
 
+    /// The kind of a line inside an open fence; the line that closes it hands its JSON over. `None` outside of fences.
     fn in_fence(&mut self, line: &str, offset: usize) -> Option<Kind> {
         let fence = self.fence.as_ref()?;
         let trimmed = line.trim();
@@ -270,6 +272,7 @@ impl<'a> State<'a> {
         Some(Kind::Fenced)
     }
 
+    /// Whether a line opens a fence, and remembers it.
     fn opens_fence(&mut self, trimmed: &str, body: usize) -> bool {
         let Some(mark) = trimmed.bytes().next().filter(|b| matches!(b, b'`' | b'~')) else { return false };
         let length = trimmed.bytes().take_while(|b| *b == mark).count();
@@ -425,6 +428,7 @@ const TAGS: &[&str] = &[
     "pre",
 ];
 
+/// The text that will close the region a line opens; `None` when it opens none.
 fn opens_region(trimmed: &str) -> Option<String> {
     if trimmed.starts_with("<!--") {
         return Some("-->".to_owned());

@@ -1,5 +1,4 @@
-//! Reads replies about parts of an earlier answer that could not be read: `U-2 k7f3q2xa: no finding because it names no
-//! fault`.
+//! Reads replies about unread parts of an earlier answer: `U-2 k7f3q2xa: no finding because it names no fault`.
 //!
 //! A part that is a finding comes as a finding, with `U-2` for its label. So a reviewer can settle a doubt without
 //! repeating its whole answer.

@@ -548,6 +548,7 @@ fn remark(key: &str, value: &str, draft: &mut Draft) -> bool {
     false
 }
 
+/// Whether a key or title stands for what was checked, in the languages that reviewers write in.
 fn is_checked_key(key: &str) -> bool {
     #[rustfmt::skip]
     const KEYS: &[&str] = &[

@@ -56,6 +56,7 @@ fn at_tags<'a>(lines: &[Line<'a>], taken: &[bool]) -> Vec<(usize, Line<'a>)> {
     parts
 }
 
+/// Reads the tags of lines that were cut in front of each tag.
 fn read_parts(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
     let mut at = 0;
     while at < lines.len() {

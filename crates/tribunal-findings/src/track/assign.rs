@@ -57,6 +57,7 @@ fn components(edges: &[Edge]) -> Vec<Vec<Edge>> {
     found.into_values().collect()
 }
 
+/// Solves one component, exactly where its size allows.
 fn solve(component: &[Edge]) -> Vec<Edge> {
     if component.len() == 1 {
         return component.to_vec();
@@ -74,6 +75,7 @@ fn solve(component: &[Edge]) -> Vec<Edge> {
     exact(component, &lefts, &rights)
 }
 
+/// Takes the best edge that is still free, again and again. Ties go by index, so that the result is always the same.
 fn greedy(component: &[Edge]) -> Vec<Edge> {
     let mut order: Vec<Edge> = component.to_vec();
     order.sort_by(|a, b| b.gain.total_cmp(&a.gain).then((a.left, a.right).cmp(&(b.left, b.right))));

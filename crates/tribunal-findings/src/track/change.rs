@@ -165,6 +165,7 @@ fn meets(start: u32, len: u32, from: u32, to: u32, slack: u32) -> bool {
     if len == 0 && slack == 0 { false } else { start <= to && from < end.max(start + u32::from(len == 0)) }
 }
 
+/// Reads a unified diff line by line.
 fn parse(diff: &str) -> Change {
     let mut files: Vec<FileChange> = Vec::new();
     let mut body: Option<Body> = None;

@@ -150,6 +150,7 @@ pub fn compare_reports(
     found
 }
 
+/// What the diff says about a finding that is no longer reported.
 fn gone(claim: &Claim, change: &Change, anchors: &mut Anchors<'_>) -> Gone {
     let Some(file) = claim.file.as_deref() else { return Gone::NotReported };
     // Deleted: whatever was wrong with it is gone, too.
@@ -164,6 +165,7 @@ fn gone(claim: &Claim, change: &Change, anchors: &mut Anchors<'_>) -> Gone {
     if changed { Gone::Resolved } else { Gone::NotReported }
 }
 
+/// What the diff says about a finding that was not reported before.
 fn fresh(claim: &Claim, change: &Change, anchors: &mut Anchors<'_>) -> Fresh {
     let Some(file) = claim.file.as_deref() else { return Fresh::New };
     if !change.existed(file) {

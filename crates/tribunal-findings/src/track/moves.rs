@@ -200,6 +200,7 @@ impl Stretches {
         alone(lines.map(|(n, line)| (line.hash, n)).collect())
     }
 
+    /// Reads one stretch; blank lines are left out, as they have no content to recognize.
     fn add(&mut self, anchors: &mut Anchors<'_>, side: Side, path: &str, (from, len): (u32, u32)) {
         if self.lines.len() >= LINES_MAX {
             return;
@@ -253,6 +254,7 @@ struct Blocks<'s> {
 }
 
 impl<'s> Blocks<'s> {
+    /// Grows a block from every pair of unique rows, in the order of the earlier side.
     fn new(old: &'s Stretches, new: &'s Stretches) -> Self {
         let mut blocks =
             Self { old, new, target: vec![None; old.lines.len()], given: vec![false; new.lines.len()] };
@@ -277,6 +279,7 @@ impl<'s> Blocks<'s> {
         seeds(&self.old.lone(), &self.new.lone()).into_iter().for_each(|(i, j)| self.add(i, j));
     }
 
+    /// The result, by file and line of the earlier tree.
     fn moves(self) -> Moves {
         let mut moves = Moves::default();
         let (old, new) = (self.old, self.new);

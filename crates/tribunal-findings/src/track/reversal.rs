@@ -30,6 +30,7 @@ pub(super) struct Changed {
 }
 
 impl Changed {
+    /// Compares this change with everything that earlier fixes removed.
     pub fn new(input: &Input<'_>, anchors: &mut Anchors<'_>) -> Self {
         let mut changed = Self::default();
         // The first round has no fix before it.

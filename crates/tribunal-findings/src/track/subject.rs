@@ -1,8 +1,8 @@
 //! What a later claim can be at all, before anybody asks how near it is: an id never changes its subject.
 //!
-//! A check's finding is never a reviewer's, nor another check's. It is another reviewer's only when it describes the
-//! same defect. One sentence about another thing is another finding, whoever says it. Without these rules an id could
-//! drift, round by round, from one defect to another, and its waiver or ruling would go with it.
+//! A check's finding is never a reviewer's, nor another check's. Two reviewers have one finding only when both describe
+//! the same defect. One sentence about another thing is another finding, whoever says it. Without these rules an id
+//! could drift, round by round, from one defect to another, and its waiver or ruling would go with it.
 
 use super::Input;
 use super::fates::moved;

@@ -63,6 +63,7 @@ pub(crate) fn objection(text: &str) -> Option<&str> {
     sentences(text).into_iter().map(str::trim).find(|sentence| objects(sentence))
 }
 
+/// Whether a sentence plainly speaks against the work.
 fn objects(sentence: &str) -> bool {
     #[rustfmt::skip]
     const AGAINST: &[&str] = &[
@@ -340,6 +341,7 @@ fn without_tags(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Adds text outside of code, with every place in it as a mark.
 fn push_plain(out: &mut String, text: &str) {
     let mut from = 0;
     for found in place::find(text) {
@@ -352,6 +354,7 @@ fn push_plain(out: &mut String, text: &str) {
     push_words(out, &text[from..]);
 }
 
+/// Adds words in lower case. A flag, a path or a link becomes one mark, so that its parts do not count as words.
 fn push_words(out: &mut String, text: &str) {
     for word in text.split_inclusive(char::is_whitespace) {
         let trimmed =

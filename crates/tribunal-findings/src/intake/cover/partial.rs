@@ -1,8 +1,8 @@
 //! Finds what makes less of a good word than it sounds: a denial with an exception, a denial of what is wanted, a part
 //! for the whole, a sign of alarm, a question.
 //!
-//! In these ways an approving sentence can report a fault without using a word for one. Each function is
-//! named after one of them.
+//! In these ways an approving sentence can report a fault without using a word for one. Each function is named after
+//! one of them.
 
 use super::lexicon::{BAD, COURTESY, DONE, THINGS_READ};
 
