@@ -1,7 +1,7 @@
 //! Reads tables: findings by the names of their columns, verdicts for parts, results of checks.
 //!
 //! A row that holds a severity or a place and fits no column is read as well as can be. A row that cannot be read is
-//! left to the covering reader, and so are the cells that a reader did not use.
+//! left to the covering reader.
 
 use super::check::{cells, standing};
 use super::cover::Manner;
