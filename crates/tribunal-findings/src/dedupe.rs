@@ -1,6 +1,8 @@
-//! Which findings describe the same defect. The same place is not enough: what is in doubt stays two findings, linked as
-//! related. A check's finding is never merged with an opinion, and two findings of one reviewer are merged only when they
-//! are word for word the same.
+//! Decides which findings of one round describe the same defect.
+//!
+//! The same place is not enough: two defects often sit on one line, and merging them would lose one. A doubtful pair
+//! stays two findings, linked as related. A check's finding is never merged with an opinion, and two findings of one
+//! reviewer are merged only when they are equal word for word.
 
 use crate::defect::{self, Between, Meaning};
 use crate::similar::{Texts, other_subject};
@@ -9,25 +11,29 @@ use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::finding::{Claim, Source};
 use tribunal_core::words::is_one_kind;
 
-/// Lines apart that still count as one place, and as near.
+/// Findings this many lines apart, or fewer, count as being at the same place.
 const SAME_PLACE: u32 = 3;
+/// Findings this many lines apart, or fewer, count as near; beyond that they are apart.
 const NEAR: u32 = 10;
-/// More findings than this without a line in one file are compared by their words alone being equal.
+/// Up to this many claims, every pair is compared. Beyond it, claims without a line are merged only when equal.
 const BUCKET_MAX: usize = 400;
-/// In a file with more than that, so many after each in order of line are compared: a crowd must not cost its square.
+/// In a larger file each claim is compared with this many that follow it by line: a crowd must not cost its square.
 const CROWD_MAX: usize = 200;
 
-/// How alike two texts must be, after rivals, to say the same when nothing is known of their places.
+/// How alike two texts must be, after rivals, to mean the same where nothing is known of their places.
 pub const SAME_TEXT: f64 = 0.16;
-/// How much a better rival takes away: the one finding of a reviewer that fits best is the one that is meant.
+/// How much a better rival takes away: of one reviewer's findings, the one that fits best is the one that is meant.
 const RIVAL: f64 = 1.0;
 
-/// How alike two texts of one space are, 0 to 1: words by their rarity, and letters.
+/// How alike two texts of one space are, 0 to 1: half by rare words in common, half by letters in common.
 pub fn likeness(texts: &Texts, a: usize, b: usize) -> f64 {
     0.5 * texts.cosine(a, b) + 0.5 * texts.letters(a, b)
 }
 
-/// Likeness of two claims' words. One sentence about two different names is two findings, however alike.
+/// How alike the words of two claims are.
+///
+/// One sentence about two different names is two findings, however alike the rest is: tools and tidy reviewers repeat a
+/// template for every place.
 pub fn alike(texts: &Texts, a: (usize, &str), b: (usize, &str)) -> f64 {
     let plain = likeness(texts, a.0, b.0);
     match (names_differ(a.1, b.1), texts.letters(a.0, b.0) > TEMPLATE) {
@@ -37,29 +43,33 @@ pub fn alike(texts: &Texts, a: (usize, &str), b: (usize, &str)) -> f64 {
     }
 }
 
-/// Texts with this share of letters in common are one sentence with other names in it.
+/// Texts that share more than this part of their letters are one sentence with other names in it.
 const TEMPLATE: f64 = 0.55;
-/// What differing names take away from texts that are worded freely.
+/// What differing names take away from texts that are worded freely. Small, because reviewers quote different names of
+/// one place.
 const NAMES_DIFFER: f64 = 0.03;
 
-/// Both texts quote names, and none in common.
+/// Whether both texts quote names and share none of them.
 fn names_differ(a: &str, b: &str) -> bool {
     let (a, b) = (quoted_names(a), quoted_names(b));
     !a.is_empty() && !b.is_empty() && !a.iter().any(|name| b.contains(name))
 }
 
-/// A pair of findings of different reviewers.
+/// Two findings of different reviewers, with how alike they are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Alike {
-    /// One.
+    /// Index of one claim.
     pub a: usize,
-    /// The other.
+    /// Index of the other claim.
     pub b: usize,
-    /// How alike.
+    /// How alike they are; lowered, even below zero, where a rival fits better.
     pub score: f64,
 }
 
-/// Takes off each pair what a better partner of either side, by the other's reviewer, has over it.
+/// Lowers each pair by the lead that a better partner has over it.
+///
+/// A reviewer says one thing once. If another finding of the same reviewer fits better, this pair is probably a
+/// coincidence of words.
 pub fn less_rivals<S: Ord + Copy>(pairs: &[Alike], voice: impl Fn(usize) -> S) -> Vec<Alike> {
     let mut best: BTreeMap<(usize, S), f64> = BTreeMap::new();
     for pair in pairs {
@@ -85,29 +95,31 @@ enum Places {
     Apart,
 }
 
-/// What was decided of two findings that were compared.
+/// The decision on two findings that were compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
-    /// One.
+    /// Index of one claim.
     pub a: usize,
-    /// The other.
+    /// Index of the other claim.
     pub b: usize,
-    /// How sure it is that both are of one defect, 0 to 1.
+    /// How likely it is that both describe one defect, 0 to 1.
     pub score: f64,
     /// They are one finding.
     pub same: bool,
-    /// They may be of one defect; both stay.
+    /// They may describe one defect; both stay, linked to each other.
     pub related: bool,
-    /// Why, in words.
+    /// The reason in words, for people who ask why two findings were merged or kept.
     pub why: String,
 }
 
 /// Which claims are one finding, and why.
+///
+/// Both are needed: triage merges by `firsts` and links what is related by `pairs`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Decision {
-    /// For every claim the first one it is one finding with; itself, when none before it says the same.
+    /// For every claim, the first claim it is one finding with; its own index when none before it says the same.
     pub firsts: Vec<usize>,
-    /// Pairs that were compared, as far as they were asked for.
+    /// The pairs that were compared. Exact repetitions are not among them.
     pub pairs: Vec<Compared>,
 }
 
@@ -117,7 +129,7 @@ pub fn groups(claims: &[(&Source, &Claim)]) -> Vec<Vec<usize>> {
 }
 
 impl Decision {
-    /// The findings, each with its claims; every claim is in exactly one.
+    /// The findings, each with its claims; every claim is in exactly one of them.
     pub fn groups(&self) -> Vec<Vec<usize>> {
         let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (at, first) in self.firsts.iter().enumerate() {
@@ -127,17 +139,21 @@ impl Decision {
     }
 }
 
-/// Decides which claims are one finding. `apart` says of two that they may not be, whatever they say.
+/// Decides which claims are one finding.
+///
+/// `apart` forbids a merge whatever the texts say; triage uses it to keep what two owners of fields say apart. Pairs
+/// are joined most certain first, so that a doubtful one cannot take a member away from a better one.
 pub fn decide(claims: &[(&Source, &Claim)], apart: &dyn Fn(usize, usize) -> bool) -> Decision {
     let mut joined = Joined::new(claims, apart);
     joined.exact();
-    // One voice alone repeats nobody.
+    // A single reviewer repeats nobody, so only exact repetitions can be merged.
     if claims.windows(2).any(|pair| pair[0].0 != pair[1].0) {
         for bucket in buckets(claims) {
             joined.alike(&bucket);
         }
     }
     let group = joined.group;
+    // Only now are the groups final: a later join may have made one finding of a pair that was merely related.
     for pair in &mut joined.pairs {
         pair.same = group[pair.a] == group[pair.b];
         pair.related &= !pair.same;
@@ -145,7 +161,7 @@ pub fn decide(claims: &[(&Source, &Claim)], apart: &dyn Fn(usize, usize) -> bool
     Decision { pairs: joined.pairs, firsts: group }
 }
 
-/// Claims that could be one finding: same file, or no file at all.
+/// Buckets of claims that could be one finding: same file, or no file at all.
 fn buckets(claims: &[(&Source, &Claim)]) -> Vec<Vec<usize>> {
     let mut by_file: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let mut anywhere = Vec::new();
@@ -157,7 +173,8 @@ fn buckets(claims: &[(&Source, &Claim)]) -> Vec<Vec<usize>> {
     }
     let several = |bucket: &Vec<usize>| bucket.iter().any(|at| claims[*at].0 != claims[bucket[0]].0);
     let mut found: Vec<Vec<usize>> = by_file.into_values().filter(several).collect();
-    // What names no file may be what another says of any file, when there are few enough to compare.
+    // A claim without a file may be about any file, so it meets everything, as long as there is little enough to
+    // compare.
     if !anywhere.is_empty() && claims.len() <= BUCKET_MAX {
         found.push((0..claims.len()).collect());
     } else if anywhere.len() > 1 && several(&anywhere) {
@@ -166,6 +183,7 @@ fn buckets(claims: &[(&Source, &Claim)]) -> Vec<Vec<usize>> {
     found
 }
 
+/// The groups while they grow: a union-find whose root is the first member, with the members at hand.
 struct Joined<'a> {
     claims: &'a [(&'a Source, &'a Claim)],
     apart: &'a dyn Fn(usize, usize) -> bool,
@@ -183,20 +201,22 @@ impl<'a> Joined<'a> {
         Self { claims, apart, meanings, pairs, group: (0..claims.len()).collect(), members }
     }
 
-    /// Nothing but their words can keep these from being one finding.
+    /// Whether anything but their words forbids that these are one finding.
     fn may(&self, a: usize, b: usize) -> bool {
         is_one_kind([self.claims[a].0, self.claims[b].0].into_iter()) && !(self.apart)(a, b)
     }
 
-    /// Word for word the same at the same place: one finding, whichever reviewer says it.
+    /// Merges what is equal word for word at the same place, whoever says it.
     fn exact(&mut self) {
+        // Sorted by hash instead of compared pairwise: a report may hold the same line a hundred thousand times.
         let mut order: Vec<(u64, usize)> =
             self.claims.iter().enumerate().map(|(at, (_, claim))| (hash_of(claim), at)).collect();
         order.sort_unstable();
         let mut from = 0;
         while from < order.len() {
             let same = order[from..].partition_point(|one| one.0 == order[from].0);
-            // Of one hash, compared with the first of each wording: hardly ever more than one.
+            // Equal hashes are not equal texts, so each is compared with the first of every wording; hardly ever more
+            // than one.
             let mut wordings: Vec<Vec<usize>> = Vec::new();
             for (_, at) in order[from..from + same].iter().skip(usize::from(same == 1)) {
                 let known = |all: &&mut Vec<usize>| {
@@ -216,11 +236,12 @@ impl<'a> Joined<'a> {
         }
     }
 
-    /// The members of the group that has this first one.
+    /// The members of the group with this first claim.
     fn members<'m>(&'m self, first: &'m usize) -> &'m [usize] {
         self.members.get(first).map_or(std::slice::from_ref(first), Vec::as_slice)
     }
 
+    /// Makes one group of two; the lower index stays its first member, whatever the order of joins.
     fn join(&mut self, a: usize, b: usize) {
         let (a, b) = (self.group[a], self.group[b]);
         if a == b {
@@ -232,9 +253,10 @@ impl<'a> Joined<'a> {
         self.members.entry(to).or_insert_with(|| vec![to]).extend(moved);
     }
 
-    /// Joins what different reviewers say of one defect, the surest first.
+    /// Joins what different reviewers say of one defect, the most certain pair first.
     fn alike(&mut self, bucket: &[usize]) {
         let mut pairs = self.compared(bucket);
+        // Ties are broken by index: equal odds must not leave the result to the sort.
         pairs.sort_by(|x, y| y.0.total_cmp(&x.0).then((x.1.a, x.1.b).cmp(&(y.1.a, y.1.b))));
         let odds: BTreeMap<(usize, usize), f64> =
             pairs.iter().map(|(odds, pair)| ((pair.a.min(pair.b), pair.a.max(pair.b)), *odds)).collect();
@@ -246,7 +268,7 @@ impl<'a> Joined<'a> {
         self.pairs.extend(pairs.into_iter().map(|(_, pair)| pair));
     }
 
-    /// Every pair of different reviewers that is not far apart, with how far it is beyond what is needed.
+    /// Every pair of different reviewers that is not far apart, with how far its score is above the limit.
     fn compared(&mut self, bucket: &[usize]) -> Vec<(f64, Compared)> {
         let words: Vec<String> = bucket.iter().map(|at| words_of(self.claims[*at].1)).collect();
         let mut order: Vec<usize> = (0..bucket.len()).collect();
@@ -259,13 +281,15 @@ impl<'a> Joined<'a> {
             for j in order[n + 1..].iter().take(reach) {
                 let (a, b) = (bucket[*i], bucket[*j]);
                 let ((from_a, one), (from_b, other)) = (self.claims[a], self.claims[b]);
-                // Sorted by line: a large bucket has nothing more for this one (a long range may hide a near one).
+                // Sorted by line: in a large bucket nothing after this can be near. A long range may hide a near one;
+                // that is accepted.
                 if !small && (one.line.is_none() || is_far(one, other)) {
                     break;
                 }
                 if from_a == from_b || !may_be_one((from_a, one), (from_b, other)) {
                     continue;
                 }
+                // Letters and names are compared only where the places say nothing: that is the costly half.
                 let ours = places(one, other) == Places::Vague;
                 let alike = ours.then(|| {
                     let texts = texts.get_or_insert_with(|| Texts::with_letters(&words));
@@ -280,25 +304,28 @@ impl<'a> Joined<'a> {
         pairs
     }
 
-    /// One reviewer has one voice in a group, nobody in it is far from the others, and no two of it are plainly of
-    /// different defects.
+    /// Whether two groups may become one.
+    ///
+    /// A reviewer has one voice in a group, no member is far from the others, and no two members plainly describe
+    /// different defects. Without this, A like B and B like C would chain A and C together.
     fn may_join(&self, a: usize, b: usize, odds: &BTreeMap<(usize, usize), f64>) -> bool {
         let (a, b) = (self.members(&self.group[a]), self.members(&self.group[b]));
         let voices: BTreeSet<&Source> = a.iter().map(|at| self.claims[*at].0).collect();
         let fits = |x: usize, y: usize| {
             self.may(x, y)
                 && may_be_one(self.claims[x], self.claims[y])
+                // A pair that was never compared says nothing against the group.
                 && odds.get(&(x.min(y), x.max(y))).is_none_or(|odds| *odds >= -COMPANY)
         };
         b.iter().all(|y| !voices.contains(self.claims[*y].0) && a.iter().all(|x| fits(*x, *y)))
     }
 }
 
-/// How far below what is needed two of a group may be, where others speak for it.
+/// How far below the limit two members of a group may be, where other members speak for it.
 const COMPANY: f64 = 2.0;
 
-/// One pair: how far it is beyond what is needed, and what is said of it. `alike`: how alike the words are, where the places
-/// say nothing.
+/// Weighs one pair: how far its score is above the limit, and the decision in words. `alike` is how alike the words
+/// are; it is given only where the places say nothing.
 fn weighed(
     (a, b): (usize, usize),
     (one, other): (&Claim, &Claim),
@@ -311,11 +338,12 @@ fn weighed(
     let odds = defect::weighed(&features);
     let rule = if one.rule.is_some() && one.rule == other.rule { SAME_RULE } else { 0.0 };
     let beyond = match alike {
-        // Names tell findings apart where the place does not, so the words must be alike as they stand, too.
+        // Names tell findings apart where the place does not, so here the words themselves must be alike, too.
         Some(alike) => (10.0 * (alike - needed(one, other))).min(odds + rule - defect::DOUBT),
         None => odds + rule - defect::SAME,
     };
-    // One sentence about two names, or about two things, is two findings.
+    // One sentence about two names, or about two things, is two findings; below `-COMPANY` no group can join them
+    // either.
     let template = names_differ(&one.claim, &other.claim) && features[1] > TEMPLATE_WORDS;
     let two = template || other_subject(&one.claim, &other.claim);
     let beyond = if two { beyond.min(-COMPANY - 1.0) } else { beyond };
@@ -332,31 +360,32 @@ fn weighed(
     )
 }
 
-/// Texts with so much of their words in common are one sentence with other names in it.
+/// Texts that share more than this part of their words are one sentence with other names in it.
 const TEMPLATE_WORDS: f64 = 0.7;
-/// What the same rule adds.
+/// Log-odds that the same rule adds.
 const SAME_RULE: f64 = 2.0;
 
-/// Lines between two claims, where both have a place.
+/// Lines between two claims; `None` unless both have a place. A shared section counts as two lines.
 pub fn lines_apart(a: &Claim, b: &Claim) -> Option<u32> {
     match (a.line, b.line) {
         (Some(x), Some(y)) => {
             let (x_end, y_end) = (a.end.unwrap_or(x), b.end.unwrap_or(y));
             Some(x.max(y).saturating_sub(x_end.min(y_end)))
         }
+        // Nobody knows how far apart in the section they are: near, but not on the same line.
         _ if a.section.is_some() && a.section == b.section => Some(2),
         _ => None,
     }
 }
 
-/// What a claim says and where, as one number; equal claims have equal ones.
+/// A claim's words and place as one number; equal claims have equal numbers.
 fn hash_of(claim: &Claim) -> u64 {
     let place = mixed(u64::from(claim.line.unwrap_or(0)), u64::from(claim.end.unwrap_or(0)));
     let (file, rule) = (claim.file.as_deref().unwrap_or_default(), claim.rule.as_deref().unwrap_or_default());
     hash_texts(place, &[&claim.claim, file, rule])
 }
 
-/// Some texts in a row, as one number.
+/// Several texts in a row as one number. Not a cryptographic hash: whoever uses it compares the texts, too.
 pub(crate) fn hash_texts(mut hash: u64, texts: &[&str]) -> u64 {
     for text in texts {
         for chunk in text.as_bytes().chunks(8) {
@@ -364,6 +393,7 @@ pub(crate) fn hash_texts(mut hash: u64, texts: &[&str]) -> u64 {
             word[..chunk.len()].copy_from_slice(chunk);
             hash = mixed(hash, u64::from_le_bytes(word));
         }
+        // The length keeps "ab" + "c" apart from "a" + "bc".
         hash = mixed(hash, text.len() as u64);
     }
     hash
@@ -381,13 +411,14 @@ fn is_verbatim(a: &Claim, b: &Claim) -> bool {
         && a.section == b.section
 }
 
-/// The words a claim is compared by.
+/// The words a claim is compared by: its title, and the beginning of its details where the title is short.
 pub(crate) fn words_of(claim: &Claim) -> String {
+    // `get` fails inside a character; then the whole details are taken, which is rare and harmless.
     let details = claim.details.get(..400).unwrap_or(&claim.details);
     format!("{} {}", claim.claim, if claim.claim.len() < 160 { details } else { "" })
 }
 
-/// How alike two claims must be to be one finding, by their places.
+/// How alike two claims must be to be one finding, given their places.
 fn needed(a: &Claim, b: &Claim) -> f64 {
     let needed = match places(a, b) {
         Places::Same => SAME_TEXT - 0.03,
@@ -398,7 +429,7 @@ fn needed(a: &Claim, b: &Claim) -> f64 {
     if a.rule.is_some() && a.rule == b.rule { needed / 2.0 } else { needed }
 }
 
-/// Whether two claims of different reviewers are of the same defect.
+/// Whether two claims of different reviewers describe the same defect. Triage asks this of a field's owner.
 pub(crate) fn same(a: &Claim, b: &Claim) -> bool {
     let place = places(a, b);
     if place == Places::Apart {
@@ -412,8 +443,10 @@ pub(crate) fn same(a: &Claim, b: &Claim) -> bool {
     weighed((0, 1), (a, b), (&Meaning::of(&words[0]), &Meaning::of(&words[1])), alike).0 >= 0.0
 }
 
-/// Whether two claims can be one finding by where they are. Two tools that name lines know them exactly: only what they
-/// say of the same lines can be.
+/// Whether two claims can be one finding, judging by their places alone.
+///
+/// Tools know their lines exactly, so two of them can mean one thing only where their lines overlap; reviewers are
+/// often a few lines off.
 fn may_be_one((from_a, a): (&Source, &Claim), (from_b, b): (&Source, &Claim)) -> bool {
     let tools = matches!((from_a, from_b), (Source::Check(_), Source::Check(_)));
     match (a.line, b.line) {
@@ -426,6 +459,7 @@ fn is_far(a: &Claim, b: &Claim) -> bool {
     matches!((a.end.or(a.line), b.line), (Some(end), Some(line)) if line > end.saturating_add(NEAR))
 }
 
+/// How the places of two claims relate. Two different files are apart; a missing file or line makes the answer vague.
 fn places(a: &Claim, b: &Claim) -> Places {
     match (&a.file, &b.file) {
         (Some(x), Some(y)) if x != y => return Places::Apart,

@@ -1,21 +1,26 @@
-//! What a reviewer claims against what was recorded. A claim nobody recorded is a claim; one that a record contradicts
-//! takes the verdict with it. Reads words of hostile authors: it only ever takes trust away.
+//! Compares a reviewer's claims with what Tribunal itself ran.
+//!
+//! A claim that no record mentions is only a claim. A claim that a record contradicts voids the verdict it came with.
+//! The text may be hostile, so this file can only take trust away: no wording gives a reviewer credit for a run.
 
 mod clause;
 
 use crate::text::clean;
 use clause::Went;
 
-/// What Tribunal itself ran, and how it went.
+/// A command or check that Tribunal itself ran, and how it ended.
+///
+/// Only what Tribunal ran itself is a record. What an agent says it ran is a claim, and claims are what records are
+/// held against.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// The check's name.
+    /// The name of the check, or its whole command line.
     pub name: String,
     /// It found nothing.
     pub passed: bool,
 }
 
-/// Parts of a check's name by which it is one of tests.
+/// Words in the name of a check that make it a check of tests.
 const TESTS: [&str; 17] = [
     "test",
     "tests",
@@ -35,28 +40,33 @@ const TESTS: [&str; 17] = [
     "verification",
     "testsuite",
 ];
-/// Names that speak of tests and run none.
+/// Names that contain such a word although no test runs behind them.
 const NO_TESTS: [&str; 1] = ["test_integrity"];
-/// Names that are what everybody calls tests.
+/// Names that are also everybody's word for tests, so that hearing one proves nothing.
 const COMMON: [&str; 2] = ["test", "tests"];
 
-/// The first claim that a record contradicts: something is said to pass that failed when it was run.
+/// The first claim that a record contradicts: something is said to pass that failed when Tribunal ran it.
+///
+/// Works clause by clause. A clause that only goes on ("it passes") is about whatever the clause before it named; one
+/// that reports a failure ends that, because "it passes on main" after it is honest.
 pub fn contradicted(words: &str, records: &[Record]) -> Option<String> {
     let (words, _) = clean(words);
     let marks = Marks::of(records);
     let text = marks.put(&levelled(&words));
     let failed: Vec<Failed<'_>> =
         records.iter().filter(|record| !record.passed).map(|one| marks.failed(one)).collect();
-    // What the clause before was about; none if it named nothing.
+    // What the clause before was about; `None` if it named nothing.
     let mut before: Option<Vec<(&Failed<'_>, Went)>> = None;
-    // A full stop within a word, as in the name of a file, ends no sentence.
+    // A full stop within a word, as in a file name, does not end a sentence: hence the space.
     for part in text.split(". ").flat_map(|part| part.split([';', '\n', ','])) {
         let said = clause::words(part);
         if said.is_empty() {
             continue;
         }
+        // A pasted compiler error is a report of failure, whatever the words around it say.
         let went = if part.contains("error:") { Went::Badly } else { clause::went(&said) };
         let about = about(&said, &failed, before.take());
+        // `Badly` ranks above all praise, so an honest report of failure is never taken for a lie.
         let lie = about.iter().flatten().find(|(_, least)| *least <= went && went < Went::Badly);
         if let Some((failed, _)) = lie {
             let said = marks.take_out(part);
@@ -68,12 +78,12 @@ pub fn contradicted(words: &str, records: &[Record]) -> Option<String> {
     None
 }
 
-/// In lower case, with one space, or one end of a line, wherever there is any.
+/// Lower case, with every run of blanks reduced to one space or one line end.
 fn levelled(words: &str) -> String {
     let mut out = String::with_capacity(words.len());
     for c in words.chars() {
         match c {
-            // What is there already stands for nothing.
+            // A writer could use our private marks to fake a name on record, so those characters are dropped.
             c if u32::from(c) >= clause::MARK => {}
             c if !c.is_whitespace() => out.extend(if c == '\u{2019}' { '\'' } else { c }.to_lowercase()),
             _ => {
@@ -86,25 +96,30 @@ fn levelled(words: &str) -> String {
     out
 }
 
-/// What failed, as a clause may name it.
+/// A failed record, as a clause may name it.
 struct Failed<'r> {
+    /// Name as the record spells it, for the message.
     name: &'r str,
+    /// The character that stands for the name in the text; none for names that are common words.
     mark: Option<char>,
-    /// It is one of tests.
+    /// It is a check of tests, so "the tests" may mean it.
     tests: bool,
-    /// It has no name but that of tests.
+    /// Its name is a common word for tests.
     common: bool,
 }
 
 impl Failed<'_> {
-    /// What a clause must say at least to say that this passed; none where it does not name it.
+    /// The least praise by which a clause claims that this passed; `None` where the clause does not name it.
+    ///
+    /// A clause with the exact name needs less praise than one with the loose word "tests": "the tests are clean" may
+    /// speak of their code.
     fn named(&self, words: &[&str]) -> Option<Went> {
         if self.mark.is_some_and(|mark| words.iter().any(|word| word.starts_with(mark))) {
             return Some(Went::Fine);
         }
         let one = || words.iter().position(|word| self.common && COMMON.contains(word));
         let at = clause::tests(words).or_else(one).filter(|_| self.tests)?;
-        // Beside the name of another it is the other that passes, unless that is said after it.
+        // Beside another name the praise belongs to that one, unless it comes after the word for tests.
         let others = words.iter().any(|word| clause::is_mark(word));
         (!others || clause::goes_well_after(words, at)).then_some(Went::Well)
     }
@@ -112,13 +127,14 @@ impl Failed<'_> {
 
 type About<'f, 'r> = Vec<(&'f Failed<'r>, Went)>;
 
-/// What failed that a clause is about, and what it must say at least to be a lie; none if it names nothing.
+/// Which failures a clause is about, each with the least praise that makes it a lie; `None` if it names nothing.
 fn about<'f, 'r>(
     words: &[&str],
     failed: &'f [Failed<'r>],
     before: Option<About<'f, 'r>>,
 ) -> Option<About<'f, 'r>> {
     let named: About<'_, '_> = failed.iter().filter_map(|one| Some((one, one.named(words)?))).collect();
+    // It names a record that passed: then the clause is about that one, and about no failure.
     if !named.is_empty() || words.iter().any(|word| clause::is_mark(word)) {
         return Some(named);
     }
@@ -132,8 +148,10 @@ fn about<'f, 'r>(
     }
 }
 
-/// Names on record, each with one character that stands for it while clauses are told apart: what is in a name ends no
-/// sentence, and says nothing of how it went.
+/// The names on record, each replaced by one private character while clauses are told apart.
+///
+/// A command line may hold a comma, a full stop or the word "fail"; as a single character it can neither end a sentence
+/// nor say how anything went.
 struct Marks(Vec<(char, String)>);
 
 impl Marks {
@@ -141,7 +159,7 @@ impl Marks {
         let names = records.iter().map(|record| levelled(record.name.trim()).replace('\n', " "));
         let mut names: Vec<String> =
             names.filter(|name| !name.is_empty() && !COMMON.contains(&name.as_str())).collect();
-        // The longest first: a shorter one may be the beginning of it.
+        // The longest first: a shorter name may be the beginning of a longer one.
         names.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         names.dedup();
         Marks((clause::MARK..).filter_map(char::from_u32).zip(names).collect())
@@ -156,14 +174,15 @@ impl Marks {
         Failed { name: &record.name, mark, tests, common: COMMON.contains(&name.as_str()) }
     }
 
+    /// Replaces every name on record that stands alone by its mark, between blanks.
     fn put(&self, words: &str) -> String {
         self.0.iter().fold(words.to_owned(), |words, (mark, name)| {
             let plain = is_plain(name);
-            // Byte for byte as long, so that places are the same in both.
+            // Replaced byte for byte, so that positions are the same in both texts.
             let level =
                 |text: &str| text.replace(if plain { &['\n', '-', '_'][..] } else { &['\n'][..] }, " ");
             let (flat, mut marked, mut from) = (level(&words), String::with_capacity(words.len()), 0);
-            // Counted as we go: hostile words are long.
+            // Backticks are counted along the way instead of from the start each time: hostile texts are long.
             let (mut counted, mut in_code) = (0, false);
             for (at, found) in flat.match_indices(&level(name)) {
                 in_code ^= words[counted..at].matches('`').count() % 2 == 1;
@@ -187,26 +206,28 @@ impl Marks {
     }
 }
 
-/// A name and no command.
+/// Whether this is a plain name, not a command line.
 fn is_plain(name: &str) -> bool {
     name.chars().all(|c| c.is_alphanumeric() || "-_".contains(c))
 }
 
-/// Whether a name that stands there is a word, with the endings it may have.
+/// Whether a name stands there as a word of its own, with the endings it may have ("the linter" for `lint`).
 fn is_word(words: &str, from: usize, to: usize) -> bool {
-    // No ending is longer: hostile words are.
+    // No accepted ending is longer, and a hostile word may be.
     let rest: String = words[to..].chars().take(4).take_while(|c| c.is_alphanumeric()).collect();
     !words[..from].ends_with(char::is_alphanumeric) && ["", "s", "er", "ing"].contains(&rest.as_str())
 }
 
-/// Whether the command that stands there is not a part of another one.
+/// Whether a command stands there whole, not as a part of another command.
+///
+/// `cargo check` that passed says nothing of `cargo check -p app`, and the other way round.
 fn stands_alone(words: &str, from: usize, to: usize, in_code: bool) -> bool {
     let in_a_word = |c: char| c.is_alphanumeric() || "-_/=".contains(c);
     let (before, after) = (&words[..from], &words[to..]);
     if before.chars().next_back().is_some_and(|c| in_a_word(c) || c == '.') {
         return false;
     }
-    // In quotes for code all up to their end is the command, or up to the next one.
+    // Inside backticks the command ends with the quotation, or where a shell operator begins the next one.
     if in_code {
         return ["`", "&&", "||", "|", ";"].iter().any(|end| after.trim_start().starts_with(end));
     }
@@ -214,8 +235,9 @@ fn stands_alone(words: &str, from: usize, to: usize, in_code: bool) -> bool {
     match rest.next() {
         None => true,
         Some(c) if in_a_word(c) => false,
+        // "make all." ends a sentence, "one.sh" goes on with a file name.
         Some('.' | ',' | ';' | ':') => !rest.next().is_some_and(in_a_word),
-        // An option that follows makes it another command; a dash alone does not.
+        // An option makes it another command; a dash alone is punctuation.
         Some(c) if c.is_whitespace() => !(rest.next() == Some('-') && rest.next().is_some_and(in_a_word)),
         Some(_) => true,
     }

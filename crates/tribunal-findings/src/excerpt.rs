@@ -1,45 +1,55 @@
-//! What of the code is kept with a finding, so that people can read it later without a repository: the lines it is
-//! about, and the part of a fix that touched them. It cuts and copies, and never keeps more than people would read.
+//! Keeps some code with a finding, so that people can read it later without a repository: the lines it is about, and
+//! the part of a fix that touched them.
+//!
+//! Everything is cut to what a person would read. Excerpts live in the journal, and the text may come from a hostile
+//! tree: neither a long line nor a huge range may make it grow.
 
 use serde::{Deserialize, Serialize};
 
-/// Lines around those a finding names.
+/// Lines of context before and after those a finding names.
 const AROUND: u32 = 3;
-/// Lines of code or of a fix at most.
+/// At most this many lines of code, or of a fix, are kept.
 const LINES_MAX: usize = 40;
-/// Characters of a line at most.
+/// At most this many characters of a line are kept.
 const WIDTH_MAX: usize = 200;
 
 /// Some lines of a file as they were when a finding was first seen.
+///
+/// It is a copy on purpose: the code changes with every fix, and the page that shows the finding reads no git.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Excerpt {
-    /// The number of the first line.
+    /// The number of the first line, counted from 1.
     pub from: u32,
-    /// The lines.
+    /// The lines, joined by line ends; long ones are cut.
     pub text: String,
 }
 
-/// The lines around `line` to `end`, counted from 1; none where the file has no such line.
+/// The lines around `line` to `end`, counted from 1; `None` where the file has no such line.
 pub fn excerpt(text: &str, line: u32, end: u32) -> Option<Excerpt> {
     if line == 0 {
         return None;
     }
     let from = line.saturating_sub(AROUND).max(1);
+    // Reviewers write "20-5", too: the range is taken to end where it begins.
     let last = end.max(line).saturating_add(AROUND);
     let skip = usize::try_from(from - 1).ok()?;
     let most = usize::try_from(last - from).unwrap_or(usize::MAX).saturating_add(1).min(LINES_MAX);
+    // Checked apart from the context: the lines before a missing line would look like an answer.
     let reaches = text.lines().nth(usize::try_from(line - 1).ok()?).is_some();
     let lines: Vec<String> = text.lines().skip(skip).take(most).map(narrow).collect();
     reaches.then(|| Excerpt { from, text: lines.join("\n") })
 }
 
-/// The hunks of one file's patch that are about a line of the file before it; all of them where none is, or no line is
-/// named. Empty where the patch changes nothing.
+/// The hunks of one file's patch that touch a line of the old file.
+///
+/// Where no hunk is near, or no line is named, all hunks are kept: a fix may be elsewhere in the file. The result is
+/// empty where the patch changes nothing.
 pub fn hunks(patch: &str, line: Option<u32>) -> String {
     let mut all: Vec<(u32, u32, Vec<String>)> = Vec::new();
     for text in patch.lines() {
         match (head(text), all.last_mut()) {
             (Some((start, len)), _) => all.push((start, len, vec![narrow(text)])),
+            // A patch of several files goes on with the next head, which is not part of this hunk.
             (None, Some((_, _, lines))) if !text.starts_with("diff --git ") => lines.push(narrow(text)),
             (None, _) => {}
         }
@@ -62,11 +72,12 @@ pub fn hunks(patch: &str, line: Option<u32>) -> String {
     }
 }
 
-/// Where a hunk begins in the file before it, and how long it is there.
+/// Where a hunk begins in the old file, and how many lines it has there.
 fn head(line: &str) -> Option<(u32, u32)> {
     let old = line.strip_prefix("@@ -")?.split_once(' ')?.0;
     match old.split_once(',') {
         Some((start, len)) => Some((start.parse().ok()?, len.parse().ok()?)),
+        // git leaves the length out when it is one.
         None => Some((old.parse().ok()?, 1)),
     }
 }

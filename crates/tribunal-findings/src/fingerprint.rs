@@ -1,14 +1,17 @@
-//! Fingerprints of a finding's place and words: evidence for other tools, and the baseline the tracker is measured
-//! against. Never an identity: they break when a line shifts or a word changes.
+//! Fingerprints of a finding's place and words: evidence for other tools, and the baseline that the tracker is measured
+//! against.
+//!
+//! A fingerprint is never an identity: it breaks when a line shifts or a word changes. Its value is published, so the
+//! way it is computed must not change.
 
 use tribunal_core::finding::Claim;
 
-/// File, line range and claim.
+/// Fingerprint of file, line range and claim.
 pub fn location(claim: &Claim) -> String {
     format!("{:016x}", digest(claim, None))
 }
 
-/// The same with the severity.
+/// Fingerprint of file, line range, claim and severity.
 pub fn full(claim: &Claim) -> String {
     format!("{:016x}", digest(claim, Some(claim.severity.word())))
 }
@@ -16,7 +19,7 @@ pub fn full(claim: &Claim) -> String {
 fn digest(claim: &Claim, severity: Option<&str>) -> u64 {
     let lines = format!("{}-{}", claim.line.unwrap_or(0), claim.end.or(claim.line).unwrap_or(0));
     let parts = [claim.file.as_deref().unwrap_or(""), &lines, &claim.claim, severity.unwrap_or("")];
-    // FNV-1a, each part closed by a byte that no text holds, so that parts cannot run into each other.
+    // FNV-1a, each part closed by a byte that no UTF-8 text holds, so that parts cannot run into each other.
     let bytes = parts.iter().flat_map(|part| part.bytes().chain([0xff]));
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -1,5 +1,8 @@
-//! Reviewers' words to findings: intake, triage, tracking, delta. Pure: no IO, no clock, no randomness,
-//! and no panic on anything an agent wrote.
+//! Turns the words of reviewers, builders and tools into findings: intake, triage, tracking, delta.
+//!
+//! The crate is pure: no IO, no clock, no randomness. All text it reads was written by an agent or by a tool that ran
+//! on an agent's code, so nothing here may panic on it, and nothing may take more than near-linear time on it. Reading
+//! fails closed: doubtful text can withhold an approval, but it can never give one.
 
 pub mod authority;
 pub mod dedupe;

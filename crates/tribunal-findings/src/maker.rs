@@ -1,5 +1,7 @@
-//! What a maker says at the end of its work, and what a hearing rules. Same rules as intake: the author's own lines
-//! only, no guessing; a reply without its reason is no reply.
+//! Reads the closing words of a builder and the ruling of a hearing.
+//!
+//! The rules are those of intake: only the author's own lines count, nothing is guessed, and a reply without its reason
+//! is not a reply. Quoted text never counts, because a builder can be made to print a file that says it is done.
 
 use crate::intake::launch::{Carried, take_words};
 use crate::intake::scan::{Kind, Line, is_indented, worded};
@@ -11,33 +13,38 @@ use tribunal_core::finding::Reply;
 use tribunal_core::ids::FindingId;
 
 /// What a builder says about its task.
+///
+/// Three answers, because silence means different things to different callers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Done {
-    /// It is done.
+    /// It says that the task is done.
     Said,
-    /// It is not done, and that outranks any word that it is.
+    /// It says that the task is not done; this outranks any word that it is.
     NotDone,
-    /// No line that counts says either.
+    /// No line that counts says anything about it.
     #[default]
     Silent,
 }
 
-/// A builder's closing words.
+/// A builder's closing words, as far as they count.
+///
+/// None of it is proof that the work is good: that is for reviewers and checks to judge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakerWords {
-    /// Whether the task counts as reported done. Where a launch word was asked for, only a line with it says so;
-    /// elsewhere silence says so too.
+    /// Whether the task counts as reported done.
+    ///
+    /// With a launch word, only a line that carries it says so; without one, silence says so too.
     pub done: bool,
-    /// What was said about the task, for callers that treat silence in a way of their own.
+    /// What was said about the task, for callers that treat silence in their own way.
     pub task: Done,
     /// How many lines or JSON answers carried the launch word.
     pub worded: usize,
-    /// A line carried another word than its launch was given: none of the replies counts.
+    /// A line carried a wrong launch word, so none of the replies counts.
     pub forged: bool,
-    /// Replies to open findings.
+    /// Replies to open findings, by id.
     pub replies: BTreeMap<FindingId, Reply>,
-    /// What it did, in its own words.
+    /// What the builder did, in its own words.
     pub summary: String,
     /// Problems it came across and left alone.
     pub discovered: Vec<String>,
@@ -47,6 +54,7 @@ pub struct MakerWords {
 
 impl Default for MakerWords {
     fn default() -> Self {
+        // Not derived: a builder without a launch word that says nothing has finished.
         Self {
             done: true,
             task: Done::Silent,
@@ -60,17 +68,21 @@ impl Default for MakerWords {
     }
 }
 
-/// How a hearing ended.
+/// The ruling of a hearing.
+///
+/// There is only this or nothing: an unclear ruling is not read, and the finding then stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hearing {
     /// The finding stands.
     pub upheld: bool,
-    /// Why.
+    /// The reason; a ruling without one is not read at all.
     pub why: String,
 }
 
-/// Reads a builder's closing words. With a launch word, only lines that carry it say that the task is done or argue
-/// against a finding.
+/// Reads a builder's closing words.
+///
+/// With a launch word, only lines that carry it say that the task is done or argue against a finding. Bad news counts
+/// from any line: a quoted "not done" costs an attempt, a quoted "done" would end the task unfinished.
 pub fn read_maker(text: &str, word: Option<&str>) -> MakerWords {
     let (text, _) = clean(text);
     let taken = take_words(&text, word);
@@ -81,6 +93,7 @@ pub fn read_maker(text: &str, word: Option<&str>) -> MakerWords {
         words.forged |= word.is_some() && line.word == Carried::Wrong;
         lists = maker_line(line, word.is_none() || line.word == Carried::Right, lists, &mut words);
     }
+    // Two fenced blocks cannot both be the answer, so neither is: one of them may be a quotation.
     let fenced = if scan.fenced.len() == 1 { &scan.fenced[..] } else { &[] };
     for part in scan.bare.iter().chain(fenced) {
         for value in serde_json::Deserializer::from_str(&part.text).into_iter::<Value>().map_while(Result::ok)
@@ -88,6 +101,7 @@ pub fn read_maker(text: &str, word: Option<&str>) -> MakerWords {
             maker_json(&value, word, &mut words);
         }
     }
+    // A forged word shows that somebody else wrote into this answer. Bad news stays, everything else goes.
     if words.forged {
         words.replies.clear();
         words.commit.clear();
@@ -101,7 +115,7 @@ pub fn read_maker(text: &str, word: Option<&str>) -> MakerWords {
     words
 }
 
-/// Which list the lines below a key go on with.
+/// Which list the lines below a key continue.
 #[derive(Clone, Copy, PartialEq)]
 enum Lists {
     None,
@@ -109,7 +123,7 @@ enum Lists {
     Summary,
 }
 
-/// Reads one line; `counts` says whether it may report or argue, or may be a quotation.
+/// Reads one line. `counts` says whether it may report or argue; if not, it may be a quotation.
 fn maker_line(line: &Line<'_>, counts: bool, lists: Lists, words: &mut MakerWords) -> Lists {
     let Some((key, value)) = field(line.text).filter(|_| !is_indented(line.text)) else {
         return list_line(line.text, lists, words);
@@ -141,14 +155,15 @@ fn maker_line(line: &Line<'_>, counts: bool, lists: Lists, words: &mut MakerWord
     Lists::None
 }
 
-/// `COMMIT: feat(x): one line of the message`.
+/// Takes one line of a commit message: `COMMIT: feat(x): one line of the message`.
 fn commit(value: &str, words: &mut MakerWords) {
+    // Limits here and below: the words end up in the journal and in prompts.
     if words.commit.len() < 200 {
         words.commit.push(clip(value, 400));
     }
 }
 
-/// `TASK: done`, `TASK: not done`.
+/// `TASK: done`, `TASK: not done`. A later "done" does not take back a "not done".
 fn task(value: &str, counts: bool, words: &mut MakerWords) {
     if says_not_done(value) {
         words.task = Done::NotDone;
@@ -164,7 +179,7 @@ fn says_done(value: &str) -> bool {
         .any(|phrase| starts_with_phrase(&words, phrase).is_some())
 }
 
-/// `F-1: fixed`, `F-2: refuted because …`.
+/// Reads a reply that begins with its id: `F-1: fixed`, `F-2: refuted because …`.
 fn by_id(text: &str, counts: bool, lists: Lists, words: &mut MakerWords) -> Lists {
     let Some((id, rest)) = crate::intake::said_id(text) else { return list_line(text, lists, words) };
     if !counts {
@@ -184,6 +199,7 @@ fn by_id(text: &str, counts: bool, lists: Lists, words: &mut MakerWords) -> List
     Lists::None
 }
 
+/// A line below a key: an item of the list, or more of the summary.
 fn list_line(text: &str, lists: Lists, words: &mut MakerWords) -> Lists {
     match lists {
         Lists::Discovered if crate::text::is_bullet(text) => {
@@ -211,7 +227,7 @@ fn says_not_done(value: &str) -> bool {
         .any(|phrase| starts_with_phrase(&words, phrase).is_some())
 }
 
-/// Leading ids, `F-1, F-2 and F-3`, and what follows them.
+/// Leading ids, as in `F-1, F-2 and F-3`, and the text after them.
 fn ids(value: &str) -> (Vec<FindingId>, &str) {
     let mut found = Vec::new();
     let mut rest = value;
@@ -232,6 +248,7 @@ fn one_id(text: &str) -> Option<(FindingId, &str)> {
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     let after = &rest[digits..];
     let id = FindingId::parse(&rest[..digits])?;
+    // `F-1a` is a name of something else.
     (!after.starts_with(char::is_alphanumeric)).then_some((id, after))
 }
 
@@ -242,6 +259,7 @@ fn argued(value: &str, make: fn(String) -> Reply, words: &mut MakerWords) {
     }
 }
 
+/// Records an argument against a finding, with the reason that stands behind a "because" or after the ids.
 fn argue(id: FindingId, rest: &str, make: fn(String) -> Reply, words: &mut MakerWords) {
     let given = crate::intake::said_reason(rest);
     let why = if given.is_empty() { rest } else { &given };
@@ -249,13 +267,14 @@ fn argue(id: FindingId, rest: &str, make: fn(String) -> Reply, words: &mut Maker
     reply(words, id, make(clip(why, 4_000)));
 }
 
-/// A reply that argues without a reason is none.
+/// Records a reply. An argument without a reason is dropped: it would close a finding with nothing to judge.
 fn reply(words: &mut MakerWords, id: FindingId, reply: Reply) {
     if reply == Reply::Fixed || reply.is_argument() {
         words.replies.insert(id, reply);
     }
 }
 
+/// Reads one JSON answer: a tool call such as `report_fix` written as text, or an object with replies.
 fn maker_json(value: &Value, word: Option<&str>, words: &mut MakerWords) {
     let tool = value.get("tool").or_else(|| value.get("name")).and_then(Value::as_str).unwrap_or("");
     let args = ["args", "arguments", "input"].iter().find_map(|key| value.get(key)).unwrap_or(value);
@@ -263,6 +282,7 @@ fn maker_json(value: &Value, word: Option<&str>, words: &mut MakerWords) {
     let right = word.is_none_or(|word| given.is_some_and(|given| given.eq_ignore_ascii_case(word)));
     words.forged |= !right && given.is_some();
     words.worded += usize::from(word.is_some() && right);
+    // Agents prefix the name of an MCP tool with that of its server.
     match tool.rsplit("__").next().unwrap_or("") {
         "report_fix" if right => fix(args, words),
         _ => {
@@ -287,6 +307,7 @@ fn text(value: &Value, names: &[&str]) -> Option<String> {
     names.iter().find_map(|name| value.get(name)).and_then(Value::as_str).map(|text| clip(text.trim(), 8_000))
 }
 
+/// Takes the reply to one finding from JSON.
 fn fix(args: &Value, words: &mut MakerWords) {
     let id = text(args, &["id", "finding", "finding_id"]).and_then(|id| FindingId::parse(&id));
     let Some(id) = id else { return };
@@ -299,10 +320,14 @@ fn fix(args: &Value, words: &mut MakerWords) {
         "fixed" => reply(words, id, Reply::Fixed),
         _ if fixed == Some(true) => reply(words, id, Reply::Fixed),
         _ if fixed == Some(false) => reply(words, id, Reply::CannotFix(why)),
+        // An unknown status leaves the finding open.
         _ => {}
     }
 }
 
+/// Takes what JSON says about the task: done or not, the summary, the commit message, discovered problems.
+///
+/// "Not done" counts without the launch word; "done" and a commit message need it.
 fn task_done(args: &Value, counts: bool, words: &mut MakerWords) {
     match args.get("done").and_then(Value::as_bool) {
         Some(false) => words.task = Done::NotDone,
@@ -324,10 +349,14 @@ fn task_done(args: &Value, counts: bool, words: &mut MakerWords) {
     }
 }
 
-/// Reads a hearing's ruling; without one clear ruling and a reason there is none. With a launch word, only a line that
-/// carries it takes a finding away; any line upholds one; a line with another word voids the ruling.
+/// Reads a hearing's ruling; `None` without one clear ruling and a reason.
+///
+/// With a launch word, only a line that carries it may dismiss a finding, while any line may uphold one, and a line
+/// with a wrong word voids the ruling. An unread ruling leaves the finding standing, so every doubt ends here as
+/// `None`.
 pub fn read_hearing(text: &str, word: Option<&str>) -> Option<Hearing> {
     let (text, damage) = clean(text);
+    // A NUL may hide text from one reader that another sees.
     if damage.nul {
         return None;
     }
@@ -344,10 +373,14 @@ pub fn read_hearing(text: &str, word: Option<&str>) -> Option<Hearing> {
         let Some((key, value)) = field(line.text) else { continue };
         match plain_words(&key).as_str() {
             "ruling" => {
+                // The `?` is deliberate: a ruling that cannot be read must not be passed over for a friendlier one
+                // below.
                 let (upheld, mut why) = ruling(value)?;
+                // It may be a quotation; a dismissal has to carry the word.
                 if !upheld && word.is_some() && line.word != Carried::Right {
                     continue;
                 }
+                // Some write the reason in the line below, without a key.
                 if why.is_empty()
                     && let Some(next) = lines.peek()
                     && field(next.text).is_none()
@@ -376,10 +409,12 @@ pub fn read_hearing(text: &str, word: Option<&str>) -> Option<Hearing> {
         rulings.extend(ruling_json(&value).filter(|(upheld, _)| *upheld || right));
     }
     let (upheld, why) = rulings.last()?.clone();
+    // Contradictory rulings count as no ruling.
     let agreed = rulings.iter().all(|(other, _)| *other == upheld);
     (agreed && !why.trim().is_empty()).then(|| Hearing { upheld, why: clip(why.trim(), 4_000) })
 }
 
+/// The ruling and its reason in the words behind `RULING:`; `None` for anything that is not clearly one of two.
 fn ruling(value: &str) -> Option<(bool, String)> {
     let words = plain_words(&value.replace(['*', '`'], ""));
     let of = |word: &str| starts_with_phrase(&words, word);
@@ -389,6 +424,7 @@ fn ruling(value: &str) -> Option<(bool, String)> {
             (None, Some(rest)) => (false, rest),
             _ => return None,
         };
+    // "upheld | refuted" is the menu of the prompt, echoed.
     let menu = rest.trim_start_matches(|c: char| !c.is_alphanumeric());
     let menu = starts_with_phrase(menu, "or").map_or(menu, str::trim_start);
     if menu.starts_with("upheld") || menu.starts_with("refuted") {

@@ -1,32 +1,40 @@
-//! How alike two texts are: TF-IDF over words split at case and underscore, with whole identifiers counted once more.
-//! Says how alike, never whether two findings are one.
+//! Measures how alike two texts are: TF-IDF over words that are split at case and underscore, with whole identifiers
+//! counted once more.
+//!
+//! The file says how alike texts are, never whether two findings are one: that decision needs places and severities,
+//! and it is made in `dedupe` and `track`.
 
 use crate::track::anchor::quoted_names;
 use crate::track::prose::background;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// So many texts the background counts for, beside those at hand.
+/// The table of common words counts as this many texts beside those at hand: ten findings are too few to learn rarity.
 const BACKGROUND_TEXTS: f64 = 20.0;
-/// What a word counts where its author writes it whatever the finding is.
+/// What a word counts that its author writes whatever the finding is.
 const FILLER: f64 = 0.15;
 
-/// Terms of one text with their weights, in term order, of length one.
+/// Terms of one text with their weights, in term order; the vector has length one.
 #[derive(Clone, Debug, Default)]
 struct Doc {
+    /// Sorted by id, so that two texts are compared in one pass.
     terms: Vec<(u32, f64)>,
+    /// Ids of identifiers the text names, sorted.
     names: Vec<u32>,
-    /// Hashes of all runs of four letters, sorted; only where they were asked for.
+    /// Hashes of all runs of four letters, sorted; only in texts made by `with_letters`.
     grams: Vec<u32>,
 }
 
 /// A set of texts that can be compared with each other.
+///
+/// Weights depend on the whole set, so a likeness means something only among texts of one set. Build it from everything
+/// that is to be compared.
 #[derive(Clone, Debug, Default)]
 pub struct Texts {
     docs: Vec<Doc>,
 }
 
-/// Words that say nothing about which problem is meant.
+/// Words that say nothing about which problem is meant. Sorted, because lookups are binary searches.
 const STOP: &[&str] = &[
     "a", "about", "also", "an", "and", "any", "are", "as", "at", "be", "because", "been", "but", "by", "can",
     "could", "do", "does", "for", "from", "had", "has", "have", "here", "how", "if", "in", "into", "is",
@@ -36,15 +44,17 @@ const STOP: &[&str] = &[
 ];
 
 impl Texts {
-    /// Reads all texts; how rare a term is among them sets its weight.
+    /// Reads all texts; the rarer a term is among them, the more it weighs.
     pub fn new<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Self {
         let raw = Raw::read(texts.into_iter().map(|text| (text, Vec::new())));
         let all = raw.docs.len() as f64;
+        // Smoothed by one: no term weighs nothing, even where all texts have it.
         raw.weighed(|_, seen| ((1.0 + all) / (1.0 + seen)).ln() + 1.0)
     }
 
-    /// Reads texts of reviewers, each with the parts that its author writes whatever the finding is. How rare a term is
-    /// among few texts says little, so that is mixed with how common it is in reviews.
+    /// Reads texts of reviewers, each with the parts that its author writes whatever the finding is.
+    ///
+    /// Rarity among few texts says little, so it is mixed with how common a word is in reviews at large.
     pub fn of_reviews<T: AsRef<str>>(texts: impl IntoIterator<Item = (T, Vec<Range<usize>>)>) -> Self {
         let raw = Raw::read(texts);
         let all = raw.docs.len() as f64;
@@ -54,14 +64,14 @@ impl Texts {
         })
     }
 
-    /// The same, and able to compare letters too (`letters`).
+    /// Reads texts as `new` does, and can compare their letters, too (`letters`).
     pub fn with_letters<T: AsRef<str> + Clone>(texts: &[T]) -> Self {
         let mut all = Self::new(texts.iter().cloned());
         all.docs.iter_mut().zip(texts).for_each(|(doc, text)| doc.grams = grams(text.as_ref(), 4, 2_000));
         all
     }
 
-    /// Share of four-letter runs in common, 0 to 1: sees what word endings and compounds hide.
+    /// Share of four-letter runs in common, 0 to 1: finds what word endings and compounds hide.
     pub fn letters(&self, a: usize, b: usize) -> f64 {
         let (a, b) = (&self.docs[a].grams, &self.docs[b].grams);
         if a.is_empty() || b.is_empty() {
@@ -71,6 +81,8 @@ impl Texts {
     }
 
     /// Cosine of two texts, 0 to 1.
+    ///
+    /// Terms are sorted and vectors have length one, so this is a single pass over both.
     pub fn cosine(&self, a: usize, b: usize) -> f64 {
         let (a, b) = (&self.docs[a].terms, &self.docs[b].terms);
         let (mut i, mut j, mut sum) = (0, 0, 0.0);
@@ -85,21 +97,25 @@ impl Texts {
                 }
             }
         }
+        // Rounding can take the sum of equal texts above one.
         sum.min(1.0)
     }
 
-    /// Whether both texts name code, and the share of names they have in common; 0.5 when one names none.
+    /// The share of code names that both texts have in common, 0 to 1.
+    ///
+    /// 0.5 when one of them names none: that speaks neither for nor against the pair.
     pub fn names_shared(&self, a: usize, b: usize) -> f64 {
         let (a, b) = (&self.docs[a].names, &self.docs[b].names);
         if a.is_empty() || b.is_empty() {
             return 0.5;
         }
         let common = a.iter().filter(|name| b.binary_search(name).is_ok()).count();
+        // Of the shorter list: a long text names more, and that is not a difference.
         common as f64 / a.len().min(b.len()) as f64
     }
 }
 
-/// Texts as they were read, before anything is weighed.
+/// Texts as read, before terms are weighed: rarity is known only when all of them are.
 #[derive(Default)]
 struct Raw {
     ids: BTreeMap<String, u32>,
@@ -128,7 +144,7 @@ impl Raw {
         raw
     }
 
-    /// The texts with each term weighed by the term itself and by how many of them have it.
+    /// Weighs each term by its rarity, which depends on the term and on how many texts have it.
     fn weighed(self, rarity: impl Fn(&str, f64) -> f64) -> Texts {
         let mut seen = vec![0u32; self.ids.len()];
         for (counts, _) in &self.docs {
@@ -146,6 +162,7 @@ impl Raw {
 fn weighed(counts: BTreeMap<u32, f64>, names: Vec<u32>, rarity: impl Fn(u32) -> f64) -> Doc {
     let mut terms: Vec<(u32, f64)> = counts
         .into_iter()
+        // Repetition counts less and less; below one (filler words) a logarithm would turn negative.
         .map(|(id, count)| (id, if count < 1.0 { count } else { 1.0 + count.ln() } * rarity(id)))
         .collect();
     let length = terms.iter().map(|(_, weight)| weight * weight).sum::<f64>().sqrt();
@@ -155,7 +172,7 @@ fn weighed(counts: BTreeMap<u32, f64>, names: Vec<u32>, rarity: impl Fn(u32) -> 
     Doc { terms, names, grams: Vec::new() }
 }
 
-/// Hashes of all runs of `length` characters in the first `max`, case and spacing levelled, sorted.
+/// Hashes of all runs of `length` characters within the first `max`, sorted; case and spacing are levelled.
 pub(crate) fn grams(text: &str, length: usize, max: usize) -> Vec<u32> {
     let level = |c: char| if c.is_whitespace() { ' ' } else { c.to_lowercase().next().unwrap_or(c) };
     let chars: Vec<u32> = text.chars().take(max).map(level).map(u32::from).collect();
@@ -166,7 +183,7 @@ pub(crate) fn grams(text: &str, length: usize, max: usize) -> Vec<u32> {
     all
 }
 
-/// How many values two sorted sets share.
+/// How many values two sorted sets have in common.
 pub(crate) fn common(a: &[u32], b: &[u32]) -> usize {
     let (mut i, mut j, mut count) = (0, 0, 0);
     while i < a.len() && j < b.len() {
@@ -179,7 +196,7 @@ pub(crate) fn common(a: &[u32], b: &[u32]) -> usize {
     count
 }
 
-/// Calls back for every term: words, their parts, and identifiers as a whole.
+/// Calls back for every term: words, their parts, and identifiers as a whole, each with its position in the text.
 fn terms(text: &str, found: &mut dyn FnMut(String, bool, usize)) {
     // A text beyond this says no more about which problem is meant.
     let text = text.get(..8_000).unwrap_or_else(|| &text[..text.floor_char_boundary(8_000)]);
@@ -191,6 +208,7 @@ fn terms(text: &str, found: &mut dyn FnMut(String, bool, usize)) {
         let parts = split_name(word);
         let name = parts.len() > 1 || word.contains('_');
         if name {
+            // The mark keeps an identifier apart from a plain word that happens to be spelled alike.
             found(format!("={}", word.to_lowercase()), true, at);
         }
         for part in parts {
@@ -222,7 +240,7 @@ pub(crate) fn named(text: &str) -> (BTreeSet<String>, BTreeSet<String>) {
     (names, words)
 }
 
-/// `parseHTTPHeader_now` → parse, HTTP, Header, now.
+/// Splits a name at humps, digits and underscores: `parseHTTPHeader_now` → parse, HTTP, Header, now.
 fn split_name(word: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     for piece in word.split('_').filter(|piece| !piece.is_empty()) {
@@ -245,7 +263,7 @@ fn split_name(word: &str) -> Vec<&str> {
     parts
 }
 
-/// How alike two texts are by themselves, 0 to 1.
+/// How alike two texts are on their own, 0 to 1; use a set of `Texts` to compare more than two.
 pub(crate) fn likeness_of(a: &str, b: &str) -> f64 {
     if a == b {
         return 1.0;
@@ -254,8 +272,10 @@ pub(crate) fn likeness_of(a: &str, b: &str) -> f64 {
     texts.cosine(0, 1)
 }
 
-/// One sentence about two things: most of it is the same, from the front or from the back, and in its place each says
-/// something else.
+/// Whether two texts are one sentence about two things.
+///
+/// Most of the words are the same, from the front or from the back, and where they differ each says something else.
+/// Such a pair is two findings of one template.
 pub(crate) fn other_subject(a: &str, b: &str) -> bool {
     let words = |text: &str| -> Vec<String> {
         let split = text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty());
@@ -263,12 +283,15 @@ pub(crate) fn other_subject(a: &str, b: &str) -> bool {
     };
     let (a, b) = (words(a), words(b));
     let front = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+    // The back must not count words again that the front has already matched.
     let most = a.len().min(b.len()) - front;
     let back = a.iter().rev().zip(b.iter().rev()).take(most).take_while(|(a, b)| a == b).count();
     let same = front + back;
+    // With less in common it is not a template: two short sentences share a few words by chance.
     if same < 3 || same * 2 < a.len().max(b.len()) {
         return false;
     }
+    // Line numbers and stop words differ without a difference in subject.
     let says = |word: &&String| {
         STOP.binary_search(&word.as_str()).is_err() && !word.chars().all(|c| c.is_ascii_digit())
     };
@@ -279,8 +302,11 @@ pub(crate) fn other_subject(a: &str, b: &str) -> bool {
     !a.is_empty() && !b.is_empty() && a.is_disjoint(&b)
 }
 
-/// Takes common endings off, so that "validates" and "validation" meet "validate".
+/// Strips common endings, so that "validates" and "validation" meet "validate".
+///
+/// A crude stemmer is enough: both texts go through it, and a root of at least four letters keeps short words whole.
 pub(crate) fn stem(word: &str) -> String {
+    // The longest first, or "ations" would lose only its "s".
     const ENDINGS: [&str; 16] = [
         "izations", "ization", "ations", "ation", "ments", "ment", "ings", "ing", "ies", "ness", "edly",
         "ed", "es", "ly", "s", "e",

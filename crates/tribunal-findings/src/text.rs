@@ -1,27 +1,35 @@
-//! Small tools for text that models wrote: cleaning, clipping, taking markup off. Never decides what a text means.
+//! Small tools for text that models wrote: cleaning, clipping, removing markup.
+//!
+//! Nothing here decides what a text means. Every reader of the crate calls `clean` first, so that escapes and control
+//! characters cannot show a person another text than the one that was judged.
 
 use std::borrow::Cow;
 use tribunal_core::defence::{Defence, stands};
 
-/// Longest line of prose that is read; a longer one is noted and skipped.
+/// Longest line of prose that is read; a longer one is noted and skipped, never cut in the middle of a sentence.
 pub(crate) const LINE_MAX: usize = 256 * 1024;
 
-/// What was wrong with the bytes themselves.
+/// Damage to the bytes themselves.
+///
+/// Damaged text is still read, since it may speak against the work. It is only kept from approving.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Damage {
-    /// A NUL byte was taken out.
+    /// A NUL byte was removed.
     pub nul: bool,
-    /// Bytes that were no UTF-8 were replaced.
+    /// Bytes that are not UTF-8 were replaced.
     pub utf8: bool,
 }
 
-/// Takes out terminal escapes, control and direction-override characters; makes every line end `\n`.
+/// Removes terminal escapes, control characters and direction overrides; ends every line with `\n`.
+///
+/// Without this a text could look harmless on a terminal and say something else to a reader of the bytes. Text without
+/// any of them, which is nearly all, is borrowed and not copied.
 pub(crate) fn clean(text: &str) -> (Cow<'_, str>, Damage) {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if !stands(Defence::Escapes) {
         return (Cow::Borrowed(text), Damage::default());
     }
-    // Whole chunks at a time, without a way out: that the compiler can do many bytes at once.
+    // Whole chunks without an early exit: the compiler turns that into many bytes at once.
     let suspect = |chunk: &[u8]| chunk.iter().fold(false, |any, byte| any | may_begin_unwanted(*byte));
     if !text.as_bytes().chunks(1 << 12).any(suspect) || !text.chars().any(is_unwanted) {
         return (Cow::Borrowed(text), Damage::default());
@@ -47,8 +55,10 @@ pub(crate) fn clean(text: &str) -> (Cow<'_, str>, Damage) {
     (Cow::Owned(out), damage)
 }
 
-/// First bytes of what `is_unwanted` takes out: most text has none of them, and bytes are cheap to look at.
+/// Whether a byte may begin something that `is_unwanted` matches. Most text has none of them, and bytes are cheap to
+/// test.
 fn may_begin_unwanted(byte: u8) -> bool {
+    // 0xc2 leads the C1 controls in UTF-8, 0xe2 the direction overrides; both lead harmless characters, too.
     let control = (byte < b' ') & (byte != b'\n') & (byte != b'\t');
     control | (byte == 0x7f) | (byte == 0xc2) | (byte == 0xe2)
 }
@@ -58,6 +68,7 @@ fn is_unwanted(c: char) -> bool {
     control || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// Skips what belongs to an escape character: a control sequence, a string, or a single character.
 fn skip_escape(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     match chars.peek() {
         Some('[') => {
@@ -72,7 +83,9 @@ fn skip_escape(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     }
 }
 
+/// Skips a control sequence up to its final character.
 fn skip_csi(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
+    // Stops at a line end or a character outside ASCII: an unended sequence must not swallow what follows.
     while let Some(c) = chars.peek().copied() {
         if c == '\n' || !c.is_ascii() {
             return;
@@ -84,7 +97,8 @@ fn skip_csi(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     }
 }
 
-/// OSC and its kin end at BEL or ESC `\`; an unended one ends with its line, so that it cannot swallow a report.
+/// Skips OSC and its kin, which end at BEL or ESC `\`. An unended one ends with its line, so it cannot swallow a
+/// report.
 fn skip_string(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     chars.next();
     while let Some(c) = chars.peek().copied() {
@@ -104,7 +118,7 @@ fn skip_string(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     }
 }
 
-/// The first `max` bytes, cut at a character, with a mark when something is missing.
+/// The first `max` bytes, cut at a character boundary, with a note when something is missing.
 pub(crate) fn clip(text: &str, max: usize) -> String {
     if text.len() <= max {
         return text.to_owned();
@@ -116,7 +130,7 @@ pub(crate) fn clip(text: &str, max: usize) -> String {
     format!("{}… ({} bytes in all)", &text[..end], text.len())
 }
 
-/// The line without its list mark: `- `, `* `, `+ `, `• `, `1. `, `1) `, a check box.
+/// The line without its list mark: `- `, `* `, `+ `, `• `, `1. `, `1) `, or a check box.
 pub(crate) fn strip_bullet(line: &str) -> &str {
     let line = line.trim_start();
     let rest = strip_mark(line).unwrap_or(line);
@@ -128,6 +142,7 @@ pub(crate) fn strip_bullet(line: &str) -> &str {
     rest
 }
 
+/// The line behind its list mark; `None` when it has none.
 fn strip_mark(line: &str) -> Option<&str> {
     for mark in ["- ", "* ", "+ ", "• ", "– ", "— "] {
         if let Some(rest) = line.strip_prefix(mark) {
@@ -136,6 +151,7 @@ fn strip_mark(line: &str) -> Option<&str> {
     }
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     let rest = &line[digits..];
+    // A longer number is a year or a count, not the number of a list item.
     if (1..=4).contains(&digits) && (rest.starts_with(". ") || rest.starts_with(") ")) {
         return Some(rest[2..].trim_start());
     }
@@ -148,21 +164,25 @@ pub(crate) fn is_bullet(line: &str) -> bool {
     strip_mark(line).is_some()
 }
 
-/// The heading's level and words, for `## Words`.
+/// The level and the words of a heading such as `## Words`.
+///
+/// Up to six marks and a blank, as Markdown has it.
 pub(crate) fn heading(line: &str) -> Option<(usize, &str)> {
     let line = line.trim_start();
     let level = line.bytes().take_while(|b| *b == b'#').count();
     let rest = &line[level..];
+    // `#include` and `#1` are not headings: a blank has to follow.
     ((1..=6).contains(&level) && rest.starts_with([' ', '\t']))
         .then(|| (level, rest.trim().trim_end_matches('#').trim_end()))
 }
 
-/// Takes bold, italics, code marks and surrounding space off both ends.
+/// Strips bold, italics, code marks and space from both ends.
 pub(crate) fn bare(value: &str) -> &str {
     value.trim_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_' | '`'))
 }
 
-/// Takes one matched pair of bold marks off, and no other.
+/// Strips one matched pair of bold marks, and nothing else. Use it where an underscore or a backtick belongs to the
+/// value.
 pub(crate) fn unbold(value: &str) -> &str {
     let value = value.trim();
     for mark in ["**", "__"] {
@@ -175,8 +195,11 @@ pub(crate) fn unbold(value: &str) -> &str {
 }
 
 /// A `Key: value` line, bold or not, in a list or not; the key in lower case.
+///
+/// The key must be short and plain, so that code and sentences with a colon are not taken for fields.
 pub(crate) fn field(line: &str) -> Option<(String, &str)> {
     let line = strip_bullet(line);
+    // A colon further on belongs to a sentence.
     let (at, colon) = line.char_indices().take(60).find(|(_, c)| matches!(c, ':' | '：'))?;
     let raw = &line[..at];
     let key = raw.trim_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_' | '#' | '`'));
@@ -193,7 +216,7 @@ pub(crate) fn field(line: &str) -> Option<(String, &str)> {
     Some((key.to_lowercase(), value))
 }
 
-/// Lower case, `_` and `-` as spaces, one space between words.
+/// Lower case, with `_` and `-` as spaces and one space between words, so that one table entry matches every spelling.
 pub(crate) fn plain_words(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for word in text.split(|c: char| c.is_whitespace() || c == '_' || c == '-').filter(|w| !w.is_empty()) {
@@ -205,7 +228,7 @@ pub(crate) fn plain_words(text: &str) -> String {
     out
 }
 
-/// Starts with the phrase, and the phrase ends there.
+/// The rest of a text that starts with the phrase, where the phrase ends there: "passable" does not start with "pass".
 pub(crate) fn starts_with_phrase<'a>(text: &'a str, phrase: &str) -> Option<&'a str> {
     let rest = text.strip_prefix(phrase)?;
     rest.chars().next().is_none_or(|c| !c.is_alphanumeric()).then_some(rest)

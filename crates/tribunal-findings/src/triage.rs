@@ -1,5 +1,8 @@
-//! Triage (SPEC 3.3): drop below 50, authority, dedupe, defer 50 to 79, order. Loses nothing: every claim that came in
-//! is in exactly one result, with the reason it went where it went.
+//! Triage of one round's claims: discard below 50, authority, dedupe, defer 50 to 79, order.
+//!
+//! Nothing is lost: every claim that comes in is in exactly one result, with the reason it went where it went. The
+//! steps run in this order because a discarded claim must not speak for anybody, and a claim that its field's owner
+//! rules out must not be merged into one that stays.
 
 use crate::authority::domain_of;
 use crate::dedupe;
@@ -10,67 +13,76 @@ use tribunal_core::finding::{Claim, Fate, Severity, Source};
 use tribunal_core::ids::{Check, Seat};
 use tribunal_core::words::Remarks;
 
-/// Below this a claim is discarded.
+/// A reviewer's claim with less confidence than this is discarded.
 pub const DISCARD_BELOW: u8 = 50;
-/// Below this it is deferred.
+/// A reviewer's claim with less confidence than this is deferred, unless its reviewer rejects.
 pub const DEFER_BELOW: u8 = 80;
 
-/// One claim and who made it.
+/// One claim and who raised it.
+///
+/// Who raised a claim stays with it through merging: a waiver, an answer by id and the authority over a field all
+/// depend on the source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Raised {
-    /// Who.
+    /// The reviewer or the check that raised it.
     pub source: Source,
-    /// What.
+    /// The claim as intake read it.
     pub claim: Claim,
 }
 
-/// What triage must know about the panel.
+/// Facts about the panel that triage needs.
+///
+/// These are facts about this round only. Who sits on the panel and who owns what was decided before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Panel {
-    /// Seats that own a field, by field (`security`, `performance`, `api`, `accessibility`, …).
+    /// Reviewers that own a field, by field (`security`, `performance`, `api`, `accessibility`, …).
     pub owners: BTreeMap<String, BTreeSet<Seat>>,
-    /// Seats that gave a usable answer in this round.
+    /// Reviewers that gave a usable answer in this round. An owner who did not answer cannot rule anything out.
     pub sat: BTreeSet<Seat>,
-    /// Seats whose verdict was reject.
+    /// Reviewers whose verdict was reject.
     pub rejecting: BTreeSet<Seat>,
-    /// `--include-filtered`: authority takes nothing out.
+    /// `--include-filtered`: authority removes nothing.
     pub include_filtered: bool,
 }
 
 /// One finding after triage: the claim that stands for it, and everything merged into it.
+///
+/// The standing claim is the one that people see, so it is the most reliable of its members; the others are kept for
+/// the record and for tracking.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Triaged {
-    /// The claim that stands for it, and who made it.
+    /// The claim that stands for the finding, and who raised it.
     pub standing: Raised,
-    /// All other claims it is made of.
+    /// All other claims that were merged into it.
     pub others: Vec<Raised>,
-    /// Open, deferred, discarded or filtered.
+    /// Open, deferred, discarded or filtered; triage sets no other fate.
     pub fate: Fate,
     /// The highest severity among its actionable claims.
     pub severity: Severity,
-    /// The field it lies in, where that is sure.
+    /// The field it lies in, where that is certain.
     pub domain: Option<String>,
-    /// The owner who must uphold or refute it.
+    /// The field's owner who must uphold or refute it.
     pub referred_to: Option<Seat>,
     /// Its field has several owners on the panel.
     pub overlapping: bool,
-    /// An owner of its field holds it.
+    /// It was raised by an owner of its field.
     pub by_owner: bool,
     /// Its field has no owner on the panel: one could be added.
     pub unowned: bool,
     /// Reviewers gave different severities.
     pub disagree: bool,
-    /// Which of the claims that came in it is; the standing one's, where it is made of several.
+    /// Index of the claim among those that came in; the standing claim's where several were merged.
     pub key: usize,
-    /// Claims by their key that may be of the same defect; both stay.
+    /// Keys of findings that may describe the same defect; both stay.
     pub related: BTreeSet<usize>,
+    /// Some claim in it is sure enough to be fixed now; otherwise the finding is deferred.
     actionable: bool,
-    /// What happened to it after the first look, step by step.
+    /// Everything that happened to it after the first look, in order.
     steps: Vec<String>,
 }
 
 impl Triaged {
-    /// The claim that stands for it.
+    /// The claim that stands for the finding.
     pub fn claim(&self) -> &Claim {
         &self.standing.claim
     }
@@ -80,12 +92,12 @@ impl Triaged {
         std::iter::once(&self.standing).chain(&self.others)
     }
 
-    /// Who holds it.
+    /// Everybody who raised it.
     pub fn sources(&self) -> BTreeSet<Source> {
         self.texts().map(|raised| raised.source.clone()).collect()
     }
 
-    /// What people should know of it beside its words. Findings that may be the same are linked when they have ids.
+    /// Remarks for people, beside the finding's own words. Related findings are linked later, when they have ids.
     pub fn remarks(&self) -> Remarks {
         let plain = self.fate == Fate::Open && self.others.is_empty() && !self.overlapping && !self.unowned;
         let by_check = matches!(self.standing.source, Source::Check(_));
@@ -94,11 +106,13 @@ impl Triaged {
             overlapping: self.overlapping,
             unowned: self.domain.clone().filter(|_| self.unowned),
             related: BTreeSet::new(),
+            // Most findings went the ordinary way, and a check needs no reason: silence keeps reports short and memory
+            // small.
             why: if plain || by_check { String::new() } else { self.why() },
         }
     }
 
-    /// Why it went where it went, step by step.
+    /// The reason for its fate, step by step.
     pub fn why(&self) -> String {
         let confidence = self.standing.claim.confidence;
         let first = match &self.standing.source {
@@ -116,6 +130,9 @@ impl Triaged {
 }
 
 /// Sorts and merges the claims of one round.
+///
+/// It must stay near-linear: a tool may report a hundred thousand results, most of them at one line. So claims are
+/// moved, never copied.
 pub fn triage(raised: impl IntoIterator<Item = Raised>, panel: &Panel) -> Vec<Triaged> {
     let mut all: Vec<Triaged> =
         raised.into_iter().enumerate().map(|(key, raised)| first_look(key, raised, panel)).collect();
@@ -126,12 +143,15 @@ pub fn triage(raised: impl IntoIterator<Item = Raised>, panel: &Panel) -> Vec<Tr
     all
 }
 
+/// Judges a claim by its confidence alone, before anything is known of the others.
 fn first_look(key: usize, raised: Raised, panel: &Panel) -> Triaged {
     let claim = &raised.claim;
     let mut steps = Vec::new();
     let (fate, actionable) = match &raised.source {
+        // A check states facts: it has no confidence to weigh.
         Source::Check(_) => (Fate::Open, true),
         Source::Seat(_) if claim.confidence < DISCARD_BELOW => (Fate::Discarded, false),
+        // A reviewer who rejects stands behind its findings, so they are not put off.
         Source::Seat(seat) if claim.confidence < DEFER_BELOW && panel.rejecting.contains(seat) => {
             steps.push(format!("kept because {seat} rejects"));
             (Fate::Open, true)
@@ -139,7 +159,7 @@ fn first_look(key: usize, raised: Raised, panel: &Panel) -> Triaged {
         Source::Seat(_) => (Fate::Open, claim.confidence >= DEFER_BELOW),
     };
     Triaged {
-        // Authority is among reviewers: a tool's findings need no field.
+        // Authority is a matter among reviewers: a tool's finding needs no field.
         domain: match &raised.source {
             Source::Seat(_) => domain_of(claim),
             Source::Check(_) => claim.domain.clone(),
@@ -160,8 +180,12 @@ fn first_look(key: usize, raised: Raised, panel: &Panel) -> Triaged {
     }
 }
 
-/// A non-owner's finding in an owned field goes out when the owner sat and is silent on it; a blocker is referred.
+/// Applies the ownership of fields.
+///
+/// A finding in an owned field is filtered when the owner answered and did not raise it; a blocker is referred to the
+/// owner instead, because dropping it unheard would be too much power.
 fn authority(all: &mut [Triaged], panel: &Panel) {
+    // An index made once: comparing every finding with all claims of its owner would be quadratic.
     let said = Said::of(all, panel);
     for at in 0..all.len() {
         let Source::Seat(seat) = &all[at].standing.source else { continue };
@@ -177,6 +201,7 @@ fn authority(all: &mut [Triaged], panel: &Panel) {
             .filter(|o| panel.sat.contains(o))
             .cloned()
             .collect();
+        // Nobody competent has spoken, so nothing is taken out; the report suggests a reviewer instead.
         if owners.is_empty() {
             all[at].unowned = true;
             let step = format!("no owner of {domain} on the panel; a {domain} reviewer could be added");
@@ -195,7 +220,7 @@ fn authority(all: &mut [Triaged], panel: &Panel) {
     }
 }
 
-/// What owners of fields say, by seat and file: so that asking whether one says the same looks at few claims.
+/// Claims of field owners, by reviewer and file, so that asking whether an owner says the same looks at few claims.
 #[derive(Default)]
 struct Said {
     by: BTreeMap<Seat, BTreeMap<Option<String>, Vec<usize>>>,
@@ -216,18 +241,21 @@ impl Said {
         said
     }
 
-    /// Whether an owner says the same as one of the claims.
+    /// Whether an owner raises the same defect as this claim.
     fn by(&self, owner: &Seat, all: &[Triaged], at: usize) -> bool {
         let Some(files) = self.by.get(owner) else { return false };
         let claim = all[at].claim();
+        // What was discarded speaks for nobody, not even for agreement.
         let same = |n: &usize| *n != at && all[*n].fate == Fate::Open && dedupe::same(claim, all[*n].claim());
         match &claim.file {
             None => files.values().flatten().any(same),
+            // The owner may have named no file; such a claim can be about this one.
             Some(_) => [&claim.file, &None].iter().filter_map(|file| files.get(*file)).flatten().any(same),
         }
     }
 }
 
+/// Marks a finding that an owner of its field raised.
 fn own(one: &mut Triaged, domain: &str, several: bool) {
     one.by_owner = true;
     one.overlapping = several;
@@ -237,6 +265,8 @@ fn own(one: &mut Triaged, domain: &str, several: bool) {
     }
 }
 
+/// Decides on a finding that the owner of its field did not raise: refer a blocker, filter the rest, unless asked to
+/// include it.
 fn outsider(one: &mut Triaged, domain: &str, owner: &Seat, include: bool) {
     if one.standing.claim.severity == Severity::Blocker {
         one.referred_to = Some(owner.clone());
@@ -249,13 +279,13 @@ fn outsider(one: &mut Triaged, domain: &str, owner: &Seat, include: bool) {
     }
 }
 
-/// Makes one finding of open claims that say the same.
+/// Makes one finding of the open claims that describe the same defect.
 fn merge(all: &mut Vec<Triaged>) {
     let open: Vec<usize> = (0..all.len()).filter(|at| all[*at].fate == Fate::Open).collect();
     let keys: Vec<(&Source, &Claim)> =
         open.iter().map(|at| (&all[*at].standing.source, &all[*at].standing.claim)).collect();
     let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    // What two owners say stays two findings, of one field and of two.
+    // What two owners say stays two findings, whether they own one field or two.
     let owners = |a: usize, b: usize| {
         let (a, b) = (&all[open[a]], &all[open[b]]);
         a.by_owner && b.by_owner && a.standing.source != b.standing.source
@@ -270,6 +300,7 @@ fn merge(all: &mut Vec<Triaged>) {
     let mut leads: BTreeMap<usize, usize> = BTreeMap::new();
     let mut gone = vec![false; all.len()];
     for mut members in groups.into_values() {
+        // The first member stands for the group: the most certain, then the owner's, the gravest, the most confident.
         members.sort_by_key(|at| {
             let (one, claim) = (&all[*at], all[*at].claim());
             (
@@ -279,6 +310,7 @@ fn merge(all: &mut Vec<Triaged>) {
                 Reverse(claim.confidence),
             )
         });
+        // Links were made by a group's first index; its standing claim may be another member.
         leads.extend(members.iter().min().map(|first| (*first, members[0])));
         let joined = Joined::of(members.iter().map(|at| &all[*at]));
         let others = members[1..].iter().map(|at| {
@@ -298,14 +330,14 @@ fn merge(all: &mut Vec<Triaged>) {
     all.retain(|_| gone.next() == Some(false));
 }
 
-/// Takes a claim out of the list; what is left in its place says nothing.
+/// Moves a claim out of the list, leaving an empty one that the caller removes.
 fn taken(one: &mut Triaged) -> Raised {
     let nothing =
         Raised { source: Source::Check(Check::new("")), claim: Claim::new(Severity::Suggestion, "") };
     std::mem::replace(&mut one.standing, nothing)
 }
 
-/// What several claims are together, the standing one first.
+/// The properties that several claims have together.
 struct Joined {
     severity: Severity,
     actionable: bool,
@@ -322,6 +354,7 @@ impl Joined {
         let any = |test: fn(&Triaged) -> bool| members.clone().any(test);
         let actionable = any(|one| one.actionable);
         let all = members.clone().map(|one| one.severity);
+        // A claim that nobody would act on does not raise the severity of one that somebody will.
         let counted = members.clone().filter(|one| one.actionable || !actionable).map(|one| one.severity);
         Self {
             severity: counted.max().unwrap_or(Severity::Suggestion),
@@ -346,7 +379,7 @@ impl Joined {
     }
 }
 
-/// Whose they are, in a row; of a crowd the first few.
+/// Names who raised them, in a row; of a crowd only the first few.
 fn names(members: &[Raised]) -> String {
     const SHOWN: usize = 8;
     let names: Vec<String> = members.iter().take(SHOWN).map(|member| member.source.to_string()).collect();
@@ -356,20 +389,22 @@ fn names(members: &[Raised]) -> String {
     }
 }
 
-/// The last word on a finding: deferred when nobody is sure enough, referred only while that can matter.
+/// Settles a finding: deferred when nobody is sure enough, referred only while that can matter.
 fn settle(one: &mut Triaged) {
     if one.fate == Fate::Open && !one.actionable {
         one.fate = Fate::Deferred;
         one.steps.push(format!("below {DEFER_BELOW}: deferred"));
     }
+    // Merging may have brought an owner in, and then the field is not unowned.
     one.unowned &= !one.by_owner;
     if one.fate != Fate::Open || one.by_owner || one.severity != Severity::Blocker {
         one.referred_to = None;
     }
 }
 
-/// Open first, then by severity, the owner's before others, then by place, then by words.
+/// Puts open findings first, then by severity, the owner's before others, then by file, line and words.
 fn put_in_order(all: &mut [Triaged]) {
+    // Keys are packed into integers and the list is permuted in place: this runs over all results of a tool's report.
     let files = file_ranks(all);
     let mut order: Vec<(u64, u64, usize)> = Vec::with_capacity(all.len());
     for (at, one) in all.iter().enumerate() {
@@ -385,11 +420,13 @@ fn put_in_order(all: &mut [Triaged]) {
         order.push((first << 32 | u64::from(files[at]), line, at));
     }
     let words = |at: usize| all[at].claim().claim.as_str();
+    // The index comes last, so that an unstable sort still gives one order.
     order.sort_unstable_by(|a, b| {
         (a.0, a.1).cmp(&(b.0, b.1)).then_with(|| words(a.2).cmp(words(b.2))).then(a.2.cmp(&b.2))
     });
     let mut goes_to = vec![0; all.len()];
     order.iter().enumerate().for_each(|(to, (_, _, from))| goes_to[*from] = to);
+    // Follows the cycles of the permutation: no finding is copied.
     for at in 0..all.len() {
         while goes_to[at] != at {
             let to = goes_to[at];
@@ -399,7 +436,7 @@ fn put_in_order(all: &mut [Triaged]) {
     }
 }
 
-/// For each finding the place of its file among all files, from 1; 0 without a file.
+/// For each finding the alphabetical rank of its file, from 1; 0 without a file.
 fn file_ranks(all: &[Triaged]) -> Vec<u32> {
     let mut known: BTreeMap<&str, usize> = BTreeMap::new();
     let mut last = ("", usize::MAX);
@@ -409,7 +446,7 @@ fn file_ranks(all: &[Triaged]) -> Vec<u32> {
             numbers.push(usize::MAX);
             continue;
         };
-        // Reports go file by file: mostly it is the same again.
+        // Reports go file by file, so mostly the file is the one before.
         if file != last.0 || last.1 == usize::MAX {
             let next = known.len();
             last = (file, *known.entry(file).or_insert(next));

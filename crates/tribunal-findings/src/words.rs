@@ -1,16 +1,19 @@
-//! The words of a review: severities, confidences, verdicts, places. One table each; an unknown word is never
-//! taken for a good one.
+//! The vocabulary of reviews: severities, confidences, verdicts, places.
+//!
+//! One table for each. An unknown word is never taken for a good one: an unknown severity is not a severity, and an
+//! approval in unknown words is not an approval.
 
 use crate::text::{bare, plain_words, starts_with_phrase};
 use tribunal_core::finding::{FixableBy, Severity, Verdict};
 
-/// Lines beyond this are a slip of the pen, not a place.
+/// A line number beyond this is a typing error, not a place.
 const LINE_NUMBER_MAX: u64 = 10_000_000;
 const PATH_MAX: usize = 1024;
 
-/// Reads a severity in any of the usual vocabularies.
+/// Reads a severity in any of the usual vocabularies; `None` for a word that is in none of them.
 pub fn severity(word: &str) -> Option<Severity> {
     let words = plain_words(word.trim_matches(|c: char| !c.is_alphanumeric()));
+    // "High: see below" and "[high]" mean the first word; the rest is prose.
     let first = words.split(|c: char| !(c.is_alphanumeric() || c == ' ')).next().unwrap_or("").trim();
     Some(match first {
         "blocker" | "blockers" | "blocking" | "block" | "critical" | "crit" | "high" | "severe" | "error"
@@ -27,6 +30,8 @@ pub fn severity(word: &str) -> Option<Severity> {
 }
 
 /// Reads a confidence: `95`, `95%`, `0.95`, `9/10`, `HIGH — 95%`, `high`.
+///
+/// A number wins over the word beside it. A number outside the scale is `None`, not a guess from the word.
 pub fn confidence(text: &str) -> Option<u8> {
     if let Some(number) = first_number(text) {
         return number;
@@ -44,9 +49,10 @@ pub fn confidence(text: &str) -> Option<u8> {
     })
 }
 
-/// Outer `None`: no number in the text; inner `None`: a number that is no confidence.
+/// The first number in the text. Outer `None`: there is none; inner `None`: it cannot be a confidence.
 fn first_number(text: &str) -> Option<Option<u8>> {
     let start = text.find(|c: char| c.is_ascii_digit())?;
+    // The dash of "LOW -30" or "p-5" is not a sign.
     let negative =
         text[..start].ends_with('-') && !text[..start].trim_end_matches('-').ends_with(char::is_alphanumeric);
     let digits = text[start..].bytes().take_while(|b| b.is_ascii_digit() || *b == b'.').count();
@@ -62,6 +68,7 @@ fn first_number(text: &str) -> Option<Option<u8>> {
     } else if let Some(of) = rest.strip_prefix('/') {
         let of = of.trim_start();
         let of: f64 = of[..of.bytes().take_while(u8::is_ascii_digit).count()].parse().unwrap_or(0.0);
+        // Nine of nothing has no value; -1 is refused below.
         if of > 0.0 { value / of * 100.0 } else { -1.0 }
     } else {
         return Some(confidence_number(value));
@@ -69,7 +76,7 @@ fn first_number(text: &str) -> Option<Option<u8>> {
     Some(whole_percent(value))
 }
 
-/// How many bytes of `e1`, `E+1`, `e-1` a number goes on with.
+/// How many bytes of an exponent (`e1`, `E+1`, `e-1`) follow a number.
 fn exponent(text: &str) -> usize {
     let Some(rest) = text.strip_prefix(['e', 'E']) else { return 0 };
     let digits = rest.strip_prefix(['+', '-']).unwrap_or(rest);
@@ -77,7 +84,9 @@ fn exponent(text: &str) -> usize {
     if count == 0 { 0 } else { text.len() - digits.len() + count }
 }
 
-/// A confidence given as a number: 0.95 and 95 are the same, and 1 is all there is; outside 0 to 100 is none.
+/// A confidence given as a number; `None` outside 0 to 100.
+///
+/// 0.95 and 95 are the same. 1 means certain: JSON writes 1 and 1.0 alike, and nobody means one in a hundred.
 pub fn confidence_number(value: f64) -> Option<u8> {
     if value > 0.0 && value <= 1.0 { whole_percent(value * 100.0) } else { whole_percent(value) }
 }
@@ -86,7 +95,7 @@ fn whole_percent(value: f64) -> Option<u8> {
     (0.0..=100.0).contains(&value).then(|| value.round() as u8)
 }
 
-/// Who can mend it, where the word is one of ours.
+/// Reads who can fix a finding; `None` for any other word.
 pub fn fixable_by(word: &str) -> Option<FixableBy> {
     Some(match plain_words(bare(word)).as_str() {
         "dev" | "developer" | "maker" => FixableBy::Dev,
@@ -96,17 +105,21 @@ pub fn fixable_by(word: &str) -> Option<FixableBy> {
     })
 }
 
-/// What a verdict's words mean.
+/// The meaning of the words after `VERDICT:`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stated {
-    /// A verdict; the flag is S3's FAIL.
+    /// A verdict. The flag is set by the word `fail` alone, which calls the work fundamentally wrong.
     Known(Verdict, bool),
-    /// A list of the possible answers, as a prompt gives it.
+    /// A list of the possible answers, as the prompt gives it: an echo, not a choice.
     Menu,
-    /// Words that are no verdict, and why.
+    /// Words that are not a verdict, and why.
     Unknown(&'static str),
 }
 
+/// Phrases and the verdict each one means.
+///
+/// The first match wins, so a phrase stands before every phrase it begins with: "approved conditionally" before
+/// "approved". An approval needs an entry here; a refusal may be put in other words.
 const VERDICTS: &[(&str, Verdict, bool)] = &[
     ("conditionally approved", Verdict::Conditional, false),
     ("conditionally approve", Verdict::Conditional, false),
@@ -227,9 +240,12 @@ const VERDICTS: &[(&str, Verdict, bool)] = &[
     ("승인", Verdict::Approve, false),
 ];
 
-/// Reads the words after `VERDICT:`. Strict for an approval, tolerant for the rest.
+/// Reads the words after `VERDICT:`.
+///
+/// Strict for an approval, tolerant for the rest: a misread rejection costs a round, a misread approval lands a fault.
 pub fn verdict(text: &str) -> Stated {
     let text = without_struck(text);
+    // Brackets stay: they show a placeholder of the prompt's form.
     let text = text.trim_start_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '{' | '<' | '['));
     if text.starts_with(['{', '<', '[']) {
         return Stated::Menu;
@@ -241,6 +257,7 @@ pub fn verdict(text: &str) -> Stated {
         }
         return Stated::Unknown("not one of approve, conditional, reject");
     };
+    // A different verdict right behind the first, with a separator between them, is the echoed menu.
     if let Some((other, ..)) = leading_verdict(after_separators(rest)).filter(|_| !rest.trim().is_empty())
         && other != found
         && starts_as_menu(rest)
@@ -250,7 +267,7 @@ pub fn verdict(text: &str) -> Stated {
     if found == Verdict::Approve { approval(rest) } else { Stated::Known(found, fundamental) }
 }
 
-/// "I do not see how this can be approved": a sentence that denies the approval.
+/// Whether a sentence denies the approval, as in "I do not see how this can be approved".
 fn is_refusal(words: &str) -> bool {
     let first = words.split(". ").next().unwrap_or(words);
     let has = |list: &[&str]| {
@@ -260,6 +277,7 @@ fn is_refusal(words: &str) -> bool {
         && has(&[
             "approve", "approved", "merge", "merged", "accept", "accepted", "ship", "shipped", "pass", "land",
         ])
+        // "No reason not to approve" denies nothing, so any of these makes the sentence too doubtful to read.
         && !has(&[
             "sure",
             "perhaps",
@@ -273,6 +291,7 @@ fn is_refusal(words: &str) -> bool {
         ])
 }
 
+/// The verdict that a text begins with, its flag, and the rest.
 fn leading_verdict(words: &str) -> Option<(Verdict, bool, &str)> {
     let words = words.trim_start();
     VERDICTS.iter().find_map(|(phrase, verdict, fundamental)| {
@@ -290,7 +309,9 @@ fn starts_as_menu(rest: &str) -> bool {
     rest.starts_with(['|', '/', ',']) || starts_with_phrase(rest, "or").is_some() || rest.starts_with('(')
 }
 
-/// "approve if …" is not an approval; neither is "approve?".
+/// Reads what follows the word of approval. "approve if …" is not an approval; neither is "approve?".
+///
+/// Every branch but the last refuses. The reason goes back to the reviewer, who can then say what it means.
 fn approval(rest: &str) -> Stated {
     let rest = rest.trim();
     let after = rest.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '?');
@@ -324,13 +345,14 @@ fn approval(rest: &str) -> Stated {
     if HEDGES.iter().any(|hedge| starts_with_phrase(after, hedge).is_some()) {
         return Stated::Unknown("an approval with a condition; say conditional and name it");
     }
+    // "approve nothing" and "pass-through": other words right behind it change what is approved.
     if rest.starts_with(|c: char| c.is_alphanumeric() || c == '\'') {
         return Stated::Unknown("approve is followed by other words without a break");
     }
     Stated::Known(Verdict::Approve, false)
 }
 
-/// Whether what follows an approval says the opposite, or may.
+/// Whether the words after an approval say the opposite, or may.
 fn takes_back(after: &str) -> bool {
     const FIRST: [&str; 14] = [
         "partial",
@@ -378,7 +400,7 @@ fn takes_back(after: &str) -> bool {
     denies || ANYWHERE.iter().any(|phrase| has(phrase)) || has_open_blocker(after) || falls_short(after)
 }
 
-/// " blockers", " issues found": what there is none of.
+/// Whether a text goes on with the name of trouble (" blockers", " issues found"), of which there is then none.
 fn starts_with_absence(rest: &str) -> bool {
     let rest = rest.trim_start();
     [
@@ -389,7 +411,7 @@ fn starts_with_absence(rest: &str) -> bool {
     .any(|word| starts_with_phrase(rest, word).is_some())
 }
 
-/// A blocker is named, and not as one there is none of.
+/// Whether a blocker is named other than to say that there is none.
 fn has_open_blocker(after: &str) -> bool {
     after.match_indices("blocker").any(|(at, _)| {
         let before = after[..at].trim_end();
@@ -400,7 +422,7 @@ fn has_open_blocker(after: &str) -> bool {
     })
 }
 
-/// "3 of 9", "3/9": fewer than there are.
+/// Whether a share falls short, as in "3 of 9" or "3/9". An approval of a part is not an approval.
 fn falls_short(after: &str) -> bool {
     let words: Vec<&str> = after
         .split(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | ',' | ';'))
@@ -412,8 +434,10 @@ fn falls_short(after: &str) -> bool {
     spelled || words.iter().any(|w| w.split_once('/').is_some_and(|(a, b)| less(number(a), number(b))))
 }
 
+/// Reads "approve with …": reservations make it conditional, remarks leave it an approval, anything else is refused.
 fn approval_with(with: &str) -> Stated {
     let says = |words: &[&str]| words.iter().any(|w| with.contains(w));
+    // Reservations are asked first: "approve with comments and concerns" has both.
     if says(&["warning", "condition", "reservation", "caveat", "concern", "changes"]) {
         Stated::Known(Verdict::Conditional, false)
     } else if says(&["suggestion", "nit", "note", "comment", "confidence", "no "]) {
@@ -423,7 +447,7 @@ fn approval_with(with: &str) -> Stated {
     }
 }
 
-/// Text without `~~struck~~` spans.
+/// The text without `~~struck~~` spans: an author who strikes a verdict out has taken it back.
 fn without_struck(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -436,7 +460,7 @@ fn without_struck(text: &str) -> String {
     out
 }
 
-/// Yes or no in the usual words.
+/// Reads yes or no in the usual words; `None` for anything else.
 pub fn yes_no(text: &str) -> Option<bool> {
     let words = plain_words(bare(text));
     let first = words.split(|c: char| !c.is_alphanumeric()).find(|w| !w.is_empty())?;
@@ -447,7 +471,7 @@ pub fn yes_no(text: &str) -> Option<bool> {
     }
 }
 
-/// Words that stand for "no value".
+/// Whether these words stand for "no value".
 pub fn is_nothing(text: &str) -> bool {
     let words = plain_words(bare(text));
     let words = words.trim_matches(|c: char| !c.is_alphanumeric() && c != '/');
@@ -468,20 +492,23 @@ pub fn is_nothing(text: &str) -> bool {
 }
 
 /// A place as written: `src/a.rs`, `src/a.rs:12`, `src/a.rs:12-20`, `src/a.rs#L12`.
+///
+/// Only the form has been checked. Whether the file or the line exists is not known here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// Path inside the subject.
+    /// Path inside the subject, without a leading `./`.
     pub file: Option<String>,
-    /// First line.
+    /// First line, counted from 1.
     pub line: Option<u32>,
-    /// Last line.
+    /// Last line; the same as the first where only one is named.
     pub end: Option<u32>,
-    /// A number was there that is no line of any file.
+    /// A number was there that cannot be a line of any file.
     pub unreal: bool,
 }
 
-/// Reads a place; `Err` says why its path is refused (the lines are lost with it).
+/// Reads a place; `Err` says why its path is refused. The lines are lost with it: without a file they mean nothing.
 pub fn place(text: &str) -> Result<Place, String> {
+    // Twice, because quotes may stand inside bold and bold inside quotes.
     let text = bare(text).trim_matches(|c: char| matches!(c, '"' | '\'' | '“' | '”' | '<' | '>'));
     let text = bare(text);
     if is_nothing(text) {
@@ -511,6 +538,7 @@ fn split_lines_off(text: &str) -> (&str, Option<&str>) {
     {
         return (text[..at].trim_end(), Some(&text[at..]));
     }
+    // Every colon is tried, not only the first: a path may hold one itself.
     for (at, _) in text.match_indices(':') {
         let tail = &text[at + 1..];
         let numeric = |c: char| c.is_ascii_digit() || matches!(c, '-' | '–' | ':' | ',' | ' ' | 'L');
@@ -521,7 +549,9 @@ fn split_lines_off(text: &str) -> (&str, Option<&str>) {
     (text.trim_end_matches(':'), None)
 }
 
-/// A path of the simplest kind, seen in one pass: names of letters, digits, `_` and `-`, dots only inside them.
+/// Whether a path is of the simplest kind: names of letters, digits, `_` and `-`, with dots only inside them.
+///
+/// One pass that spares nearly every path of a large report the checks of `path_inside`.
 fn is_plain_path(path: &str) -> bool {
     let mut before = b'/';
     let mut plain = |byte: u8| {
@@ -537,6 +567,9 @@ fn is_plain_path(path: &str) -> bool {
 }
 
 /// A relative path that stays inside the subject, without a leading `./`; `Err` says why not.
+///
+/// Paths of agents reach file reads and reports later, so an absolute path, a URL or a `..` is refused here. The claim
+/// itself is kept: a bad path must not make a finding disappear.
 pub fn path_inside(path: &str) -> Result<String, String> {
     if is_plain_path(path) {
         return Ok(path.to_owned());
@@ -555,6 +588,7 @@ pub fn path_inside(path: &str) -> Result<String, String> {
     if path.contains("://") {
         return refuse("is a URL");
     }
+    // A Windows drive, `C:\x`, is absolute, too.
     let drive = path.as_bytes().get(1) == Some(&b':') && path.as_bytes()[0].is_ascii_alphabetic();
     if path.starts_with(['/', '\\', '~']) || drive {
         return refuse("is absolute, and so outside the subject");
@@ -569,7 +603,9 @@ pub fn path_inside(path: &str) -> Result<String, String> {
     Ok(parts.join("/"))
 }
 
-/// Reads `12`, `12-20`, `L12–L20`, `lines 12 to 20`, `12:5`; `None` when the text is no line number.
+/// Reads `12`, `12-20`, `L12–L20`, `lines 12 to 20`, `12:5`; `None` when the text is not a line number.
+///
+/// The outer `Some` with inner `None` is a number that cannot be a line, which callers note instead of losing it.
 pub fn lines(text: &str) -> Option<(Option<u32>, Option<u32>)> {
     let text = bare(text).trim_start_matches(['(', '~', ',', ' ', '[']);
     let lower = text.to_lowercase();
@@ -586,14 +622,17 @@ pub fn lines(text: &str) -> Option<(Option<u32>, Option<u32>)> {
     let valid = |n: u64| (1..=LINE_NUMBER_MAX).contains(&n).then_some(n as u32);
     let Some(first) = valid(first) else { return Some((None, None)) };
     let second = second.and_then(valid).unwrap_or(first);
+    // "20-12" is taken as 12 to 20: the order is a slip, the lines are meant.
     Some((Some(first.min(second)), Some(first.max(second))))
 }
 
+/// The number a text begins with, and the rest; `None` when it is part of a word or a version.
 fn number(text: &str) -> Option<(u64, &str)> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     if digits == 0 {
         return None;
     }
+    // Too many digits for a number are still a number, only an impossible one.
     let value = text[..digits].parse().unwrap_or(u64::MAX);
     let rest = &text[digits..];
     // `3rd` and `2.0` are words, not lines.

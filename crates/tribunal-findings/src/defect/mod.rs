@@ -1,7 +1,11 @@
-//! Whether two descriptions of one place are of the same defect. Different defects of a place share its names and its
-//! quoted code, so those are left out; what is compared is what is wrong: words by their rarity in technical English,
-//! kinds of defects by the many ways of naming them, and the kinds that all words of a description point at together.
-//! Different severities speak against it, equal ones say nothing. Never looks at confidence or who speaks.
+//! Decides whether two descriptions of one place are of the same defect.
+//!
+//! Different defects of a place share its names and its quoted code, so those are left out. What is compared is what is
+//! wrong: words by their rarity in technical English, kinds of defects by the many ways of naming them, and the kinds
+//! that all words of a description point at together. Different severities speak against a pair, equal ones say
+//! nothing. Neither confidence nor the author is looked at.
+//!
+//! The weights are fitted by `cargo xtask eval-dedupe`. Whoever changes a feature or a table has to fit them again.
 
 mod lexicon;
 
@@ -9,45 +13,48 @@ use crate::similar::{common, grams};
 use lexicon::{Lexicon, RAREST, stem};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Letters of a text that are read: what is beyond says no more about which defect is meant.
+/// Only this many bytes of a text are read: the rest says no more about which defect is meant.
 const READ_MAX: usize = 600;
 
 /// What a plainly named kind adds to what the words point at.
 const NAMED: f64 = 6.0;
-/// How much must point at one kind for a description to be surely about it. Words that point at everything a little make
-/// texts alike that merely share them.
+/// How much must point at one kind for a description to be surely about it. Words that point at everything a little
+/// make texts alike that merely share them, so a less certain description gets a shorter vector.
 const SURE: f64 = 20.0;
-/// What points at a kind less than this does not change a comparison.
+/// A kind that is pointed at by less than this does not change a comparison, and is left out to keep vectors short.
 const FAINT: f64 = 0.005;
 
-/// What a description says.
+/// What a description says, in the form in which descriptions are compared.
+///
+/// Build it once for each claim: reading a text is expensive, comparing two meanings is cheap.
 #[derive(Clone, Debug, Default)]
 pub struct Meaning {
-    /// Stems with their rarity.
+    /// Stems, each with its rarity.
     words: BTreeMap<String, f64>,
-    /// Kinds of defects, and how plainly they are named.
+    /// Kinds of defects, and how plainly each is named.
     kinds: BTreeMap<usize, f64>,
-    /// Kinds that the words point at, in order, as a vector of length one, or shorter where it is not sure.
+    /// Kinds that the words point at, in order, as a vector of length one; shorter where it is not certain.
     about: Vec<(usize, f64)>,
-    /// Things that defects are about.
+    /// Things that defects are about, such as a secret or a session. They link two descriptions but name no defect.
     things: BTreeSet<usize>,
+    /// Hashes of letter runs of the words, sorted.
     letters: Vec<u32>,
 }
 
 /// What is known of two descriptions beside their words.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Between {
-    /// Lines between them, where both have some.
+    /// Lines between them, where both have a place.
     pub apart: Option<u32>,
-    /// Steps between their severities. Reviewers differ by a step, but who calls a thing a blocker and who calls it a
-    /// suggestion seldom mean the same.
+    /// Steps between their severities. Reviewers often differ by one step, but whoever calls a thing a blocker and
+    /// whoever calls it a suggestion seldom mean the same thing.
     pub steps: u8,
 }
 
-/// What the comparison of two descriptions looks at.
+/// Number of features that the comparison of two descriptions looks at.
 pub const FEATURES: usize = 14;
 
-/// Names of the features, for whoever fits them.
+/// Names of the features, in their order, for whoever fits them.
 pub const NAMES: [&str; FEATURES] = [
     "bias",
     "words",
@@ -65,21 +72,26 @@ pub const NAMES: [&str; FEATURES] = [
     "two steps",
 ];
 
-/// Fitted by `cargo xtask eval-dedupe` on descriptions of the same and of different defects at one place.
+/// Weights of the features, fitted by `cargo xtask eval-dedupe` on descriptions of the same and of different defects at
+/// one place.
 pub const WEIGHTS: [f64; FEATURES] =
     [-1.8, 0.2, 0.7, 0.8, -1.2, 8.0, 0.4, 1.5, 0.6, 0.2, -1.5, -2.6, -1.5, -3.2];
 
-/// Log-odds from which two descriptions are of the same defect, and from which that is in doubt.
+/// Log-odds from which two descriptions count as the same defect. Above zero on purpose: a merge hides a finding, a
+/// missed merge only shows one twice.
 pub const SAME: f64 = 1.6;
-/// See [`SAME`].
+/// Log-odds from which it is in doubt; such a pair stays two findings, linked as related.
 pub const DOUBT: f64 = 0.0;
 
 impl Meaning {
     /// Reads a description.
+    ///
+    /// Phrases of the lexicon are taken longest first, and their words count as words all the same.
     pub fn of(text: &str) -> Meaning {
         let text = text.get(..READ_MAX).unwrap_or_else(|| &text[..text.floor_char_boundary(READ_MAX)]);
         let bare = without_code(text);
         let mut tokens = tokens(&bare);
+        // Some descriptions are nothing but a quotation; then the quoted code is all there is to compare.
         if tokens.len() < 2 {
             tokens = self::tokens(&text.replace('`', " "));
         }
@@ -100,10 +112,12 @@ impl Meaning {
             at += length;
         }
         let all: BTreeSet<&str> = stems.iter().map(String::as_str).collect();
+        // Words that mean a kind together, in any order, count as plainly as a phrase of two.
         lexicon.together(&all).for_each(|kind| meaning.kind(kind, 2));
         meaning.about = meaning.pointed();
         let words: Vec<&str> = meaning.words.keys().map(String::as_str).collect();
         let mut letters: Vec<u32> =
+            // Marked at both ends, so that beginnings and endings of words count as such.
             words.iter().flat_map(|word| grams(&format!("^{word}$"), 4, 60)).collect();
         letters.sort_unstable();
         letters.dedup();
@@ -121,13 +135,14 @@ impl Meaning {
         if Lexicon::get().is_thing(kind) {
             self.things.insert(kind);
         } else {
+            // A single word has other meanings more often than a phrase has.
             let plainly = if length > 1 { 1.0 } else { 0.8 };
             let known = self.kinds.entry(kind).or_insert(0.0);
             *known = known.max(plainly);
         }
     }
 
-    /// Kinds that all words point at together. Squared, so that the few that most words agree on stand out.
+    /// Kinds that all words point at together. Squared, so that the few kinds most words agree on stand out.
     fn pointed(&self) -> Vec<(usize, f64)> {
         let lexicon = Lexicon::get();
         let mut about: BTreeMap<usize, f64> = BTreeMap::new();
@@ -158,16 +173,18 @@ fn agreement(a: &[(usize, f64)], b: &[(usize, f64)]) -> (f64, Option<usize>) {
     (all, most.1)
 }
 
-/// What speaks for and against two descriptions being of one defect.
+/// What speaks for and against two descriptions being of one defect, in the order of `NAMES`.
 pub fn features(a: &Meaning, b: &Meaning, between: Between) -> [f64; FEATURES] {
     let lexicon = Lexicon::get();
     let length = |all: &BTreeMap<String, f64>| all.values().map(|weight| weight * weight).sum::<f64>().sqrt();
     let shared: Vec<(&String, f64)> =
         a.words.iter().filter(|(word, _)| b.words.contains_key(*word)).map(|(word, w)| (word, *w)).collect();
     let squares: f64 = shared.iter().map(|(_, weight)| weight * weight).sum();
+    // A text may have no word that counts, and then its length is zero.
     let words = squares / (length(&a.words) * length(&b.words)).max(1.0);
     let plain = |word: &str| !lexicon.is_telling(word) && !lexicon.names_a_thing(word);
     let other: f64 = shared.iter().filter(|(word, _)| plain(word)).map(|(_, weight)| weight).sum();
+    // Capped at two rare words: more of them say nothing new.
     let other = (other / RAREST).min(2.0) / 2.0;
     let both = a.letters.len() + b.letters.len();
     let letters = 2.0 * common(&a.letters, &b.letters) as f64 / both.max(1) as f64;
@@ -175,7 +192,7 @@ pub fn features(a: &Meaning, b: &Meaning, between: Between) -> [f64; FEATURES] {
     let things = a.things.intersection(&b.things).count().min(2) as f64 / 2.0;
     let flag = |yes: bool| f64::from(u8::from(yes));
     let at = |lines: u32| flag(between.apart == Some(lines));
-    // Where one of them names no line they may be two lines apart, or more.
+    // An unknown distance gets none of these: it may be two lines, or more.
     let further = flag(between.apart.is_some_and(|apart| apart > 3));
     [
         1.0,
@@ -207,22 +224,22 @@ pub fn kinds(a: &Meaning, b: &Meaning) -> (f64, bool) {
     (likeness, same.is_empty())
 }
 
-/// Log-odds that two descriptions are of the same defect.
+/// Log-odds that two descriptions are of the same defect; compare with `SAME` and `DOUBT`.
 pub fn log_odds(a: &Meaning, b: &Meaning, between: Between) -> f64 {
     weighed(&features(a, b, between))
 }
 
-/// The features as one number.
+/// The features as one number: their sum by weight.
 pub(crate) fn weighed(features: &[f64; FEATURES]) -> f64 {
     features.iter().zip(WEIGHTS).map(|(value, weight)| value * weight).sum()
 }
 
-/// What two descriptions have in common, in words.
+/// What two descriptions have in common, in words for people.
 pub fn shared(a: &Meaning, b: &Meaning) -> String {
     let lexicon = Lexicon::get();
     let kinds = a.kinds.keys().filter(|kind| b.kinds.contains_key(kind)).map(|kind| lexicon.name(*kind));
     let mut kinds: Vec<&str> = kinds.collect();
-    // Nothing is named by both: what most of their words point at, if they do.
+    // Nothing is named by both: name what most of their words point at, if they agree on it.
     let (agreed, most) = agreement(&a.about, &b.about);
     if kinds.is_empty() && agreed >= TOLD {
         kinds.extend(most.map(|kind| lexicon.name(kind)));
@@ -237,10 +254,10 @@ pub fn shared(a: &Meaning, b: &Meaning) -> String {
     }
 }
 
-/// How far two descriptions must agree on what they are about for that to be said.
+/// How far two descriptions must agree on their subject for the report to say so.
 const TOLD: f64 = 0.3;
 
-/// A text without the code it quotes.
+/// A text without the code it quotes. An unclosed quotation runs to the end.
 fn without_code(text: &str) -> String {
     text.split('`').step_by(2).collect::<Vec<_>>().join(" ")
 }
@@ -253,10 +270,11 @@ fn tokens(text: &str) -> Vec<String> {
     found
 }
 
-/// The same without the names as a whole.
+/// The tokens of a text without the names as a whole; the lexicon is read this way, too.
 fn parts(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for piece in pieces(text) {
+        // A wrong comparison is a defect of its own kind, so these signs count as words.
         if matches!(piece, "==" | "===" | "!=") {
             found.push(piece.to_owned());
             continue;
@@ -271,7 +289,7 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
     text.split(edge).filter(|piece| !piece.is_empty())
 }
 
-/// `SecureRandom` → Secure, Random; `read_all` → read, all.
+/// Splits a name at humps and underscores: `SecureRandom` → Secure, Random; `read_all` → read, all.
 fn humps(word: &str) -> Vec<&str> {
     let bytes = word.as_bytes();
     let edges =

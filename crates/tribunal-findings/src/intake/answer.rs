@@ -1,45 +1,55 @@
-//! Whether what a tool printed is an answer. An answer has the form that the tool's row says, or the tool did not run:
-//! nothing where a document should be, half of one, an exit code that the row does not know, words about the tool's own
-//! settings, and a failure without a finding are none. Nobody takes them for clean, and nothing is settled by them.
+//! Decides whether what a tool printed is an answer.
+//!
+//! An answer has the form that the tool's row names, or the tool did not run. These are not answers: nothing where a
+//! document should be, half a document, an exit code that the row does not know, words about the tool's own settings, a
+//! failure without a finding. Nobody takes them for clean, and nothing is settled by them.
+//!
+//! Without this rule a broken tool would count as green. Whoever adds a form has to say here how its failure looks.
 
 use super::tool::{ToolForm, ToolReport, read_form};
 use crate::text::clip;
 
 /// How a tool answers, as its row says.
+///
+/// It is data from the tool's row, so that a user can add a tool without code.
 #[derive(Clone, Copy)]
 pub struct Manner<'a> {
     /// The form of its answer.
     pub form: ToolForm,
-    /// Exit codes besides 0 of a run that found something.
+    /// Exit codes other than 0 of a run that found something.
     pub found: &'a [i32],
     /// A run that found nothing prints nothing.
     pub silent: bool,
-    /// One of these is in what every run prints that looked; empty where the form itself shows it.
+    /// Every run that looked prints one of these; empty where the form itself shows it.
     pub proof: &'a [String],
-    /// Files that steer it: what it says of them is about its own settings.
+    /// Files that steer it: what it says about them is about its own settings.
     pub steering: &'a [String],
-    /// Words by which it says that its settings, or the world around it, are not as it needs them.
+    /// Words by which it complains about its settings, or about the world around it.
     pub trouble: &'a [String],
-    /// Words by which it says that it stopped before its end; `#` is a digit.
+    /// Words by which it says that it stopped early; `#` stands for a digit.
     pub stops: &'a [String],
 }
 
-/// One run of a tool.
+/// One run of a tool, as the world recorded it.
+///
+/// Both streams are given, because tools complain about their settings on either.
 #[derive(Clone, Copy)]
 pub struct Run<'a> {
-    /// How it ended.
+    /// Its exit code.
     pub code: i32,
-    /// Standard output.
+    /// Everything it wrote to standard output.
     pub out: &'a str,
-    /// Standard error.
+    /// Everything it wrote to standard error.
     pub err: &'a str,
     /// The folder it ran in.
     pub root: &'a str,
-    /// Whether a file lies there.
+    /// Whether a file lies in that folder.
     pub here: &'a dyn Fn(&str) -> bool,
 }
 
-/// Reads an answer; the error says why it is none.
+/// Reads an answer; the error says why it is not one.
+///
+/// The caller treats an error as "did not run", never as "found nothing".
 pub fn read_answer(manner: &Manner<'_>, run: &Run<'_>) -> Result<ToolReport, String> {
     if run.code != 0 && !manner.found.contains(&run.code) {
         return Err("an exit code that its row does not know".to_owned());
@@ -48,17 +58,18 @@ pub fn read_answer(manner: &Manner<'_>, run: &Run<'_>) -> Result<ToolReport, Str
         return Err(format!("it has trouble of its own: {}", clip(line.trim(), 300)));
     }
     let mut report = match (manner.form, run.code) {
-        // One that ended well has nothing to complain of.
+        // A formatter that ended well has nothing to complain about.
         (ToolForm::Rewrite, 0) => ToolReport::default(),
         (form, _) => read_form(form, run.out, run.err, run.root)?,
     };
     if manner.form == ToolForm::Sarif {
         unplaced(&mut report, run);
     }
+    // A finding about its own settings does not prove that it looked at the code.
     let found = report.findings.iter().filter_map(|claim| claim.file.as_deref());
     let found = found.filter(|file| !is_steering(manner, file)).any(|file| (run.here)(file));
     report.broken = report.broken.or_else(|| stop(manner, run));
-    // Cargo may stop in a place that is none of ours.
+    // Cargo may stop in a place that is not part of the change.
     let stopped = manner.form == ToolForm::Cargo && report.broken.is_some();
     if run.code != 0 && !found && !stopped {
         return Err("it failed, and says nothing of any file here".to_owned());
@@ -73,7 +84,7 @@ pub fn read_answer(manner: &Manner<'_>, run: &Run<'_>) -> Result<ToolReport, Str
             "it said nothing; `silent = true` in its row would mean that it then found nothing".into()
         );
     }
-    // Where only silence says that all is well, words that are no finding say that something is not.
+    // Where only silence means that all is well, words that are not a finding mean that something is wrong.
     let by_silence = plain && manner.silent && manner.found.is_empty() && report.findings.is_empty();
     if let Some(line) =
         run.err.lines().chain(run.out.lines()).find(|line| by_silence && !line.trim().is_empty())
@@ -86,8 +97,8 @@ pub fn read_answer(manner: &Manner<'_>, run: &Run<'_>) -> Result<ToolReport, Str
     Ok(report)
 }
 
-/// Takes a file that is not there off a finding: it would count as one about code that did not change, and is kept as one
-/// about nothing in particular instead.
+/// Removes a missing file from a finding. With the file it would count as one about unchanged code and be dropped;
+/// without it, it is kept as a finding about nothing in particular.
 fn unplaced(report: &mut ToolReport, run: &Run<'_>) {
     for claim in &mut report.findings {
         let Some(file) = claim.file.take_if(|file| !(run.here)(file)) else { continue };
@@ -98,9 +109,9 @@ fn unplaced(report: &mut ToolReport, run: &Run<'_>) {
     }
 }
 
-/// The line in which it speaks of its own settings, or of the world around it.
+/// The line in which the tool complains about its own settings, or about the world around it.
 fn trouble<'a>(manner: &Manner<'_>, run: &Run<'a>) -> Option<&'a str> {
-    // Go quotes code in its documents, which are indented.
+    // Go quotes code in its documents, and indents it.
     let quotes = |line: &str| manner.form == ToolForm::GoVet && line.starts_with('\t');
     let has = |line: &&str| !quotes(line) && manner.trouble.iter().any(|words| line.contains(words.as_str()));
     let all = run.err.lines().chain(run.out.lines());
@@ -110,7 +121,7 @@ fn trouble<'a>(manner: &Manner<'_>, run: &Run<'a>) -> Option<&'a str> {
         let end = line.find([':', '(']).unwrap_or(0);
         is_steering(manner, line[..end].trim_start_matches("./"))
     };
-    // A document is one thing: what stands in it is read by its form.
+    // A document is read as a whole by its form; only plain lines are looked at one by one.
     let plain = matches!(manner.form, ToolForm::Lines | ToolForm::GoVet | ToolForm::Rewrite);
     let lines = run.err.lines().chain(run.out.lines().filter(|_| plain));
     all.clone().find(has).or_else(|| lines.clone().find(about))
@@ -121,13 +132,13 @@ fn is_steering(manner: &Manner<'_>, file: &str) -> bool {
     !name.is_empty() && manner.steering.iter().any(|steers| steers == name || steers == file)
 }
 
-/// Where it says that it stopped early.
+/// The line in which it says that it stopped early.
 fn stop(manner: &Manner<'_>, run: &Run<'_>) -> Option<String> {
     let has = |line: &&str| manner.stops.iter().any(|words| holds(line, words));
     run.out.lines().chain(run.err.lines()).find(has).map(|line| clip(line.trim(), 300))
 }
 
-/// Whether a line holds these words, where `#` is a digit.
+/// Whether a line contains these words, where `#` stands for a digit.
 fn holds(line: &str, words: &str) -> bool {
     let fits = |window: &[u8]| {
         window.iter().zip(words.bytes()).all(|(has, want)| match want {

@@ -1,10 +1,13 @@
-//! Findings as `### Finding N` blocks with one named field per line. A block that says nothing is kept as unread.
+//! Reads findings written as `### Finding N` blocks with one named field per line.
+//!
+//! A block without an issue is kept as a doubt instead of being dropped: its author meant to report something.
 
 use super::lines::{append, from_fields};
 use super::scan::{Kind, Line};
 use super::{Draft, Form};
 use crate::text::{field, heading, is_bullet, plain_words, unbold};
 
+/// A block while it is being read: its text, and its fields in order.
 struct Block {
     raw: String,
     fields: Vec<(String, String)>,
@@ -14,6 +17,7 @@ struct Block {
 pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
     let mut block: Option<Block> = None;
     for (at, line) in lines.iter().enumerate() {
+        // Lines that an earlier reader took end a block, so that no line is read twice.
         let own = line.kind == Kind::Own && !taken[at];
         if own && let Some((number, title)) = block_title(line.text) {
             close(block.take(), draft);
@@ -39,6 +43,7 @@ pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
 }
 
 fn opened(line: &str, number: String, title: &str) -> Block {
+    // The number becomes the author's own id, so that "Finding 3" can be referred to.
     let mut fields = vec![("id".to_owned(), number)];
     if !title.is_empty() {
         fields.push(("title".to_owned(), title.to_owned()));
@@ -51,7 +56,7 @@ fn is_rule(line: &str) -> bool {
     line.len() >= 3 && line.chars().all(|c| matches!(c, '-' | '=' | '_'))
 }
 
-/// `### Finding 3`, `#### Finding #3: title`, `**Finding 3** (Unresolved)`.
+/// The number and title of a block: `### Finding 3`, `#### Finding #3: title`, `**Finding 3** (Unresolved)`.
 fn block_title(line: &str) -> Option<(String, &str)> {
     let words = match heading(line) {
         Some((_, words)) => words,
@@ -62,6 +67,7 @@ fn block_title(line: &str) -> Option<(String, &str)> {
     let rest = lower.starts_with("finding ").then(|| words[8..].trim_start_matches(['#', ' ']))?;
     let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '-' || c == '.')).unwrap_or(rest.len());
     let number = rest[..end].trim_end_matches(['.', '-']);
+    // "Finding the cause" is a sentence.
     if !number.contains(|c: char| c.is_ascii_digit()) {
         return None;
     }
@@ -76,6 +82,7 @@ fn block_title(line: &str) -> Option<(String, &str)> {
     Some((number.to_owned(), title.trim_start_matches([':', '—', '–', '-', ' ', '*'])))
 }
 
+/// Keys that are fields of a block; any other key belongs to the text of the field above.
 const KEYS: [&str; 27] = [
     "file",
     "files",
@@ -106,6 +113,7 @@ const KEYS: [&str; 27] = [
     "fixable by",
 ];
 
+/// Adds a line to a block: a field of its own, or more of the field above.
 fn take(block: &mut Block, line: &Line<'_>) {
     append(&mut block.raw, line.text);
     if line.kind == Kind::Own && !is_continuation(line.text) {
@@ -118,7 +126,7 @@ fn take(block: &mut Block, line: &Line<'_>) {
         }
     }
     match block.fields.last_mut().filter(|(key, _)| key != "id" && key != "title") {
-        // A fence or a second line belongs to the field above; a confidence's legend does not.
+        // A fence or a second line belongs to the field above; the legend below a confidence does not.
         Some((key, value))
             if !matches!(key.as_str(), "confidence" | "severity" | "file" | "status" | "domain") =>
         {
@@ -129,7 +137,7 @@ fn take(block: &mut Block, line: &Line<'_>) {
     }
 }
 
-/// Deeper items are details of the field above.
+/// Whether this is a deeper item, which is a detail of the field above.
 fn is_continuation(text: &str) -> bool {
     is_bullet(text) && text.starts_with("    ")
 }

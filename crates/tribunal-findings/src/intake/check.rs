@@ -1,5 +1,8 @@
-//! One check of a QA report, in whatever way it is written: fields between pipes, a block of keys, a row of a table, a
-//! map in braces, a JSON object. What does not say plainly that it passed did not pass.
+//! Reads one check of a QA report, however it is written: fields between pipes, a block of keys, a row of a table, a
+//! map in braces, a JSON object.
+//!
+//! A check that does not say plainly that it passed did not pass. An odd status becomes a blocker for somebody to look
+//! at, because a skipped check must not look like a green one.
 
 use super::Draft;
 use super::cover::Manner;
@@ -13,21 +16,21 @@ use tribunal_core::finding::{Claim, FixableBy, Severity};
 /// How much of a check's own words is kept.
 const EVIDENCE_MAX: usize = 8_000;
 
-/// A check while it is read.
+/// A check while it is being read.
 #[derive(Default)]
 pub(super) struct Check {
     name: String,
     status: Option<String>,
     who: Option<FixableBy>,
     evidence: String,
-    /// What stands under keys that no check has.
+    /// Text under keys that a check does not have; it still has to be harmless.
     beside: String,
-    /// As it was written, as far as it was written on one line.
+    /// The check as it was written, as far as it was on one line.
     text: String,
 }
 
 impl Check {
-    /// The check an item begins; `None` when the words name none.
+    /// The check that an item begins; `None` when the words name none.
     pub fn of_item(words: &str) -> Option<Check> {
         let words = without_id(words);
         let mut check = Check { text: words.to_owned(), ..Check::default() };
@@ -35,10 +38,12 @@ impl Check {
             if let Some(check) = Check::of_json(words) {
                 return Some(check);
             }
+            // Not JSON after all: a map as YAML or a model writes it.
             split_fields(inner, ',').into_iter().for_each(|part| _ = check.add(part));
         } else if words.contains('|') {
             let parts = split_fields(words, '|');
             parts.iter().for_each(|part| _ = check.add(part));
+            // Pipes without keys: a row of a table whose head was left out.
             if check.status.is_none() && check.name.is_empty() {
                 return Check::of_cells(words, &[]);
             }
@@ -48,7 +53,7 @@ impl Check {
         (check.status.is_some() || !check.name.is_empty()).then_some(check)
     }
 
-    /// `commit-lint: fail — words`: a name, and what became of it.
+    /// Reads `commit-lint: fail — words`: a name and what became of it.
     pub fn of_result(words: &str) -> Option<Check> {
         let (name, rest) = words.split_once([':', '：'])?;
         let name = bare(name);
@@ -57,13 +62,15 @@ impl Check {
         }
         let status = rest.trim().trim_matches(['*', '_', '`']);
         let first = status.split([' ', '(', '—', '–', ',', ';', '.']).next().unwrap_or_default();
+        // Without a known status this is just a sentence with a colon.
         standing(first)?;
+        // The status keeps its whole text, so that `pass, but …` is not read as a plain pass.
         let evidence = status[first.len()..].trim_start_matches(|c: char| !c.is_alphanumeric()).to_owned();
         let (name, text) = (name.to_owned(), words.to_owned());
         Some(Check { name, status: Some(status.to_owned()), evidence, text, ..Check::default() })
     }
 
-    /// A row of cells under some titles; without titles name, status, who and why, in this order.
+    /// Reads a row of cells under some titles; without titles they are name, status, who and why, in this order.
     pub fn of_cells(row: &str, titles: &[String]) -> Option<Check> {
         const ORDER: [&str; 4] = ["name", "status", "fixable by", "evidence"];
         let mut check = Check { text: row.to_owned(), ..Check::default() };
@@ -77,8 +84,9 @@ impl Check {
         (check.status.is_some() || !check.name.is_empty()).then_some(check)
     }
 
-    /// `{"name": …, "status": …}`; an object that is something else is none.
+    /// Reads `{"name": …, "status": …}`; an object with keys of another kind is not a check.
     pub fn of_json(text: &str) -> Option<Check> {
+        // A finding and a whole answer have a status, too, so their keys rule a check out.
         const FOREIGN: [&str; 8] =
             ["verdict", "findings", "issues", "checks", "claim", "issue", "severity", "arguments"];
         let Fields(fields) = serde_json::from_str(text).ok()?;
@@ -102,18 +110,18 @@ impl Check {
         }
     }
 
-    /// A check that is only named; the rest is still to come.
+    /// A check that is only named so far; the rest is still to come.
     pub fn named(name: &str) -> Check {
         Check { name: bare(name).to_owned(), text: name.to_owned(), ..Check::default() }
     }
 
-    /// Takes a value by its key; false when no check has such a key.
+    /// Takes a value by its key; false when a check has no such key.
     pub fn set(&mut self, key: &str, value: &str) -> bool {
         let value = value.trim();
         match plain_words(bare(key)).as_str() {
             "name" | "check" => self.name = unquoted(bare(value)).to_owned(),
             "status" | "result" | "passed" => {
-                // Said twice in two ways, it is the worse one.
+                // Given twice in two ways, the worse one counts.
                 let word = unquoted(bare(value)).to_owned();
                 if self.status.as_deref().is_none_or(|before| standing(before) == Some(true)) {
                     self.status = Some(word);
@@ -121,6 +129,7 @@ impl Check {
             }
             "fixable by" => self.who = words::fixable_by(unquoted(value)).or(self.who),
             "evidence" | "detail" | "details" | "reason" | "remediation" => {
+                // YAML's marks for a block of text below; they are not evidence.
                 self.say(if matches!(value, "|" | ">" | "|-" | ">-") { "" } else { unquoted(value) });
             }
             _ => return false,
@@ -128,7 +137,7 @@ impl Check {
         true
     }
 
-    /// Adds words of its own.
+    /// Adds words to its evidence, up to a limit.
     pub fn say(&mut self, words: &str) {
         if self.evidence.len() < EVIDENCE_MAX && !words.trim().is_empty() {
             if !self.evidence.is_empty() {
@@ -138,12 +147,12 @@ impl Check {
         }
     }
 
-    /// Whether it already has a name, so that another name is another check.
+    /// Whether it already has a name, so that another name begins another check.
     pub fn has_name(&self) -> bool {
         !self.name.is_empty()
     }
 
-    /// Whether it already says why.
+    /// Whether it already gives a reason.
     pub fn has_evidence(&self) -> bool {
         !self.evidence.is_empty()
     }
@@ -152,7 +161,11 @@ impl Check {
         part.split_once([':', '：']).is_some_and(|(key, value)| self.set(key, value))
     }
 
-    /// What the check means: nothing when it passed, a blocker when it did not, a doubt when it does not say.
+    /// Turns the check into its meaning: nothing when it passed, a blocker when it did not, a doubt when it does not
+    /// say.
+    ///
+    /// Missing and odd statuses both fail closed, but differently: without a status nobody knows what was checked, with
+    /// an odd one the check itself is known.
     pub fn judge(self, draft: &mut Draft) {
         let Some(status) = self.status.as_deref().filter(|status| !status.is_empty()) else {
             let text = if self.text.is_empty() { &self.name } else { &self.text };
@@ -160,6 +173,7 @@ impl Check {
         };
         match standing(status) {
             Some(true) => self.cover(draft),
+            // A failure nobody can name is a doubt: as a finding it could not be distinguished from others.
             _ if self.name.is_empty() => {
                 draft.intake.doubt(&self.text, "a check without a name did not pass")
             }
@@ -170,10 +184,12 @@ impl Check {
         }
     }
 
-    /// Names of checks name faults by trade; a sentence beside one that passed must be harmless.
+    /// Holds the words beside a passed check against an approval. The name alone is exempt: checks are named after
+    /// faults.
     fn cover(&self, draft: &mut Draft) {
         let placed = |text: &str| super::place::find(text).iter().any(|found| found.lines.is_some());
         for text in [&self.name, &self.evidence, &self.beside] {
+            // A long or foreign name may be a sentence, so it is covered like one.
             let is_name = text == &self.name && text.split_whitespace().count() <= 2 && text.is_ascii();
             if placed(text) || !is_name {
                 draft.cover(text, if placed(text) { Manner::List } else { Manner::Checked });
@@ -190,6 +206,7 @@ impl Check {
             (None, false) => format!("{}: {}", self.name, self.evidence),
         };
         let mut claim = super::claim_of(Severity::Blocker, &said);
+        // The check's name is the rule, so that its next failure is the same finding.
         claim.rule = Some(clip(&self.name, 200));
         claim.evidence.clone_from(&self.evidence);
         claim.fixable_by = self.who.unwrap_or(FixableBy::Dev);
@@ -197,7 +214,7 @@ impl Check {
     }
 }
 
-/// Whether a status is a pass or a failure; `None` when it is neither, such as one of a check that did not run.
+/// Whether a status means passed or failed; `None` when it is neither, such as one of a check that did not run.
 pub(super) fn standing(status: &str) -> Option<bool> {
     const PASS: [&str; 12] = [
         "pass",
@@ -219,6 +236,7 @@ pub(super) fn standing(status: &str) -> Option<bool> {
     ];
     let words = plain_words(bare(status));
     let words = words.trim_start_matches(['✓', '✅', '✔', '\u{fe0f}', ' ']);
+    // Nothing but a tick was written.
     let words = if words.is_empty() { "pass" } else { words };
     // `pass (12 tests)` passed; `pass with warnings`, `pass/fail` and `passed, but …` are for somebody to look at.
     let plainly = |word: &str| {
@@ -240,7 +258,7 @@ pub(super) fn cells(row: &str) -> impl Iterator<Item = &str> {
     row.strip_suffix('|').unwrap_or(row).split('|').map(str::trim)
 }
 
-/// Separators cut only where a known key follows, so evidence may hold them.
+/// Cuts a text at separators, but only where a known key follows, so that evidence may contain them.
 fn split_fields(text: &str, separator: char) -> Vec<&str> {
     const KEYS: [&str; 11] = [
         "name",
@@ -268,7 +286,7 @@ fn split_fields(text: &str, separator: char) -> Vec<&str> {
     parts
 }
 
-/// S1 puts an id in front: `[id:q-001] name: commit-lint | status: fail`.
+/// The words without the id in front of them: `[id:q-001] name: commit-lint | status: fail`.
 fn without_id(words: &str) -> &str {
     let inner = words.trim_start_matches(['*', '`', ' ']).strip_prefix("[id");
     let after = inner
@@ -277,7 +295,7 @@ fn without_id(words: &str) -> &str {
     after.filter(|after| !after.is_empty()).unwrap_or(words)
 }
 
-/// Takes one pair of quotes off.
+/// Strips one pair of quotes.
 fn unquoted(value: &str) -> &str {
     let value = value.trim();
     for mark in ['"', '\''] {
@@ -313,7 +331,7 @@ pub(super) fn read_json(text: &str, draft: &mut Draft) {
     }
 }
 
-/// Reads reasons: one text or several.
+/// Reads reasons for a failure: one text or several.
 pub(super) fn read_json_reasons(text: &str, who: FixableBy, draft: &mut Draft) {
     match serde_json::from_str::<Vec<&RawValue>>(text) {
         Ok(all) => all.iter().for_each(|one| reason(&words_of(one.get()), who, draft)),
@@ -326,14 +344,14 @@ fn words_of(text: &str) -> String {
     serde_json::from_str(text).unwrap_or_else(|_| text.to_owned())
 }
 
-/// Whether a list is said to be empty.
+/// Whether these words say that a list is empty.
 pub(super) fn is_no_item(words: &str) -> bool {
     let words = plain_words(bare(words));
     let words = words.trim_matches(|c: char| c.is_whitespace() || "[]{}()-.,'\"".contains(c));
     matches!(words, "" | "none" | "n/a" | "na" | "null" | "nil" | "nothing" | "empty")
 }
 
-/// A reason names a check already listed, or is a failure of its own.
+/// Reads a reason, which either names a check already listed or is a failure of its own.
 pub(super) fn reason(words: &str, who: FixableBy, draft: &mut Draft) {
     let words = words.trim();
     if is_no_item(words) {
@@ -341,6 +359,7 @@ pub(super) fn reason(words: &str, who: FixableBy, draft: &mut Draft) {
     }
     let known = |claim: &&mut Claim| claim.rule.as_deref().is_some_and(|rule| words.contains(rule));
     if let Some(claim) = draft.intake.findings.iter_mut().find(known) {
+        // The reason repeats a check that is already a finding; it must not become a second one.
         if claim.evidence.is_empty() {
             claim.evidence = words.to_owned();
         }

@@ -1,5 +1,9 @@
-//! Whether words about what was checked are evidence: they name something of what is judged, and say what was seen there.
-//! Reads words of hostile authors, so it only ever takes trust away: what is harmless is decided in `cover`.
+//! Decides whether words about what was checked are evidence: they name something of what is judged, and say what was
+//! seen there.
+//!
+//! An approval without evidence may come from a reviewer that did not look. The words come from hostile authors, too, so
+//! this file only takes trust away; whether a sentence is harmless is decided in `cover`. A refusal always says what is
+//! missing, so that an honest reviewer can add it.
 
 use super::cover;
 use super::place;
@@ -7,28 +11,31 @@ use crate::text::plain_words;
 use std::collections::BTreeSet;
 use tribunal_core::evidence::{Lack, Matter};
 
-/// What evidence may name.
+/// What is judged, and so what evidence may name.
+///
+/// It is gathered by the caller from the change, the plan or the document. Without it, any file or command counts as
+/// named, which is weaker.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Judged {
-    /// What is judged.
+    /// The kind of work that is judged.
     pub matter: Matter,
     /// The files of the change, of the plan or of the document.
     pub files: Vec<String>,
     /// Files that a plan means to create: nobody can have read them.
     pub absent: Vec<String>,
-    /// Symbols that the change defines or touches, titles of tasks and sections.
+    /// Symbols that the change defines or touches, and titles of tasks and sections.
     pub names: BTreeSet<String>,
     /// Commands that were run on it, or may be.
     pub commands: Vec<String>,
 }
 
 impl Judged {
-    /// What a change is, by its files and its diff.
+    /// What a change offers for evidence, by its files and its diff.
     pub fn change(files: Vec<String>, diff: &str, commands: Vec<String>) -> Judged {
         Judged { matter: Matter::Change, files, names: symbols(diff), commands, ..Judged::default() }
     }
 
-    /// Whether a path as somebody writes it is one of these files: whole, its end, a folder or a pattern.
+    /// Whether a path as somebody writes it means one of these files: whole, its end, a folder or a pattern.
     fn has_file(files: &[String], path: &str) -> bool {
         let path = path.trim_start_matches("./").replace('\\', "/");
         let end = format!("/{path}");
@@ -36,24 +43,27 @@ impl Judged {
         files.iter().any(|file| {
             file == &path
                 || file.ends_with(&end)
+                // The reviewer may write the path from outside of the project.
                 || path.ends_with(&format!("/{file}"))
                 || !folder.is_empty() && file.starts_with(&format!("{folder}/"))
                 || path.split_once('*').is_some_and(|(head, tail)| {
+                    // A single star is enough here: nothing depends on the match but whether something was named.
                     file.starts_with(head) && file.ends_with(tail.trim_start_matches('*'))
                 })
         })
     }
 }
 
-/// How many symbols of a change are kept.
+/// At most this many symbols of a change are kept.
 const SYMBOLS_MAX: usize = 20_000;
 
-/// The names that the changed lines of a diff hold.
+/// The names that occur on the changed lines of a diff.
 pub fn symbols(diff: &str) -> BTreeSet<String> {
     let changed =
         |line: &&str| line.starts_with(['+', '-']) && !line.starts_with("+++") && !line.starts_with("---");
     let mut names = BTreeSet::new();
     for word in diff.lines().filter(changed).flat_map(|line| line[1..].split(|c: char| !is_name(c))) {
+        // Single letters and numbers occur in every sentence.
         let letters = word.chars().filter(|c| c.is_alphabetic()).count();
         if letters >= 2 && word.len() <= 100 {
             names.insert(word.to_owned());
@@ -69,20 +79,22 @@ fn is_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// What words about what was checked lack; none where they are evidence. Where nobody knows what was judged, any file,
-/// command or thing may be what they name.
+/// What the words about what was checked lack; `None` where they are evidence.
+///
+/// Where nobody knows what was judged, any file, command or thing may be what they name.
 pub(crate) fn lack(text: &str, judged: Option<&Judged>) -> Option<Lack> {
     let text = text.trim();
     if is_nothing(text) {
         return Some(Lack::NothingDone);
     }
     let matter = judged.map(|judged| judged.matter).unwrap_or_default();
+    // The prompt's own example proves nothing.
     if same_words(text, matter.example()) {
         return Some(Lack::Copied);
     }
     let text = without_placeholders(text);
     if !super::verdict::has_substance(&text) {
-        // A name is enough to have been somewhere.
+        // A bare name shows at least that the reviewer was somewhere.
         let named =
             judged.is_some_and(|judged| judged.matter == Matter::Change) && place::names_a_path(&text);
         return Some(if named { Lack::NothingSeen } else { Lack::NamesNothing });
@@ -104,6 +116,7 @@ pub(crate) fn lack(text: &str, judged: Option<&Judged>) -> Option<Lack> {
     }
 }
 
+/// Evidence on a change names a file, symbol or command of it, and says what was seen.
 fn lack_of_change(told: &Told, judged: &Judged) -> Option<Lack> {
     let named = told.paths.iter().any(|path| Judged::has_file(&judged.files, path))
         || judged.files.iter().any(|file| told.names_file(file))
@@ -118,8 +131,12 @@ fn lack_of_change(told: &Told, judged: &Judged) -> Option<Lack> {
     }
 }
 
+/// Evidence on a plan names a part of it. Reading code is not reading the plan.
+///
+/// A reviewer that read the code instead of the plan has approved something else, so that gets its own reason.
 fn lack_of_plan(told: &Told, judged: &Judged) -> Option<Lack> {
     let absent = |path: &String| Judged::has_file(&judged.absent, path);
+    // A file that does not exist yet cannot have been opened.
     if told.opened.iter().any(absent) {
         return Some(Lack::OfCode);
     }
@@ -127,7 +144,7 @@ fn lack_of_plan(told: &Told, judged: &Judged) -> Option<Lack> {
     let planned = PLAN_WORDS.iter().any(|word| told.has(word))
         || judged.names.iter().any(|name| told.level.contains(&plain_words(name)))
         || told.paths.iter().any(|path| path.ends_with("PLAN.md"))
-        // A file that was opened is code; one that the plan is said to create, change or leave is of the plan.
+        // An opened file is code; a file that the plan is said to create, change or leave belongs to the plan.
         || told.paths.iter().filter(listed).any(|path| !told.opened.contains(path));
     let code =
         told.command || told.ran || told.paths.iter().any(|path| Judged::has_file(&judged.files, path));
@@ -139,6 +156,7 @@ fn lack_of_plan(told: &Told, judged: &Judged) -> Option<Lack> {
     }
 }
 
+/// Evidence on a document names a part of it and says more than that part's name.
 fn lack_of_document(told: &Told, judged: &Judged) -> Option<Lack> {
     const PARTS: &[&str] =
         &["section", "sections", "criterion", "criteria", "requirement", "requirements", "goals", "scope"];
@@ -155,10 +173,11 @@ fn lack_of_document(told: &Told, judged: &Judged) -> Option<Lack> {
     }
 }
 
-/// Scripts whose words no table knows: something has to be named, and more than that said.
+/// For scripts whose words no table knows: something has to be named, and more than that said.
 fn foreign(text: &str, matter: Matter, known: bool) -> Option<Lack> {
     const PARTS: &[&str] =
         &["任务", "任務", "计划", "必须", "步骤", "タスク", "計画", "要件", "작업", "계획", "задач", "план"];
+    // Names and numbers look alike in every script.
     let named = place::names_a_path(text) || text.contains('`') || text.chars().any(char::is_numeric);
     let named = match matter {
         Matter::Change => named,
@@ -173,7 +192,7 @@ fn touches(names: &BTreeSet<String>, code: &str) -> bool {
     parts.peek().is_some() && parts.any(|part| names.contains(part))
 }
 
-/// Words by which a part of a plan is named. The plan as such is none of its parts.
+/// Words by which a part of a plan is named. The plan as such is not one of its parts.
 #[rustfmt::skip]
 const PLAN_WORDS: &[&str] = &[
     "task", "tasks", "must-have", "must-haves", "must_haves", "truths", "artifacts", "requirement", "requirements",
@@ -186,7 +205,7 @@ fn is_plan_word(word: &str) -> bool {
     PLAN_WORDS.contains(&word) || word.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// `nothing`, `n/a`, the form's own placeholder.
+/// Whether the words say that nothing was done: `nothing`, `n/a`, or the form's own placeholder.
 pub(crate) fn is_nothing(text: &str) -> bool {
     if text.starts_with('<') && text.ends_with('>') && !text[1..].contains('<') {
         return true;
@@ -194,16 +213,18 @@ pub(crate) fn is_nothing(text: &str) -> bool {
     let words = plain_words(text);
     let bare: String = words.chars().filter(|c| c.is_alphanumeric() || *c == '/').collect();
     ["n/a", "na", "none", "nil", "tbd", "nothing", ""].contains(&bare.as_str())
+        // "Nothing was skipped in …" goes on and may be evidence.
         || words.starts_with("nothing was ") && words.split(' ').count() <= 4
 }
 
-/// What stands in angle brackets is a place that was left to fill in.
+/// The text without parts in angle brackets, which are places that were left to fill in.
 fn without_placeholders(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, tail)) = rest.split_once('<') {
         out.push_str(before);
         match tail.split_once('>') {
+            // `a < b` is code, not a placeholder: hence the limits.
             Some((inner, after)) if inner.len() <= 80 && inner.starts_with(char::is_alphabetic) => {
                 out.push(' ');
                 rest = after;
@@ -218,6 +239,7 @@ fn without_placeholders(text: &str) -> String {
     out
 }
 
+/// Whether two texts have the same words, whatever the case and punctuation.
 fn same_words(a: &str, b: &str) -> bool {
     let level = |text: &str| -> Vec<String> {
         let words = plain_words(text);
@@ -230,17 +252,19 @@ fn same_words(a: &str, b: &str) -> bool {
     level(a) == level(b)
 }
 
-/// What words about what was checked tell, clause by clause.
+/// The statements in the words about what was checked, collected clause by clause.
+///
+/// Clauses are taken one by one because a result counts only beside a run, not anywhere in the text.
 #[derive(Default)]
 struct Told {
-    /// All of them, in lower case.
+    /// All of the words, levelled for comparison.
     level: String,
     words: BTreeSet<String>,
     /// Paths, as written.
     paths: Vec<String>,
-    /// Those that are said to have been read or run.
+    /// Paths that are said to have been read or run.
     opened: Vec<String>,
-    /// What stands in quotes for code.
+    /// Text in quotes for code.
     code: Vec<String>,
     /// Words that look like a name in code.
     symbols: Vec<String>,
@@ -250,15 +274,15 @@ struct Told {
     ran: bool,
     /// It was tried with something that is named.
     tried: bool,
-    /// How much was named so far of what it is tried with.
+    /// How many things were named so far that it was tried with.
     trying: usize,
-    /// A number that counts something, a statement, or words that came out.
+    /// It gives a number that counts something, a statement, or words that came out.
     result: bool,
-    /// A word for how a run went.
+    /// It has a word for how a run went.
     went: bool,
-    /// What was run left nothing to see.
+    /// A run is mentioned that left nothing to see.
     void: bool,
-    /// What is left when names and words for looking are taken out.
+    /// The words that are left without names and words for looking.
     content: Vec<String>,
 }
 
@@ -275,7 +299,7 @@ impl Told {
         self.words.contains(word)
     }
 
-    /// A file of the change is named as it is called, though its name has no form that is known: `meson.build`.
+    /// Whether a file of the change is named although its name has no known form, such as `meson.build`.
     fn names_file(&self, file: &str) -> bool {
         let name = file.rsplit('/').next().unwrap_or(file);
         // `run` or `tests` is a word; `run.x`, `Makefile` and `bin/run` are names.
@@ -290,22 +314,25 @@ impl Told {
         })
     }
 
-    /// Something is said beyond where somebody looked.
+    /// Whether something is said beyond where somebody looked.
     fn saw(&self) -> bool {
+        // "Passed" counts only of a run: of code it is praise.
         self.result || self.went && (self.ran || self.command) || self.content.len() >= 2
     }
 
-    /// Things are named, though no file and no command is.
+    /// Whether things are named although no file and no command is.
     fn names_things(&self) -> bool {
         self.paths.is_empty() && self.code.is_empty() && !self.content.is_empty()
     }
 
+    /// Takes one clause into account.
     fn take(&mut self, clause: &str) {
         let (plain, code) = split_code(clause);
         let mut rest = String::with_capacity(plain.len());
         let (mut from, mut paths) = (0, Vec::new());
         for found in place::find(&plain) {
             rest.push_str(&plain[from..found.start]);
+            // Places become a mark, so that the words of a path do not count as content.
             rest.push_str(" \u{1} ");
             from = found.end;
             paths.push(found.path);
@@ -318,13 +345,14 @@ impl Told {
         paths.extend(tokens.iter().filter_map(|token| folder(token)));
         let lower: Vec<String> =
             tokens.iter().map(|token| word_of(token)).filter(|w| !w.is_empty()).collect();
+        // The whole clause is dropped, or its words would count as what was seen.
         if saw_nothing(&lower) {
             self.void = true;
             return;
         }
         let looks = lower.iter().any(|word| LOOKS.contains(&word.as_str()));
         let runs = lower.iter().any(|word| RUNS.contains(&word.as_str()));
-        // `sh bin/one.sh`, `node index.js`.
+        // A program before a script: `sh bin/one.sh`, `node index.js`.
         let script = tokens
             .windows(2)
             .any(|pair| pair[1] == "\u{1}" && (WORDS_TOO.contains(&pair[0]) || TOOLS.contains(&pair[0])));
@@ -342,13 +370,14 @@ impl Told {
         let thing = |word: &&String| {
             !TRIES.contains(&word.as_str()) && (is_content(word) || matches!(word.as_str(), "file" | "files"))
         };
-        // `tried it with an expired and a used link`.
+        // `tried it with an expired and a used link` goes on in the next clause.
         let goes_on = self.trying > 0 && clause.starts_with("and ") && !looks && !runs;
         if tries || goes_on {
             self.trying = self.trying * usize::from(goes_on) + 1 + lower.iter().filter(thing).count();
         } else {
             self.trying = 0;
         }
+        // The word for trying and at least two things: "tried it" alone names nothing.
         self.tried |= self.trying > 2;
         self.went |= went(&lower);
         self.result |=
@@ -366,13 +395,14 @@ impl Told {
     }
 }
 
-/// Clauses end at stops, commas and the words that join statements; not inside code, a name or a number.
+/// Splits a text into clauses, at stops, commas and words that join statements; not inside code, a name or a number.
 fn clauses(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     for sentence in cover::sentences(text) {
         let (mut start, mut code) = (0, false);
         let mut chars = sentence.char_indices().peekable();
         while let Some((at, c)) = chars.next() {
+            // A comma inside a command does not end the clause.
             code ^= c == '`';
             let next = chars.peek().map(|(_, c)| *c);
             let spaced = next.is_none_or(char::is_whitespace);
@@ -406,12 +436,12 @@ fn split_code(clause: &str) -> (String, Vec<String>) {
     (plain, code)
 }
 
-/// A word in lower case, without the marks around it.
+/// A word in lower case, without the punctuation around it.
 fn word_of(token: &str) -> String {
     token.trim_matches(|c: char| !c.is_alphanumeric() && c != '_').to_lowercase().replace('\u{2019}', "'")
 }
 
-/// `handlers/`, `pkg/tree/*.go`, `./api/...`.
+/// A token that is a folder or a pattern: `handlers/`, `pkg/tree/*.go`, `./api/...`.
 fn folder(token: &str) -> Option<String> {
     let token = token.trim_matches(|c: char| matches!(c, ',' | ';' | ':' | '(' | ')' | '"' | '\''));
     let pathlike = token.len() > 2
@@ -421,20 +451,22 @@ fn folder(token: &str) -> Option<String> {
     pathlike.then(|| token.to_owned())
 }
 
-/// `parse_hour`, `InvoiceJob`, `Parser::next`, `release()`: a word that looks like a name in code.
+/// A token that looks like a name in code: `parse_hour`, `InvoiceJob`, `Parser::next`, `release()`.
 fn symbol(token: &str) -> Option<String> {
     let word = token.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
     let inner = word.chars().skip(1).any(|c| c == '_') || word.contains("::") || token.contains("()");
+    // A capital inside the word; one in front may begin a sentence.
     let mixed = word.chars().skip(1).any(char::is_uppercase) && word.chars().any(char::is_lowercase);
     (word.len() > 2 && (inner || mixed)).then(|| word.to_owned())
 }
 
-/// A number that counts something, or what came out.
+/// Whether a clause gives a number that counts something, or says what came out.
 fn is_result(tokens: &[&str], lower: &[String]) -> bool {
     let number = |token: &&str| {
         let word = token.trim_matches(|c: char| !c.is_alphanumeric());
         word.starts_with(|c: char| c.is_ascii_digit())
     };
+    // The number of a line or of a task says where, not what.
     let counts = tokens.iter().any(number)
         && !lower.iter().any(|word| matches!(word.as_str(), "line" | "lines" | "task"));
     #[rustfmt::skip]
@@ -442,23 +474,24 @@ fn is_result(tokens: &[&str], lower: &[String]) -> bool {
         "prints", "printed", "returns", "returned", "outputs", "answers", "answered", "yields", "gives", "shows", "says",
     ];
     let came = lower.iter().position(|word| CAME_OUT.contains(&word.as_str()));
+    // "It prints nothing" says that nothing was seen.
     let came = came.is_some_and(|at| lower.get(at + 1).is_some_and(|next| !is_void(next)));
     counts || came
 }
 
-/// Words for how a run went; of anything else they are praise.
+/// Words for how a run went; said of anything else they are praise.
 #[rustfmt::skip]
 const RESULTS: &[&str] = &[
     "pass", "passes", "passed", "green", "ok", "succeeds", "succeeded", "clean", "cleanly", "exit", "exits", "exited",
     "grün", "bestanden", "verde", "verdes", "passent", "correctas", "correctos",
 ];
 
-/// How a run went.
+/// Whether a clause says how a run went.
 fn went(lower: &[String]) -> bool {
     lower.iter().any(|word| RESULTS.contains(&word.as_str()))
 }
 
-/// `every branch has a test`: a statement, and not one of where somebody looked.
+/// Whether a clause states something, as in `every branch has a test`, other than where somebody looked.
 fn states(lower: &[String], content: &[String]) -> bool {
     const VERBS: &[&str] = &["is", "are", "has", "have", "was", "were", "does", "do"];
     let looks = lower.iter().any(|word| LOOKS.contains(&word.as_str()) || RUNS.contains(&word.as_str()));
@@ -469,7 +502,7 @@ fn is_void(word: &str) -> bool {
     matches!(word, "nothing" | "empty" | "none" | "no" | "blank")
 }
 
-/// `output empty`, `it printed nothing`: whatever was run, nothing was seen of it.
+/// Whether a clause says that nothing was seen of a run: `output empty`, `it printed nothing`.
 fn saw_nothing(lower: &[String]) -> bool {
     let about = |word: &String| word.starts_with("output") || word.starts_with("print") || word == "stdout";
     lower.len() <= 5 && lower.iter().any(about) && lower.iter().any(|word| is_void(word))
@@ -487,14 +520,14 @@ const RUNS: &[&str] = &[
     "ran", "run", "reran", "re-ran", "executed", "started", "built", "compiled", "tested", "invoked", "launched",
     "ausgeführt", "ejecuté", "exécuté", "eseguito",
 ];
-/// Words that say that something was tried out; what it was tried with has to be named.
+/// Words that say that something was tried out; the clause must name what it was tried with.
 #[rustfmt::skip]
 const TRIES: &[&str] = &[
     "tried", "applied", "fuzzed", "clicked", "measured", "called", "migrated", "replayed", "exercised", "ran", "executed",
     "installed", "deployed", "simulated", "fed", "walked", "compiled", "built",
 ];
 
-/// Programs that no other word is called like.
+/// Programs whose names are not also ordinary words.
 #[rustfmt::skip]
 const TOOLS: &[&str] = &[
     "cargo", "npm", "pnpm", "yarn", "npx", "deno", "pytest", "tox", "nox", "python", "python3", "ruff", "mypy", "gradle",
@@ -502,10 +535,11 @@ const TOOLS: &[&str] = &[
     "jest", "vitest", "mocha", "bash", "shellcheck", "terraform", "docker", "kubectl", "grep", "rg", "clippy", "rustc",
     "javac", "xcodebuild", "sbt", "cabal", "valgrind", "psql", "sqlite3", "curl", "flake8", "unittest", "nextest",
 ];
-/// Programs that are words, too: what they are told to do has to follow.
+/// Programs whose names are ordinary words, too, so an order has to follow.
 const WORDS_TOO: &[&str] =
     &["go", "make", "just", "mix", "bundle", "composer", "bun", "node", "sh", "git", "swift", "zig"];
 
+/// Whether a clause names a command, or says of the tests that they were run.
 fn is_command(words: &[String]) -> bool {
     #[rustfmt::skip]
     const ORDERS: &[&str] = &[
@@ -521,14 +555,16 @@ fn is_command(words: &[String]) -> bool {
             })
 }
 
-/// Whether what stands in quotes for code begins like a command.
+/// Whether text in quotes for code begins like a command.
 fn is_command_line(code: &str) -> bool {
     let first = code.split_whitespace().next().unwrap_or_default();
     let name = first.rsplit('/').next().unwrap_or(first);
     code.contains(' ') && (TOOLS.contains(&name) || WORDS_TOO.contains(&name)) || TOOLS.contains(&code)
 }
 
-/// A word that says something: no word for looking, for what is looked at as such, and no small word.
+/// Whether a word carries meaning: not a word for looking, not a general word for the work, not a small word.
+///
+/// Evidence needs two of these, so this list decides how little a lazy approval may say.
 fn is_content(word: &str) -> bool {
     #[rustfmt::skip]
     const SMALL: &[&str] = &[

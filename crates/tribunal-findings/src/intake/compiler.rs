@@ -1,4 +1,7 @@
-//! Compiler lines: `file:line[:col]: message`. Tools are certain of what they say; a model that writes so is not.
+//! Reads compiler lines: `file:line[:col]: message`.
+//!
+//! A tool is certain of what it says, so its claims get full confidence; a model that writes in this form does not.
+//! Hence the two entry points.
 
 use super::scan::{Kind, Line};
 use super::{Draft, Form, Intake, claim_of};
@@ -6,7 +9,7 @@ use crate::text::{LINE_MAX, clean, clip};
 use crate::words;
 use tribunal_core::finding::{Claim, Severity};
 
-/// Reads a tool's output; lines that are no finding are not an error of anyone's.
+/// Reads a tool's output. Lines that are not findings are ignored: compilers print much else.
 pub fn read_compiler_lines(text: &str) -> Intake {
     let (text, _) = clean(text);
     let mut draft = Draft::default();
@@ -28,7 +31,7 @@ pub fn read_compiler_lines(text: &str) -> Intake {
     draft.intake
 }
 
-/// In a message without any other form, lines of this one are taken as claims.
+/// Takes lines of this form as claims, in a message without any other form.
 pub(crate) fn read_as_last_resort(lines: &[Line<'_>], draft: &mut Draft) {
     for line in lines.iter().filter(|line| line.kind == Kind::Own) {
         match finding(crate::text::strip_bullet(line.text)) {
@@ -43,9 +46,12 @@ pub(crate) fn read_as_last_resort(lines: &[Line<'_>], draft: &mut Draft) {
     }
 }
 
+/// A claim without its path, and why the path was refused.
 type Refused = (Claim, String);
 
+/// The finding on one line; `Err` is a claim that had to lose its path.
 fn finding(line: &str) -> Option<Result<Claim, Refused>> {
+    // A minified file that a tool quotes is not a message.
     if line.len() > LINE_MAX {
         return None;
     }
@@ -67,8 +73,9 @@ fn finding(line: &str) -> Option<Result<Claim, Refused>> {
     }
 }
 
-/// `path:12:5: rest` or `path(12,5): rest`.
+/// Splits `path:12:5: rest` or `path(12,5): rest`.
 fn split(line: &str) -> Option<(&str, &str, &str)> {
+    // `C:` is a drive, so a colon in the second column does not count.
     for (at, _) in line.match_indices(':').filter(|(at, _)| *at > 1) {
         let digits = line[at + 1..].bytes().take_while(u8::is_ascii_digit).count();
         let after = &line[at + 1 + digits..];
@@ -78,8 +85,9 @@ fn split(line: &str) -> Option<(&str, &str, &str)> {
         let column = after[1..].bytes().take_while(u8::is_ascii_digit).count();
         let rest = if column > 0 { &after[1 + column..] } else { after };
         let path = &line[..at];
+        // A path may hold blanks, but then a folder has to show that it is one.
         let plausible = !path.contains(char::is_whitespace) || path.contains('/');
-        // A time of day or a port is no place.
+        // A time of day or a port is not a place.
         let named = path.contains(['.', '/']) || path.chars().any(char::is_alphabetic);
         return (plausible && named && rest.starts_with([':', ' '])).then_some((
             path,
@@ -97,7 +105,7 @@ fn split(line: &str) -> Option<(&str, &str, &str)> {
         .then(|| (path, number.split(',').next().unwrap_or(number), &line[close + 1..]))
 }
 
-/// `warning: …`, `error[E0382]: …`, `note: …`; a bare message is a warning.
+/// The severity and the message: `warning: …`, `error[E0382]: …`, `note: …`; a bare message is a warning.
 fn severity_of(rest: &str) -> (Severity, &str) {
     let end = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
     let (word, after) = rest.split_at(end);
@@ -120,11 +128,12 @@ fn severity_of(rest: &str) -> (Severity, &str) {
     }
 }
 
-/// A rule id in front (`E501 line too long`) or behind (`… [SC2086]`, `… [-Wunused]`).
+/// Cuts a rule id off the message, in front (`E501 line too long`) or behind (`… [SC2086]`, `… [-Wunused]`).
 fn rule_of(message: &str) -> (Option<String>, &str) {
     let first = message.split([' ', ':']).next().unwrap_or("");
     let letters = first.bytes().take_while(u8::is_ascii_uppercase).count();
     let code = letters > 0 && first.len() > letters && first[letters..].bytes().all(|b| b.is_ascii_digit());
+    // `E501` and `SC2086` are ids; a long number behind letters is something else.
     if code && first.len() < 12 {
         return (Some(first.to_owned()), message[first.len()..].trim_start_matches([':', ' ']));
     }

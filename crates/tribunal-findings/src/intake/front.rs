@@ -1,5 +1,7 @@
-//! The frontmatter of a review file: `status: clean` or `issues_found`, and counts. Counts are no findings; they are
-//! held against the findings that were read, and where they say more, something was not read.
+//! Reads the frontmatter of a review file: `status: clean` or `issues_found`, and counts.
+//!
+//! Counts are not findings. They are compared with the findings that were read, and where they say more, something was
+//! not read and the message is in doubt.
 
 use super::cover::Manner;
 use super::launch::Carried;
@@ -18,7 +20,7 @@ pub(crate) struct Front {
 }
 
 impl Front {
-    /// Holds its counts against what was read.
+    /// Compares its counts with what was read; call it when all other readers are done.
     pub fn settle(&self, draft: &mut Draft) {
         use tribunal_core::finding::Severity::Blocker;
         let read = draft.intake.findings.len();
@@ -37,7 +39,8 @@ impl Front {
 }
 
 impl Front {
-    /// Where as many findings as it counts are told under ids of their own, the rest is an overview of them.
+    /// Drops the overview. Where as many findings as are counted are told under ids of their own, the rest repeats
+    /// them.
     fn drop_the_overview(&self, draft: &mut Draft, counted: usize) {
         let told = |(at, claim): (usize, &Claim)| {
             let id = claim.label.as_deref().is_some_and(|label| head::own_id(&format!("{label}:")).is_some());
@@ -52,6 +55,7 @@ impl Front {
             if told {
                 draft.intake.findings.push(claim);
             } else {
+                // A dropped overview may still say something of its own.
                 draft.cover(&claim.claim, Manner::Prose);
                 draft
                     .intake
@@ -61,13 +65,14 @@ impl Front {
     }
 }
 
-/// Reads the frontmatter that a message opens with and marks its lines as taken.
+/// Reads the frontmatter that a message opens with, and marks its lines as taken.
 pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) -> Option<Front> {
     let first = lines.iter().position(|line| line.kind != Kind::Blank)?;
     let is_mark = |line: &Line<'_>| line.kind == Kind::Own && line.text.trim_end() == "---";
     if !is_mark(&lines[first]) {
         return None;
     }
+    // A rule at the beginning of a message is not a frontmatter; the limit keeps the search short.
     let last = (first + 1..lines.len().min(first + 300)).find(|at| is_mark(&lines[*at]))?;
     let body = &lines[first + 1..last];
     if !body.iter().all(is_yaml) {
@@ -75,12 +80,14 @@ pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) ->
     }
     taken[first..=last].fill(true);
     let mut front = Front::default();
+    // The block is one statement: a word on any of its lines counts for all.
     let carried = body.iter().any(|line| line.word == Carried::Right);
     draft.carried = if carried { Carried::Right } else { Carried::Nothing };
     let mut listing = false;
     for line in body {
         let Some((key, value)) = field(line.text) else {
             let item = line.text.trim_start().strip_prefix("- ");
+            // A file has no blanks; a sentence in the list of files has to be covered like any other.
             let is_file = item.is_some_and(|item| {
                 !item.trim().contains(char::is_whitespace) && (item.is_ascii() || item.contains(['.', '/']))
             });
@@ -109,6 +116,7 @@ fn is_yaml(line: &Line<'_>) -> bool {
     line.kind == Kind::Blank || text.starts_with("- ") || field(text).is_some()
 }
 
+/// Takes one line of the frontmatter: a count, a status, or a value that has to be harmless.
 fn key_value(key: &str, value: &str, front: &mut Front, draft: &mut Draft) {
     let count = || value.parse::<usize>().unwrap_or(0);
     match key {
@@ -122,6 +130,7 @@ fn key_value(key: &str, value: &str, front: &mut Front, draft: &mut Draft) {
                 draft.vote("status: clean", Ok((Verdict::Approve, false)));
             }
             "issues found" => {
+                // Only counts above the status are known here; `settle` looks at all of them.
                 let verdict = if front.blockers > 0 { Verdict::Reject } else { Verdict::Conditional };
                 draft.vote("status: issues_found", Ok((verdict, false)));
             }

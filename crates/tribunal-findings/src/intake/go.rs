@@ -1,4 +1,6 @@
-//! What `go vet -json` prints: a document for each package, and lines of the compiler where one does not compile.
+//! Reads what `go vet -json` prints: a document for each package, and compiler lines where a package does not compile.
+//!
+//! The two are mixed in one stream, so neither a JSON parser nor a line reader alone can take it.
 
 use super::compiler::read_compiler_lines;
 use super::tool::{ToolReport, claim_of, place, taken, words};
@@ -6,7 +8,7 @@ use crate::text::clip;
 use serde_json::{Deserializer, Value};
 use tribunal_core::finding::Severity;
 
-/// Reads it. The error says why it is not that.
+/// Reads the output of one run; the error says why it is not an answer.
 pub(super) fn vet(text: &str) -> Result<ToolReport, String> {
     let (mut report, mut documents) = (ToolReport::default(), 0);
     let (mut lines, mut rest) = (String::new(), text);
@@ -28,6 +30,7 @@ pub(super) fn vet(text: &str) -> Result<ToolReport, String> {
         rest = after;
     }
     for mut claim in taken(read_compiler_lines(&lines)).findings {
+        // Messages about `go.mod` have the same form, but they are the tool's own trouble.
         let source = claim.file.as_deref().is_some_and(|file| file.ends_with(".go"));
         if source {
             (claim.severity, claim.rule) = (Severity::Blocker, Some("compile".to_owned()));
@@ -35,13 +38,14 @@ pub(super) fn vet(text: &str) -> Result<ToolReport, String> {
             report.findings.push(claim);
         }
     }
+    // Silence is not an answer: a clean run prints an empty document.
     if documents == 0 && report.findings.is_empty() {
         return Err("no document of any package".to_owned());
     }
     Ok(report)
 }
 
-/// Findings by package and by analyzer; an analyzer that broke says so in their place.
+/// Takes findings by package and analyzer; an analyzer that broke says so in their place.
 fn packages(value: &Value, report: &mut ToolReport) {
     let packages = value.as_object().into_iter().flat_map(|packages| packages.values());
     let each = packages.filter_map(Value::as_object).flatten();
@@ -56,6 +60,7 @@ fn packages(value: &Value, report: &mut ToolReport) {
         for one in found {
             let mut claim = claim_of(Severity::Warning, words(one, "message"));
             claim.rule = Some(analyzer.clone());
+            // From the right: a path may contain a colon.
             let mut parts = words(one, "posn").rsplitn(3, ':');
             let (_, line, path) = (parts.next(), parts.next(), parts.next());
             let line = line.and_then(|line| line.parse::<u32>().ok());

@@ -1,5 +1,8 @@
-//! What one line of a list or one heading holds: a severity, a place, the reviewer's own id, and the words that are
-//! left. Decides nothing about the lines around it, except what a heading announces.
+//! Reads what one line of a list or one heading holds: a severity, a place, the reviewer's own id, and the words that
+//! are left.
+//!
+//! It knows nothing of the lines around it, except what a heading announces. The order in which parts are cut off
+//! matters, since each cut exposes the next: id, lines, severity, place, severity behind the place.
 
 use super::items::Section;
 use super::marks::{self, Lead};
@@ -9,21 +12,24 @@ use crate::text::{bare, field, heading, is_bullet, plain_words, strip_bullet};
 use crate::words;
 use tribunal_core::finding::Severity;
 
-/// The parts of a line.
+/// The parts of one line.
+///
+/// A line is taken apart once, and the reader of lists decides by the parts whether it begins a finding.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Head {
     pub severity: Option<Severity>,
-    /// Nothing but a mark of severity can be meant.
+    /// The mark can mean nothing but a severity.
     pub sure: bool,
     /// The severity stands in front.
     pub leads: bool,
     pub place: Option<Found>,
     /// The place stands in front.
     pub leads_with_place: bool,
-    /// Lines without a file: `L44: …`.
+    /// Lines without a file, as in `L44: …`.
     pub lines: Option<(u32, u32)>,
-    /// The reviewer's own id: `CR-01`.
+    /// The reviewer's own id, as in `CR-01`.
     pub label: Option<String>,
+    /// The line praises something, so it is not a finding.
     pub praise: bool,
     /// The words that are left.
     pub rest: String,
@@ -35,10 +41,10 @@ impl Head {
     }
 }
 
-/// Takes a line apart; `in_file` says that a file is listed, so that `12: …` may be a line of it.
+/// Takes a line apart. `in_file` says that a file is being listed, so that `12: …` may be a line of it.
 pub(super) fn head(text: &str, in_file: bool) -> Head {
     let words = heading(text).map_or_else(|| strip_bullet(text), |(_, words)| strip_bullet(words));
-    // `**1. title**`.
+    // A number inside the bold: `**1. title**`.
     let words = words
         .strip_prefix("**")
         .map(strip_bullet)
@@ -46,6 +52,7 @@ pub(super) fn head(text: &str, in_file: bool) -> Head {
         .unwrap_or(words);
     let mut head = Head::default();
     let mut rest = words.trim();
+    // Only a heading may leave out the colon behind an id: in a sentence the letters may name something else.
     let titled = heading(text).is_some();
     if let Some((label, severity, after)) = own_id(rest).or_else(|| loose_id(rest).filter(|_| titled)) {
         (head.label, head.severity, rest) = (Some(label), severity, after);
@@ -56,8 +63,9 @@ pub(super) fn head(text: &str, in_file: bool) -> Head {
     }
     match marks::lead(rest) {
         Some(Lead::Of(severity, sure, after)) => {
+            // `issue: …` opens a finding without saying how severe it is.
             let stated = (!marks::names_a_fault(rest)).then_some(severity);
-            // The letters of an id say how severe it is; a word behind it is its title.
+            // The letters of an id say how severe it is; a word behind it is part of the title.
             if head.severity.is_none() {
                 (head.severity, head.sure, rest) = (stated, sure || stated.is_none(), after);
             }
@@ -66,12 +74,13 @@ pub(super) fn head(text: &str, in_file: bool) -> Head {
         Some(Lead::Praise) => head.praise = true,
         None => {}
     }
+    // A badge has its severity in the alternative text, and nothing else of it is words.
     if is_image(words) {
         head.severity = image_severity(words);
         head.sure = head.severity.is_some();
         rest = words.split_once(')').map_or("", |(_, after)| after);
     }
-    // `[blocker] lines 3-9: …`.
+    // Lines behind the severity: `[blocker] lines 3-9: …`.
     if head.lines.is_none()
         && head.leads
         && let Some((lines, after)) = line_lead(rest, in_file)
@@ -90,7 +99,7 @@ pub(super) fn head(text: &str, in_file: bool) -> Head {
         let before = marks::after_group(&rest[..found.start]);
         head.leads_with_place = !before.chars().any(char::is_alphanumeric);
         rest = without_place(&rest, found);
-        // `src/a.rs:3: error: …` says it behind its place.
+        // The severity behind the place: `src/a.rs:3: error: …`.
         if head.severity.is_none()
             && let Some(Lead::Of(severity, sure, after)) = marks::lead(&rest)
         {
@@ -110,13 +119,14 @@ fn tidy(rest: &str) -> &str {
     rest.strip_prefix("- ").unwrap_or(rest)
 }
 
-/// The text without its place where that stands beside the words and not among them.
+/// The text without its place, where the place stands beside the words and not among them.
 fn without_place(text: &str, found: &Found) -> String {
     let (before, after) = (&text[..found.start], &text[found.end..]);
     let open = before.trim_end_matches(['`', '*', '_', '[', '(', '（', '"', ' ']);
     let close = after.trim_start_matches(['`', '*', '_', ']', ')', '）', '"']);
     let enclosed = before.trim_end_matches(['`', '*', '_']).ends_with(['(', '[', '（']);
     let lettered = |text: &str| text.chars().any(char::is_alphabetic);
+    // Words on both sides: the sentence needs its place.
     if lettered(open) && lettered(close) && !enclosed {
         return text.to_owned();
     }
@@ -140,7 +150,7 @@ fn without_place(text: &str, found: &Found) -> String {
     }
 }
 
-/// `CR-01: title`: the id, the severity its letters stand for, and the rest.
+/// Splits `CR-01: title` into the id, the severity its letters stand for, and the rest.
 pub(super) fn own_id(text: &str) -> Option<(String, Option<Severity>, &str)> {
     let text = text.trim_start_matches(['*', '[', '`']);
     let letters = text.bytes().take_while(u8::is_ascii_uppercase).count();
@@ -148,6 +158,7 @@ pub(super) fn own_id(text: &str) -> Option<(String, Option<Severity>, &str)> {
     if !(1..=5).contains(&letters)
         || digits == 0
         || text.as_bytes()[letters] != b'-'
+        // `F-1` is one of our ids: an answer, not an id of the reviewer's own.
         || letters == 1 && text.starts_with('F')
     {
         return None;
@@ -164,7 +175,7 @@ pub(super) fn own_id(text: &str) -> Option<(String, Option<Severity>, &str)> {
     Some((text[..end].to_owned(), severity, after.trim_start_matches(['*', ' '])))
 }
 
-/// `HR-01 title`: in a heading nothing needs to set an id off that is known.
+/// Reads `HR-01 title`: in a heading a known id needs no colon behind it.
 fn loose_id(text: &str) -> Option<(String, Option<Severity>, &str)> {
     let (id, title) = text.split_once(' ')?;
     let parted = format!("{id}:");
@@ -172,8 +183,8 @@ fn loose_id(text: &str) -> Option<(String, Option<Severity>, &str)> {
     severity.is_some().then(|| (label, severity, title.trim_start_matches(['*', ' '])))
 }
 
-/// Which lines stand below a heading that opens with an id of its own, up to the next heading or rule: whatever stands
-/// there tells of that one finding.
+/// Which lines stand below a heading that opens with its own id, up to the next heading or rule: everything there tells
+/// of that one finding.
 pub(super) fn below_an_id(lines: &[Line<'_>]) -> Vec<bool> {
     let mut inside = false;
     let below = |line: &Line<'_>| {
@@ -181,6 +192,7 @@ pub(super) fn below_an_id(lines: &[Line<'_>]) -> Vec<bool> {
             match heading(line.text) {
                 Some((_, words)) => {
                     let words = strip_bullet(words);
+                    // Every heading starts anew; one without an id ends the finding before it.
                     inside = own_id(words).is_some() || loose_id(words).is_some();
                     return false;
                 }
@@ -192,7 +204,7 @@ pub(super) fn below_an_id(lines: &[Line<'_>]) -> Vec<bool> {
     lines.iter().map(below).collect()
 }
 
-/// `L44 (high): …`, `L83: …`, `Line 12: …`.
+/// Reads lines in front: `L44 (high): …`, `L83: …`, `Line 12: …`.
 fn line_lead(text: &str, in_file: bool) -> Option<((u32, u32), &str)> {
     let text = text.trim_start_matches(['*', '`', '[', '(']);
     let lower = text.get(..6).unwrap_or(text).to_lowercase();
@@ -200,6 +212,7 @@ fn line_lead(text: &str, in_file: bool) -> Option<((u32, u32), &str)> {
         () if lower.starts_with("lines ") => &text[6..],
         () if lower.starts_with("line ") => &text[5..],
         () if lower.starts_with('l') => &text[1..],
+        // A bare number is a line only where a file is being listed.
         () if in_file => text,
         () => return None,
     };
@@ -210,7 +223,7 @@ fn line_lead(text: &str, in_file: bool) -> Option<((u32, u32), &str)> {
         .then(|| (lines, joined.trim_start_matches([':', '：', '—', '–', '-', ' '])))
 }
 
-/// `![critical](…)`: a badge instead of a word.
+/// Whether a line opens with a badge instead of a word: `![critical](…)`.
 pub(super) fn is_image(text: &str) -> bool {
     strip_bullet(text).trim_start().starts_with("![")
 }
@@ -220,9 +233,9 @@ fn image_severity(text: &str) -> Option<Severity> {
     marks::word(name)
 }
 
-/// `a.go:20 might leak? No, there is a defer`: a candidate that its author dismisses.
+/// Whether the author asks and dismisses its own question: `a.go:20 might leak? No, there is a defer`.
 pub(super) fn is_dismissed(text: &str) -> bool {
-    // A mark inside code asks nothing.
+    // A question mark inside code asks nothing.
     let mut code = false;
     let asked = text.char_indices().find(|(at, c)| {
         code ^= *c == '`';
@@ -234,11 +247,13 @@ pub(super) fn is_dismissed(text: &str) -> bool {
     });
     asked.is_some_and(|(at, c)| {
         let (question, answer) = (&text[..at], &text[at + c.len_utf8()..]);
+        // A lone mark asks nothing, and a question without an answer dismisses nothing.
         question.chars().any(char::is_alphabetic) && answer.chars().filter(|c| c.is_alphabetic()).count() >= 2
     })
 }
 
-/// What a line announces that says nothing else: `## Critical Issues (2 found)`, `**Must fix**`, `Findings:`.
+/// The section that a line announces if it says nothing else: `## Critical Issues (2 found)`, `**Must fix**`,
+/// `Findings:`.
 pub(super) fn label(text: &str, after: &[Line<'_>]) -> Option<Section> {
     let titled = heading(text).is_some();
     let underlined = after.first().is_some_and(|next| is_underline(next.text)) && !is_bullet(text);
@@ -260,7 +275,7 @@ pub(super) fn label(text: &str, after: &[Line<'_>]) -> Option<Section> {
     let name = plain_words(bare(words.split(['(', '（']).next().unwrap_or(words)));
     let name = name.trim_matches(|c: char| !c.is_alphanumeric());
     let section = named_section(name);
-    // An item that is only a word needs a list below it.
+    // An item that is only a word needs a list below it to be a title.
     let has_list = || {
         let next = after.iter().find(|line| line.kind != Kind::Blank);
         next.is_some_and(|next| is_bullet(next.text) && next.text.starts_with([' ', '\t']))
@@ -269,24 +284,26 @@ pub(super) fn label(text: &str, after: &[Line<'_>]) -> Option<Section> {
         Some(Section::Other) if item || !(titled || underlined || colon || bold) => None,
         Some(_) if item && !colon && !has_list() => None,
         Some(section) => Some(section),
+        // Below "What I checked" nothing is a finding by its place alone.
         None if titled && !item && super::verdict::is_checked_title(name) => Some(Section::Other),
         None if titled && !item && head_is_empty(text) => Some(Section::Outside),
         None => None,
     }
 }
 
-/// A heading that holds neither a severity nor a place nor an id names a part of the message.
+/// Whether a heading holds neither severity nor place nor id, and so names a part of the message.
 fn head_is_empty(text: &str) -> bool {
     let head = head(text, false);
     head.severity.is_none() && head.place.is_none() && head.label.is_none() && head.lines.is_none()
 }
 
-/// `=====` or `-----` under a title.
+/// Whether this is `=====` or `-----` under a title.
 pub(super) fn is_underline(text: &str) -> bool {
     let text = text.trim();
     text.len() >= 3 && (text.bytes().all(|b| b == b'=') || text.bytes().all(|b| b == b'-'))
 }
 
+/// The section with this name, in the languages that reviewers write in.
 fn named_section(name: &str) -> Option<Section> {
     #[rustfmt::skip]
     const FINDINGS: &[&str] = &[

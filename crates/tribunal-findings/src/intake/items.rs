@@ -1,6 +1,8 @@
-//! Findings as people list them: items of nested lists, headings with a body, lines that open with a place or a
-//! severity, grouped by file or by severity. One reader for all of them, because they differ only in where a finding
-//! begins and what belongs to it; `head` says what one line holds.
+//! Reads findings as people list them: items of nested lists, headings with a body, lines that open with a place or a
+//! severity, grouped by file or by severity.
+//!
+//! One reader takes all of them, because they differ only in where a finding begins and what belongs to it; `head` says
+//! what one line holds. When in doubt a line begins a finding: one too many is seen and refuted, one too few is lost.
 
 use super::cover::Manner;
 use super::head::{self, Head, head, is_dismissed, is_image, label};
@@ -13,10 +15,10 @@ use crate::text::{bare, clip, field, heading, is_bullet, plain_words, strip_bull
 use crate::words;
 use tribunal_core::finding::{Claim, Severity};
 
-/// Where we are in the message.
+/// The part of the message that is being read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Section {
-    /// Prose.
+    /// Prose, outside of any list of findings.
     Outside,
     /// Below `FINDINGS:`, `Review comments:` and the like.
     Findings,
@@ -29,16 +31,17 @@ pub(super) enum Section {
 /// How far a finding goes on.
 #[derive(Clone, Copy, PartialEq)]
 enum Style {
-    /// To the next heading.
+    /// Up to the next heading.
     Heading,
     /// As long as lines are indented deeper.
     Item,
-    /// To the end of the paragraph.
+    /// Up to the end of the paragraph.
     Paragraph,
     /// As long as lines are fields that it does not have yet.
     Record,
 }
 
+/// A finding that is still being read.
 struct Open {
     /// It has the form of a compiler's line.
     compiler: bool,
@@ -53,10 +56,11 @@ struct Open {
     suggestion: String,
     evidence: String,
     confidence: Option<u8>,
-    /// The field that the next loose line goes on with.
+    /// The field that the next loose line continues.
     last: Part,
 }
 
+/// The field of a finding that a loose line continues.
 #[derive(Clone, Copy, PartialEq)]
 enum Part {
     Details,
@@ -64,6 +68,7 @@ enum Part {
     Closed,
 }
 
+/// The reader's state between two lines.
 pub(super) struct Items<'d> {
     draft: &'d mut Draft,
     section: Section,
@@ -84,6 +89,7 @@ pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
         }
         match line.kind {
             Kind::Blank => items.blank = true,
+            // A stack trace names places like findings do.
             Kind::Own if is_trace(line.text) => items.close(),
             Kind::Own => {
                 taken[at] = items.line(line, &lines[at + 1..]);
@@ -97,6 +103,7 @@ pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
     items.close();
 }
 
+/// Columns of indentation. A tab counts as four, as lists are often indented by either.
 fn indent(text: &str) -> usize {
     let mut columns = 0;
     for byte in text.bytes() {
@@ -109,28 +116,30 @@ fn indent(text: &str) -> usize {
     columns
 }
 
-/// A line that a program prints when it dies: it names places of the program, none of the work.
+/// Whether a program printed this line when it died: it names places of the program, not of the work.
 pub(super) fn is_trace(text: &str) -> bool {
     let line = text.trim();
     let frame = line.starts_with("File \"") && line.contains("\", line ");
     frame || line.starts_with("Traceback (most recent call last)") || line.starts_with("stack backtrace:")
 }
 
-/// Lines that say something else than a finding.
+/// Whether a line says something other than a finding: a verdict, a remark, an answer.
 fn is_keyed(text: &str) -> bool {
     verdict::is_verdict(text) || verdict::is_remark(text) || said::is_answer(text)
 }
 
 impl Items<'_> {
-    /// Reads one line of the author's own; whether it was taken.
+    /// Reads one of the author's own lines; returns whether it was taken.
     fn line(&mut self, line: &Line<'_>, after: &[Line<'_>]) -> bool {
         let text = line.text;
+        // A line with the launch word is never part of a finding, whatever it looks like.
         if is_keyed(text) || line.word == Carried::Right {
             self.close();
             self.section = Section::Outside;
             return false;
         }
         let depth = indent(text);
+        // The open finding is asked first: inside of it, a field or an item does not begin another.
         if self.open.is_some() && (self.is_told_below(text) || self.takes_field(text, depth)) {
             return true;
         }
@@ -143,6 +152,7 @@ impl Items<'_> {
                 self.draft.cover(words, Manner::Tail);
             }
             self.section = section;
+            // A file's findings may be sorted by severity below it, but not under strengths.
             self.file = self.file.take().filter(|_| section != Section::Other);
             return !matches!(section, Section::Other | Section::Outside);
         }
@@ -159,6 +169,7 @@ impl Items<'_> {
             self.begin(text, depth, head);
             return true;
         }
+        // "None" below a title of findings is an answer, not a leftover.
         if words::is_nothing(strip_bullet(text)) && self.section != Section::Outside {
             return true;
         }
@@ -169,16 +180,22 @@ impl Items<'_> {
     }
 
     /// Whether a line begins a finding.
+    ///
+    /// A severity or an exact place is evidence enough almost anywhere; a plain item only below a title of findings.
+    /// Below other titles, such as what was checked, it takes both.
     fn starts(&self, text: &str, head: &Head, after: &[Line<'_>]) -> bool {
         let item = is_bullet(text);
         let titled = heading(text).is_some();
         if is_image(text) {
             return head.severity.is_some();
         }
+        // `Blockers: none` is an answer.
         let empty = words::is_nothing(&head.rest) && head.place.is_none() && head.lines.is_none();
+        // A heading with its own id is a finding whatever it says, even praise by its words.
         if head.label.is_some() && titled && !empty {
             return true;
         }
+        // Counts, praise and dismissed questions carry severities, too.
         if head.praise || is_dismissed(text) || empty || head.leads && is_count(&head.rest) {
             return false;
         }
@@ -210,7 +227,8 @@ impl Items<'_> {
         }
     }
 
-    /// Below a heading with an id of its own everything up to the next heading or rule is told of that one finding.
+    /// Takes a line below a heading with its own id: everything up to the next heading or rule tells of that one
+    /// finding.
     fn is_told_below(&mut self, text: &str) -> bool {
         let labelled = |open: &Open| open.label.is_some() && open.style == Style::Heading;
         if !self.open.as_ref().is_some_and(labelled) || heading(text).is_some() {
@@ -229,12 +247,14 @@ impl Items<'_> {
         true
     }
 
-    /// `Severity: high`, `File: a.rs`, `Description: …`, each on a line of its own and nothing above them.
+    /// Opens a finding that is a record of fields, each on its own line with nothing above: `Severity: high`, `File:
+    /// a.rs`, `Description: …`.
     fn opens_record(&mut self, text: &str, depth: usize, after: &[Line<'_>]) -> bool {
         let name_of = |text: &str| field(text).and_then(|(key, _)| field_name(&plain_words(&key)));
         let Some(name) = name_of(text).filter(|name| matches!(*name, "place" | "severity" | "issue")) else {
             return false;
         };
+        // A single field is a sentence with a colon; a record needs a place, a severity and words within a few lines.
         let below = after.iter().take(4).take_while(|line| line.kind == Kind::Own);
         let names: Vec<&str> = below.map_while(|line| name_of(line.text)).collect();
         let has = |wanted: &str| name == wanted || names.contains(&wanted);
@@ -251,6 +271,7 @@ impl Items<'_> {
         true
     }
 
+    /// Opens a finding at this line; its style says how far it goes on.
     fn begin(&mut self, text: &str, depth: usize, head: Head) {
         let style = match () {
             () if heading(text).is_some() || is_image(text) => Style::Heading,
@@ -259,6 +280,7 @@ impl Items<'_> {
         };
         let place = self.place_of(&head, depth);
         let section = match self.section {
+            // The heading's severity is the default for its items.
             Section::Of(severity) => Some(severity),
             _ => None,
         };
@@ -280,18 +302,19 @@ impl Items<'_> {
         });
     }
 
-    /// The place a line names, or its lines in the file that is listed.
+    /// The place a line names, or its lines in the file that is being listed.
     fn place_of(&self, head: &Head, depth: usize) -> Option<String> {
         let named = head.place.as_ref().map(place::Found::spelled);
         named.or_else(|| {
             let (file, of) = self.file.as_ref()?;
+            // A finding at the depth of the file's line is not below it.
             let inside = depth > *of || *of == 0;
             let lines = head.lines.map(|(first, last)| format!("{file}:{first}-{last}"));
             inside.then(|| lines.unwrap_or_else(|| file.clone()))
         })
     }
 
-    /// A line that is nothing but a file: what follows is about it.
+    /// Takes a line that is nothing but a file: what follows is about it.
     fn takes_file(&mut self, text: &str, depth: usize) -> bool {
         let words = heading(text).map_or_else(|| strip_bullet(text), |(_, words)| words);
         let named = match field(words) {
@@ -302,6 +325,7 @@ impl Items<'_> {
             }
             _ => words,
         };
+        // The open finding still lacks its place, so the file is its own and begins no list.
         let waiting = self.open.as_ref().is_some_and(|open| open.place.is_none() && depth > open.depth);
         let plain = text.trim().trim_end_matches(':');
         let bold = plain.len() > 4 && plain.starts_with("**") && plain.ends_with("**");
@@ -317,7 +341,7 @@ impl Items<'_> {
         alone
     }
 
-    /// A named field of the finding that is open.
+    /// Takes a named field of the open finding.
     fn takes_field(&mut self, text: &str, depth: usize) -> bool {
         let blank = self.blank;
         let Some(open) = &mut self.open else { return false };
@@ -329,6 +353,7 @@ impl Items<'_> {
         };
         let Some((key, value)) = field(text).filter(|_| inside) else { return false };
         let Some(name) = field_name(&plain_words(&key)) else { return false };
+        // A second severity or place begins the next record.
         if open.style == Style::Record && open.has(name) {
             return false;
         }
@@ -337,15 +362,19 @@ impl Items<'_> {
         true
     }
 
-    /// A line that belongs to the finding that is open.
+    /// Takes a line that belongs to the open finding.
+    ///
+    /// Each style ends differently: a heading's body at the next heading, an item's with its indentation, a paragraph
+    /// at a blank line.
     fn goes_on(&mut self, text: &str, depth: usize, head: &Head, starts: bool) -> bool {
         let blank = self.blank;
         let Some(open) = &mut self.open else { return false };
-        // A line of its own with nothing but the place that is still missing, or its lines.
+        // A line with nothing but the place, or the lines, that the finding still lacks.
         let exact = |place: &place::Found| place.lines.is_some() && !head.has_words();
         let vague = open.place.as_deref().is_some_and(|place| !place.contains(':'));
         let lacks = head.place.as_ref().is_some_and(|place| open.place.is_none() || vague && exact(place));
         let only_place = lacks && !head.has_words() && head.severity.is_none();
+        // An exact place replaces a file that was only mentioned.
         if only_place && vague {
             open.place = None;
         }
@@ -372,22 +401,23 @@ impl Items<'_> {
         inside
     }
 
-    /// A fence below a finding shows its code or how to fix it.
+    /// Takes a fence below a finding, which shows its code or how to fix it.
     fn fenced(&mut self, text: &str) -> bool {
         let Some(open) = &mut self.open else { return false };
+        // Code below a fix is the fix; elsewhere it is the faulty code, which the tree has already.
         if open.last == Part::Suggestion {
             append(&mut open.suggestion, text);
         }
         true
     }
 
-    /// `> src/a.rs` and `> Comment on lines +3 to +9`, as a code host prints the head of a comment.
+    /// Takes `> src/a.rs` and `> Comment on lines +3 to +9`, as a code host prints the head of a comment.
     fn quoted(&mut self, text: &str) -> bool {
         if self.open.as_ref().is_some_and(|open| open.label.is_some() && open.style == Style::Heading) {
             return self.takes_place(text) || self.is_told_below(text);
         }
         if !text.trim_start().starts_with('>') {
-            // A path in the marks of code is no quotation.
+            // A path in code marks is not a quotation.
             return self.takes_place(text) || self.takes_file(text, indent(text));
         }
         let words = text.trim_start_matches(['>', ' ', '\t']);
@@ -401,6 +431,7 @@ impl Items<'_> {
         }
         let found =
             place::first(words).filter(|found| found.start == 0 && found.end == words.trim_end().len());
+        // An ordinary quotation ends the finding above it.
         let Some(found) = found else {
             self.close();
             return false;
@@ -413,7 +444,7 @@ impl Items<'_> {
         true
     }
 
-    /// A line of code that is nothing but the place that the open finding still lacks.
+    /// Takes a line of code that is nothing but the place that the open finding still lacks.
     fn takes_place(&mut self, text: &str) -> bool {
         let Some(open) = self.open.as_mut().filter(|open| open.place.is_none()) else { return false };
         let words = bare(strip_bullet(text));
@@ -423,10 +454,12 @@ impl Items<'_> {
         true
     }
 
+    /// Ends the open finding. One without words is a doubt, not nothing.
     fn close(&mut self) {
         let Some(mut open) = self.open.take() else { return };
         open.cut_fields();
         let mut claim = claim_of(open.severity.unwrap_or(Severity::Warning), open.words());
+        // Only a place or a severity is left.
         if !claim.claim.chars().any(char::is_alphabetic) {
             if open.place.is_some() || open.severity.is_some() {
                 self.draft.intake.doubt(&open.raw, "a finding without an issue says nothing");
@@ -444,7 +477,9 @@ impl Items<'_> {
         self.push(claim, open.style);
     }
 
-    /// Keeps a finding. An overview and the part that tells of it under the same id are one.
+    /// Keeps a finding. An overview and the details under the same id are one finding.
+    ///
+    /// Without this a review that lists its findings and then details them would count each twice.
     fn push(&mut self, claim: Claim, style: Style) {
         let draft = &mut *self.draft;
         let same = |before: &Claim| before.label.is_some() && before.label == claim.label;
@@ -456,6 +491,7 @@ impl Items<'_> {
             if claim.file.is_none() {
                 (claim.file, claim.line, claim.end) = (before.file, before.line, before.end);
             }
+            // The graver of the two: an overview must not be toned down by its details, nor the other way round.
             claim.severity = claim.severity.max(before.severity);
             draft.listed.retain(|listed| *listed != at);
             return;
@@ -464,6 +500,7 @@ impl Items<'_> {
             claim.label.as_deref().is_some_and(|label| head::own_id(&format!("{label}:")).is_some());
         if style != Style::Heading && of_form {
             if let Some(at) = known.filter(|at| !draft.listed.contains(at)) {
+                // A summary behind the details repeats an id; it adds words and no finding.
                 return append(&mut draft.intake.findings[at].details, &claim.claim);
             }
             draft.listed.push(draft.intake.findings.len());
@@ -472,7 +509,7 @@ impl Items<'_> {
     }
 }
 
-/// A number of findings, and none of them: `3`, `2 | Warning: 4`, `1 (CR-01)`, `2 found`.
+/// Whether this is a number of findings and not a finding: `3`, `2 | Warning: 4`, `1 (CR-01)`, `2 found`.
 fn is_count(rest: &str) -> bool {
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     let after = rest[digits..].trim_start();
@@ -486,20 +523,20 @@ fn is_count(rest: &str) -> bool {
             ))
 }
 
-/// `**1. title** (src/a.rs:3)`: a title in bold that goes on with its place.
+/// Whether a bold title goes on with its place: `**1. title** (src/a.rs:3)`.
 fn is_bold_title(text: &str) -> bool {
     let inner = text.trim_start().strip_prefix("**").and_then(|rest| rest.split_once("**"));
     inner.is_some_and(|(title, _)| !title.ends_with(':') && title.split_whitespace().count() > 1)
 }
 
-/// What stands in the brackets of a line, from the first one to the last.
+/// The text in the brackets of a line, from the first one to the last.
 fn in_brackets(text: &str) -> Option<&str> {
     let start = text.find(['(', '（'])?;
     let end = text.rfind([')', '）']).filter(|end| *end > start).unwrap_or(text.len());
     Some(text[start..end].trim_start_matches(['(', '（']))
 }
 
-/// Fields that a listed finding may have, under the name they are kept by.
+/// The name under which a field of a listed finding is kept, from any of its usual names.
 fn field_name(key: &str) -> Option<&'static str> {
     Some(match key {
         "file" | "files" | "path" | "location" | "where" | "place" | "datei" | "archivo" | "ort"
@@ -537,7 +574,7 @@ fn has_fields_below(text: &str, after: &[Line<'_>]) -> bool {
 }
 
 impl Open {
-    /// `… | suggestion: …` on the line itself.
+    /// Moves fields that stand on the line itself, as in `… | suggestion: …`, to their places.
     fn cut_fields(&mut self) {
         let fields = pipe_fields(&self.claim);
         if fields.len() < 2 {
@@ -557,10 +594,11 @@ impl Open {
         self.claim.trim().is_empty() && self.details.trim().is_empty()
     }
 
-    /// Whether a field of that name was given.
+    /// Whether a field with this name was already given.
     fn has(&self, name: &str) -> bool {
         match name {
             "place" => self.place.as_deref().is_some_and(|place| !place.starts_with(':')),
+            // A severity may stand in front of its finding; only behind words does a second one begin another.
             "severity" => self.severity.is_some() && !self.is_empty(),
             "issue" => !self.claim.trim().is_empty() && self.place.is_some(),
             _ => false,
@@ -572,12 +610,14 @@ impl Open {
         if first.is_empty() { self.details.trim() } else { first }
     }
 
+    /// Sets a field. The first issue is the claim, and any further one belongs to the details.
     fn set(&mut self, name: &str, value: &str) {
         self.last = Part::Closed;
         match name {
             "place" => {
                 let found = place::first(value);
                 let lines =
+                    // Lines may come before their file; they wait as `:3-9`.
                     self.place.as_deref().and_then(|place| place.strip_prefix(':')).map(str::to_owned);
                 let spelled = found.map_or_else(|| bare(value).to_owned(), |found| found.spelled());
                 self.place = Some(match lines {
@@ -611,7 +651,7 @@ impl Open {
         self.place = Some(format!("{file}:{first}-{last}"));
     }
 
-    /// Adds a loose line.
+    /// Adds a loose line to whatever it belongs to.
     fn add(&mut self, text: &str, head: &Head) {
         if self.place.is_none() {
             self.place = head.place.as_ref().map(place::Found::spelled);

@@ -1,5 +1,8 @@
-//! JSON answers: our schema, and the arguments of the reporting tools, as one object or a line per call. Each finding
-//! is read by itself, so a bad one does not lose the others. A truncated or doubled answer has no verdict.
+//! Reads JSON answers: our schema, and the arguments of the reporting tools, as one object or a line per call.
+//!
+//! Each finding is read by itself, so a bad one does not lose the others. A truncated or doubled answer has no verdict.
+//! Many keys are accepted, as models rename them; but text under an unknown key is covered like prose, so no key is a
+//! hiding place.
 
 use super::cover::Manner;
 use super::launch::Carried;
@@ -17,7 +20,10 @@ use std::fmt;
 use tribunal_core::finding::{Claim, FixableBy, Said, Severity, Verdict};
 use tribunal_core::ids::FindingId;
 
-/// An object's fields in order, doubled ones included, values unread.
+/// An object's fields in order, with doubled keys, values unread.
+///
+/// `serde_json::Value` keeps only the last of two equal keys, so a second verdict or a second list of findings would
+/// vanish.
 pub(crate) struct Fields<'a>(pub Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
@@ -30,6 +36,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
                 let mut fields = Vec::new();
+                // The raw text is kept: each reader decides how strictly it reads its value.
                 while let Some((key, value)) = map.next_entry::<String, &'de RawValue>()? {
                     fields.push((Cow::Owned(key), value));
                 }
@@ -52,7 +59,7 @@ pub(crate) fn read_whole(scan: &Scan<'_>, draft: &mut Draft) -> bool {
     !scan.bare.is_empty()
 }
 
-/// A message that is one string of JSON, with an answer in it.
+/// Reads a message that is one JSON string with an answer in it.
 fn read_encoded(scan: &Scan<'_>, draft: &mut Draft) -> bool {
     let mut said = scan.lines.iter().filter(|line| line.kind != Kind::Blank);
     let (Some(line), None) = (said.next(), said.next()) else { return false };
@@ -64,7 +71,7 @@ fn read_encoded(scan: &Scan<'_>, draft: &mut Draft) -> bool {
     answer
 }
 
-/// A value that stands in the message itself, and the comments in it: an approval must cover those.
+/// Reads a value that stands in the message itself. An approval must cover the comments in it.
 fn bare(part: &Json<'_>, draft: &mut Draft) {
     part.comments.iter().for_each(|words| draft.leave(words));
     value(&part.text, draft);
@@ -88,6 +95,7 @@ pub(crate) fn read_parts(scan: &Scan<'_>, draft: &mut Draft) {
             only.comments.iter().for_each(|words| draft.leave(words));
             fenced(&only.text, draft);
         }
+        // One of them may be an example or a quotation; choosing would be guessing.
         [first, ..] => {
             draft.intake.note(&first.text, "several fenced JSON answers: which one counts is not said");
             draft.vote("several JSON answers", Err("several fenced JSON answers"));
@@ -95,6 +103,7 @@ pub(crate) fn read_parts(scan: &Scan<'_>, draft: &mut Draft) {
     }
 }
 
+/// Notes text that looks like JSON, so that a truncated answer is explained.
 fn note_broken(scan: &Scan<'_>, draft: &mut Draft) {
     for line in
         scan.lines.iter().filter(|line| line.kind == Kind::Own && line.text.trim_start().starts_with("{\""))
@@ -107,7 +116,7 @@ fn note_broken(scan: &Scan<'_>, draft: &mut Draft) {
     }
 }
 
-/// A fence may hold one value or a line per tool call.
+/// Reads a fence, which may hold one value or a line per tool call.
 fn fenced(text: &str, draft: &mut Draft) {
     for part in serde_json::Deserializer::from_str(text).into_iter::<&RawValue>() {
         match part {
@@ -126,10 +135,12 @@ fn is_answer(text: &str) -> bool {
     let first = parts.next();
     match first {
         Some(Ok(fields)) => fields.0.iter().any(|(key, _)| is_top_key(key)),
+        // A bare list is an answer only if its items look like findings.
         _ => text.trim_start().starts_with('[') && text.contains("\"severity\""),
     }
 }
 
+/// Whether a key shows that an object is an answer, not some other JSON in the message.
 fn is_top_key(key: &str) -> bool {
     matches!(
         key,
@@ -150,7 +161,7 @@ fn is_top_key(key: &str) -> bool {
     ) || list_severity(key).is_some()
 }
 
-/// Keys that hold findings, and the severity that a key stands for.
+/// Keys that hold findings, with the severity that a key stands for; the outer `None` is any other key.
 fn list_severity(key: &str) -> Option<Option<Severity>> {
     Some(match key.to_lowercase().replace(['-', ' '], "_").as_str() {
         "findings" | "issues" | "comments" | "problems" | "review_comments" | "defects" | "bugs"
@@ -172,9 +183,11 @@ fn list_severity(key: &str) -> Option<Option<Severity>> {
     })
 }
 
+/// Reads one JSON value: a list of findings or answers, an object, or an answer encoded as a string.
 fn value(text: &str, draft: &mut Draft) {
     if text.trim_start().starts_with('[') {
         let items: Result<Vec<&RawValue>, _> = serde_json::from_str(text);
+        // Item by item, so that a broken one does not cost the others.
         for item in items.unwrap_or_default() {
             list_item(item.get(), draft);
         }
@@ -183,14 +196,15 @@ fn value(text: &str, draft: &mut Draft) {
     match serde_json::from_str::<Fields<'_>>(text) {
         Ok(fields) => object(text, fields, draft),
         Err(error) => match serde_json::from_str::<String>(text) {
-            // An answer that was written down twice.
+            // An answer that was encoded twice.
             Ok(inner) if inner.trim_start().starts_with('{') => wrapped(&inner, draft),
             _ => draft.intake.note(text, format!("broken JSON: {error}")),
         },
     }
 }
 
-/// An answer inside something else is heard where it speaks against the work; it may be quoted, so it approves nothing.
+/// Reads an answer inside something else. It is heard where it speaks against the work; it may be quoted, so it
+/// approves nothing.
 fn wrapped(text: &str, draft: &mut Draft) {
     let before = draft.votes.len();
     value(text, draft);
@@ -200,6 +214,7 @@ fn wrapped(text: &str, draft: &mut Draft) {
     }
 }
 
+/// Reads one item of a bare list: a check, an answer, or a finding.
 fn list_item(text: &str, draft: &mut Draft) {
     let Ok(fields) = serde_json::from_str::<Fields<'_>>(text) else {
         draft.intake.note(text, "not an object");
@@ -216,6 +231,7 @@ fn list_item(text: &str, draft: &mut Draft) {
     }
 }
 
+/// Reads one object by what it is: a tool call, a SARIF log, a check, a finding, a wrapper, or an answer.
 fn object(text: &str, fields: Fields<'_>, draft: &mut Draft) {
     let get =
         |names: &[&str]| fields.0.iter().find(|(key, _)| names.contains(&key.as_ref())).map(|(_, raw)| *raw);
@@ -239,7 +255,7 @@ fn object(text: &str, fields: Fields<'_>, draft: &mut Draft) {
     }
 }
 
-/// One finding by itself: it says how severe it is, where, and what is wrong.
+/// Whether this is one finding by itself: it says how severe it is, where, and what is wrong.
 fn is_finding(fields: &Fields<'_>) -> bool {
     let has = |names: &[&str]| fields.0.iter().any(|(key, _)| names.contains(&key.as_ref()));
     has(&["severity", "level", "priority"])
@@ -248,12 +264,12 @@ fn is_finding(fields: &Fields<'_>) -> bool {
         && !fields.0.iter().any(|(key, _)| is_top_key(key))
 }
 
-/// One check of a QA report: its `passed` is its own, not the report's.
+/// Reads one check of a QA report: its `passed` is its own, not the report's.
 fn as_check(text: &str) -> Option<check::Check> {
     check::Check::of_json(text)
 }
 
-/// `{"cast_verdict": {…}, "report_findings": {…}}`.
+/// Reads the known wrappers, such as `{"cast_verdict": {…}, "report_findings": {…}}`.
 fn known_wrapper(fields: &Fields<'_>, draft: &mut Draft) -> bool {
     let mut found = false;
     if let [(key, raw)] = fields.0.as_slice()
@@ -261,6 +277,7 @@ fn known_wrapper(fields: &Fields<'_>, draft: &mut Draft) -> bool {
             key.as_ref(),
             "review" | "code_review" | "review_result" | "answer" | "response" | "report"
         )
+        // Only as the single key: beside others it is part of a larger answer.
         && raw.get().starts_with('{')
     {
         wrapped(raw.get(), draft);
@@ -278,8 +295,10 @@ fn is_tool(name: &str) -> bool {
     matches!(name, "set_loop_review_result" | "set_review_result" | "report_findings" | "cast_verdict")
 }
 
+/// Reads a tool call that was written as text. One of any other tool is only noted.
 fn call(tool: &RawValue, args: &RawValue, draft: &mut Draft) {
     let name: String = serde_json::from_str(tool.get()).unwrap_or_default();
+    // Agents prefix the name of an MCP tool with that of its server.
     let name = name.rsplit("__").next().unwrap_or("").to_owned();
     if is_tool(&name) {
         draft.form(Form::Tool);
@@ -289,8 +308,9 @@ fn call(tool: &RawValue, args: &RawValue, draft: &mut Draft) {
     }
 }
 
+/// Reads the arguments of a reporting tool. Arguments that cannot be read count as a verdict that cannot be read.
 fn arguments(name: &str, args: &RawValue, draft: &mut Draft) {
-    // Some clients send the arguments as a string of JSON.
+    // Some clients send the arguments as a JSON string.
     let unwrapped: Option<String> = serde_json::from_str(args.get()).ok();
     let text = unwrapped.as_deref().unwrap_or(args.get());
     match serde_json::from_str::<Fields<'_>>(text) {
@@ -302,16 +322,17 @@ fn arguments(name: &str, args: &RawValue, draft: &mut Draft) {
     }
 }
 
-/// One answer: verdict, findings, answers by id, what was checked.
+/// Reads one answer: verdict, findings, answers by id, what was checked.
 fn answer(text: &str, fields: &Fields<'_>, draft: &mut Draft) {
     let outer = draft.carried;
     draft.carried = carried(fields, draft).unwrap_or(outer);
+    // A wrong word in JSON counts like one on a line: somebody else may speak here.
     draft.forged |= draft.word.is_some() && draft.carried == Carried::Wrong;
     answer_fields(text, fields, draft);
     draft.carried = outer;
 }
 
-/// What the key `word` of an answer carries; `None` when there is no such key.
+/// Whether the key `word` of an answer carries the launch word; `None` when there is no such key.
 fn carried(fields: &Fields<'_>, draft: &Draft) -> Option<Carried> {
     let wanted = draft.word.as_deref()?;
     let (_, raw) = fields.0.iter().find(|(key, _)| key.as_ref() == "word")?;
@@ -319,6 +340,10 @@ fn carried(fields: &Fields<'_>, draft: &Draft) -> Option<Carried> {
     Some(if right { Carried::Right } else { Carried::Wrong })
 }
 
+/// Reads the fields of an answer, key by key.
+///
+/// Findings are collected first and read last, because `passed` may come behind them and decides their default
+/// severity.
 fn answer_fields(text: &str, fields: &Fields<'_>, draft: &mut Draft) {
     let mut findings: Vec<(&RawValue, Option<Severity>)> = Vec::new();
     let mut passed = None;
@@ -328,8 +353,9 @@ fn answer_fields(text: &str, fields: &Fields<'_>, draft: &mut Draft) {
     for (key, raw) in &fields.0 {
         match key.as_ref() {
             "verdict" | "decision" => verdict(raw, draft),
-            // Keys that may say anything, and a verdict too.
+            // Keys that may say anything, and sometimes a verdict.
             "result" | "outcome" | "review_result" if is_known_verdict(raw) => verdict(raw, draft),
+            // Only against the work: `"status": "passed"` may be that of a test run.
             "status" | "overall" if is_refusal(raw) => verdict(raw, draft),
             "recommendation"
             | "overall_correctness"
@@ -360,18 +386,21 @@ fn answer_fields(text: &str, fields: &Fields<'_>, draft: &mut Draft) {
             listed if list_severity(listed).is_some() && is_list(listed, raw) => {
                 findings.push((raw, list_severity(listed).flatten()));
             }
-            // Under a name that is not known there may be findings: a list that is not empty, or an object.
+            // There may be findings under a name that is not known: a list that is not empty, or an object.
             unknown if raw.get().starts_with(['[', '{']) && !matches!(raw.get(), "[]" | "{}") => {
                 draft.intake.doubt(raw.get(), format!("{unknown:?} is not a key that is known"));
             }
+            // Already read by `carried`.
             "word" if draft.word.is_some() => {}
             other => beside(other, raw, &mut told, draft),
         }
+        // Some write a sentence as a key.
         if key.contains(' ') || !key.is_ascii() {
             draft.cover(key, Manner::Prose);
         }
     }
     tell(&told, draft);
+    // The flag may stand before or after its verdict, so it is applied at the end.
     if fundamental {
         for vote in draft.votes[before..].iter_mut() {
             if let Ok((Verdict::Reject, flag)) = &mut vote.meaning {
@@ -380,24 +409,27 @@ fn answer_fields(text: &str, fields: &Fields<'_>, draft: &mut Draft) {
         }
     }
     if draft.votes.len() == before && findings.is_empty() && draft.intake.said.is_empty() {
+        // Some other JSON that stands in the message.
         draft.intake.note(text, "an object without verdict, findings or answers");
     }
     for (raw, severity) in findings {
         match serde_json::from_str::<Vec<&RawValue>>(raw.get()) {
             Ok(items) => items.iter().for_each(|item| listed(item.get(), severity, passed, draft)),
+            // No findings, said in another way.
             Err(_) if raw.get() == "null" => {}
             Err(_) => grouped(raw, passed, draft),
         }
     }
 }
 
-/// Findings by severity, or by file: `{"blocker": [{…}]}`, `{"src/a.rs": [{…}]}`.
+/// Reads findings grouped by severity or by file: `{"blocker": [{…}]}`, `{"src/a.rs": [{…}]}`.
 fn grouped(raw: &RawValue, passed: Option<bool>, draft: &mut Draft) {
     let Ok(Fields(groups)) = serde_json::from_str::<Fields<'_>>(raw.get()) else {
         return draft.intake.doubt(raw.get(), "findings are not a list");
     };
     for (key, items) in groups {
         let severity = list_severity(&key).flatten().or_else(|| marks::word(&key));
+        // The group's key may be a file or a severity; it gives what its items lack.
         let file = super::whole_place(&key);
         let Ok(items) = serde_json::from_str::<Vec<&RawValue>>(items.get()) else {
             draft.intake.doubt(items.get(), "findings are not a list");
@@ -417,7 +449,9 @@ fn grouped(raw: &RawValue, passed: Option<bool>, draft: &mut Draft) {
     }
 }
 
-/// `"blockers": 2`, `"has_bugs": true`, `"tests_passed": false`.
+/// Whether a count or a flag tells of a fault: `"blockers": 2`, `"has_bugs": true`, `"tests_passed": false`.
+///
+/// The key is split at its capitals, so that `hasBugs` and `has_bugs` are read alike.
 fn counts_against(key: &str, raw: &RawValue) -> bool {
     let spaced: String =
         key.chars().flat_map(|c| if c.is_uppercase() { vec![' ', c] } else { vec![c] }).collect();
@@ -426,20 +460,23 @@ fn counts_against(key: &str, raw: &RawValue) -> bool {
         || super::cover::names_a_fault(&words);
     match raw.get() {
         "true" => faulty,
+        // Any other `false` may deny something good, so it counts against the work.
         "false" => !faulty && !matches!(key, "fundamental" | "draft" | "truncated" | "remediation_eligible"),
         number => faulty && number.parse::<f64>().is_ok_and(|number| number > 0.0),
     }
 }
 
-/// A word under a key that may say anything counts where it speaks against the work.
+/// Whether a word under a key that may say anything speaks against the work.
 fn is_refusal(raw: &RawValue) -> bool {
     matches!(words::verdict(&words_of(raw)), Stated::Known(Verdict::Reject, _))
 }
 
-/// What stands under a key that is about something else, or about nothing that is known.
+/// Takes what stands under a key that is about something else, or about nothing that is known.
+///
+/// No key is ignored: text has to be harmless, and a number or flag must not tell of a fault.
 fn beside(key: &str, raw: &RawValue, told: &mut Vec<String>, draft: &mut Draft) {
     match key {
-        // Ids, dates and names say nothing about the work, if they are such.
+        // Ids, dates and names say nothing about the work, if that is what they are.
         "word" | "tool" | "name" | "model" | "loopId" | "loop_id" | "version" | "reviewer" | "id" => {
             draft.cover(&words_of(raw), Manner::Tail);
         }
@@ -452,7 +489,7 @@ fn beside(key: &str, raw: &RawValue, told: &mut Vec<String>, draft: &mut Draft) 
     }
 }
 
-/// A number under `critical` is a count, not a list.
+/// Whether a key holds a list: a number under `critical` is a count.
 fn is_list(key: &str, raw: &RawValue) -> bool {
     matches!(key, "findings" | "issues") || raw.get().starts_with('[')
 }
@@ -461,7 +498,7 @@ fn is_verdict(raw: &RawValue) -> bool {
     matches!(words::verdict(&words_of(raw)), Stated::Known(..))
 }
 
-/// Sentences under other keys: an approval must cover them, and they may tell what was checked.
+/// Takes sentences under other keys: an approval must cover them, and they may tell what was checked.
 fn tell(told: &[String], draft: &mut Draft) {
     for text in told {
         draft.leave(text);
@@ -469,17 +506,19 @@ fn tell(told: &[String], draft: &mut Draft) {
     let reports = |text: &&String| super::cover::sentences(text).into_iter().any(super::cover::reports_work);
     if draft.intake.checked.is_empty()
         && let Some(text) = told.iter().find(reports)
+        // Evidence loosens, so it needs the launch word wherever it stands.
         && (draft.word.is_none() || draft.carried == Carried::Right)
     {
         draft.intake.checked = clip(text, 4_000);
     }
 }
 
-/// A finding of a list whose name says how severe its items are.
+/// Reads a finding of a list whose name says how severe its items are.
 fn listed(text: &str, severity: Option<Severity>, passed: Option<bool>, draft: &mut Draft) {
     let (before, unstated) = (draft.intake.findings.len(), draft.unstated.len());
     finding(text, passed, draft);
     if let (Some(severity), Some(claim)) = (severity, draft.intake.findings.get_mut(before))
+        // The finding's own severity wins; the list's name only fills a gap.
         && draft.unstated.len() > unstated
     {
         claim.severity = severity;
@@ -492,6 +531,8 @@ fn is_known_verdict(raw: &RawValue) -> bool {
     matches!(words::verdict(&text), Stated::Known(..))
 }
 
+/// Votes by the value of a verdict's key. A list of possible verdicts is an error here: a JSON value is a statement,
+/// not an echo.
 fn verdict(raw: &RawValue, draft: &mut Draft) {
     let Ok(words) = serde_json::from_str::<String>(raw.get()) else {
         draft.vote(raw.get(), Err("the verdict is not text"));
@@ -504,6 +545,7 @@ fn verdict(raw: &RawValue, draft: &mut Draft) {
     }
 }
 
+/// Votes by `passed` or `approved`, and returns what it says for the severity of findings.
 fn passed_vote(raw: &RawValue, before: Option<bool>, draft: &mut Draft) -> Option<bool> {
     let words = format!("passed: {}", clip(raw.get(), 40));
     match raw.get().trim_matches('"') {
@@ -517,7 +559,7 @@ fn passed_vote(raw: &RawValue, before: Option<bool>, draft: &mut Draft) -> Optio
     Some(raw.get().trim_matches('"') == "true")
 }
 
-/// Text, or a list of texts joined.
+/// A text, or a list of texts joined.
 fn words_of(raw: &RawValue) -> String {
     match serde_json::from_str::<Value>(raw.get()) {
         Ok(value) => text_of(&value),
@@ -535,7 +577,8 @@ fn text_of(value: &Value) -> String {
     }
 }
 
-/// `{"F-1": "resolved"}`, `{"F-1": {"not_an_issue": "why"}}`, `[{"id": "F-1", "answer": "resolved", "why": "…"}]`.
+/// Reads answers by id: `{"F-1": "resolved"}`, `{"F-1": {"not_an_issue": "why"}}`, `[{"id": "F-1", "answer":
+/// "resolved", "why": "…"}]`.
 fn answers(raw: &RawValue, draft: &mut Draft) {
     if let Ok(fields) = serde_json::from_str::<Fields<'_>>(raw.get()) {
         for (key, raw) in fields.0 {
@@ -553,6 +596,7 @@ fn answers(raw: &RawValue, draft: &mut Draft) {
     }
 }
 
+/// Takes the answer to one finding, or to one unread part of an earlier answer.
 fn one_answer(id: &str, value: &Value, draft: &mut Draft) {
     if let Some(number) = super::unread::number(id) {
         return super::unread::reply_by_tool(number, answer_of(value), &format!("{id}: {value}"), draft);
@@ -570,7 +614,9 @@ fn one_answer(id: &str, value: &Value, draft: &mut Draft) {
     }
 }
 
+/// The meaning of one answer, from a text or from an object with a state and a reason.
 fn answer_of(value: &Value) -> Option<Result<Said, &'static str>> {
+    // The short form: the answer is the value itself.
     if let Value::String(words) = value {
         return said::meaning(words);
     }
@@ -590,6 +636,7 @@ fn answer_of(value: &Value) -> Option<Result<Said, &'static str>> {
     said::meaning(&words)
 }
 
+/// Keys that hold the words of a finding, the most telling first.
 const TEXTS: [&str; 11] = [
     "claim",
     "issue",
@@ -604,7 +651,8 @@ const TEXTS: [&str; 11] = [
     "finding",
 ];
 
-/// Reads one finding; `passed` is S4's, and sets the severity of issues that carry none.
+/// Reads one finding. `passed` is the verdict of the answer around it, and sets the severity of findings that state
+/// none.
 pub(super) fn finding(text: &str, passed: Option<bool>, draft: &mut Draft) {
     let value = match serde_json::from_str::<Value>(text) {
         Ok(value @ Value::Object(_)) => value,
@@ -618,6 +666,7 @@ pub(super) fn finding(text: &str, passed: Option<bool>, draft: &mut Draft) {
         names.iter().filter_map(|name| value.get(name)).map(text_of).find(|text| !text.is_empty())
     };
     let status = plain_words(&get(&["status", "state"]).unwrap_or_default());
+    // Only `F-…` is one of our ids; a bare number is the author's own count.
     let id = get(&["id"]).and_then(|id| id.starts_with(['F', 'f']).then(|| FindingId::parse(&id)).flatten());
     if let Some(Ok(said)) = said::meaning(&status)
         && let Some(id) = id
@@ -631,6 +680,7 @@ pub(super) fn finding(text: &str, passed: Option<bool>, draft: &mut Draft) {
     let Some(words) = get(&TEXTS).filter(|words| words.chars().any(char::is_alphabetic)) else {
         return draft.intake.doubt(text, "a finding without an issue says nothing");
     };
+    // A mark in the text is removed from it only if it can be nothing else.
     let (marked, bare) = match marks::lead(&words) {
         Some(Lead::Of(severity, true, rest)) => (Some(severity), rest.to_owned()),
         _ => (None, words.clone()),
@@ -658,7 +708,7 @@ pub(super) fn finding(text: &str, passed: Option<bool>, draft: &mut Draft) {
     draft.intake.findings.push(claim);
 }
 
-/// A finding that is only a sentence; its place and its severity may stand in it.
+/// Reads a finding that is only a sentence; its place and severity may stand in it.
 fn sentence(words: &str, passed: Option<bool>, draft: &mut Draft) {
     let head = super::head::head(words, false);
     let rest = if head.has_words() { head.rest.as_str() } else { words };
@@ -679,9 +729,11 @@ fn append_some(to: &mut String, text: Option<String>) {
 }
 
 fn default_severity(passed: Option<bool>) -> Severity {
+    // Issues of an answer that did not pass are why it did not pass.
     if passed == Some(false) { Severity::Blocker } else { Severity::Warning }
 }
 
+/// Sets the severity of a finding: a stated word first, then a mark in its text, then the default.
 fn severity_of(
     claim: &mut Claim,
     word: Option<String>,
@@ -690,6 +742,7 @@ fn severity_of(
     text: &str,
     draft: &mut Draft,
 ) {
+    // Priorities count from the top, 0 and 1 first.
     let of_number = |word: &str| match word {
         "0" | "1" => Some(Severity::Blocker),
         "2" => Some(Severity::Warning),
@@ -708,6 +761,7 @@ fn severity_of(
     }
 }
 
+/// Sets file, section and lines from any of the keys and nestings that models use.
 fn place_of(claim: &mut Claim, value: &Value, get: &dyn Fn(&[&str]) -> Option<String>, draft: &mut Draft) {
     const FILES: [&str; 8] =
         ["file", "path", "file_path", "filePath", "filename", "absolute_file_path", "location", "where"];
@@ -723,6 +777,7 @@ fn place_of(claim: &mut Claim, value: &Value, get: &dyn Fn(&[&str]) -> Option<St
     if let Some(section) = get(&["section"]) {
         claim.section = Some(clip(&section, 200));
     }
+    // Lines may stand beside the file, inside the location, or in a range of either.
     let both = [Some(value), inner, range(value), inner.and_then(range)];
     let number = |names: &[&str]| {
         both.iter()
@@ -755,7 +810,7 @@ fn place_of(claim: &mut Claim, value: &Value, get: &dyn Fn(&[&str]) -> Option<St
     }
 }
 
-/// `{"start": 3, "end": 9}` under one of its names.
+/// `{"start": 3, "end": 9}` under one of its usual names.
 fn range(value: &Value) -> Option<&Value> {
     ["line_range", "lineRange", "range", "lines"]
         .iter()
@@ -763,6 +818,7 @@ fn range(value: &Value) -> Option<&Value> {
         .filter(|range| range.is_object())
 }
 
+/// Sets the confidence. A value that cannot be read is noted, and the default stays.
 fn confidence_of(claim: &mut Claim, value: Option<&Value>, draft: &mut Draft) {
     let read = match value {
         None | Some(Value::Null) => return,

@@ -1,38 +1,44 @@
-//! The launch word: one random word per prompt that nothing in the judged tree can know. A line that loosens (an
-//! approval, evidence, an answer that closes a finding) counts only if it carries the word, so that no quoted file can
-//! vote. This module finds the words and cuts them out; the readers decide which lines need one.
+//! The launch word: one random word per prompt that nothing in the judged tree can know.
+//!
+//! A line that loosens (an approval, evidence, an answer that closes a finding) counts only if it carries the word, so
+//! that no quoted file can vote. This file finds the words and cuts them out; the readers decide which lines need one.
 
 use crate::text::strip_bullet;
 use std::borrow::Cow;
 
 /// Whether a line carries the word of the launch.
+///
+/// A wrong word is worse than none: without a word a line may be quoted, with a wrong one somebody tried to speak for
+/// this launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Carried {
-    /// No word.
+    /// It carries no word.
     #[default]
     Nothing,
-    /// The word of this launch.
+    /// It carries the word of this launch.
     Right,
-    /// Something that has the shape of a word and is another.
+    /// It carries something of the shape of a word that is not ours: a sign of forgery, or of an old message.
     Wrong,
 }
 
 /// A message without its launch words, and the lines they stood on.
 pub(crate) struct Unworded<'a> {
     pub text: Cow<'a, str>,
-    /// In the order of lines; lines without a word are not in it.
+    /// In the order of lines; lines without a word are left out.
     marks: Vec<(usize, Carried)>,
 }
 
 impl Unworded<'_> {
-    /// What a line carries.
+    /// Whether a line, by its index, carried a word.
     pub fn of(&self, line: usize) -> Carried {
         self.marks.binary_search_by_key(&line, |(at, _)| *at).map_or(Carried::Nothing, |at| self.marks[at].1)
     }
 }
 
-/// Cuts the launch words out of a cleaned message. Without a word to look for, what stands where one would is cut out
-/// too, so that an answer that was recorded in a run reads the same as a file.
+/// Cuts the launch words out of a cleaned message.
+///
+/// Without a word to look for, whatever stands where one would is cut out, too, so that an answer that was recorded in
+/// a run reads the same as a file.
 pub(crate) fn take_words<'a>(text: &'a str, word: Option<&str>) -> Unworded<'a> {
     let word = word.filter(|word| !word.is_empty());
     let mut marks = Vec::new();
@@ -58,14 +64,16 @@ pub(crate) fn take_words<'a>(text: &'a str, word: Option<&str>) -> Unworded<'a> 
     Unworded { text, marks }
 }
 
-/// Longer lines are nothing anybody writes a word on.
+/// Nobody writes a word on a longer line, and searching it would be slow.
 const LINE_LOOKED_AT: usize = 16 * 1024;
 
-/// What a line carries, and which of its bytes are the word with its brackets.
+/// Whether a line carries a word, and which of its bytes are the word with its brackets.
 fn in_line(line: &str, word: Option<&str>) -> Option<(Carried, usize, usize)> {
     if line.len() > LINE_LOOKED_AT {
         return None;
     }
+    // The right word counts anywhere on the line; a wrong one only where a word is expected, or every identifier would
+    // be one.
     if let Some(word) = word
         && let Some((start, end)) = token(line, word)
     {
@@ -75,6 +83,7 @@ fn in_line(line: &str, word: Option<&str>) -> Option<(Carried, usize, usize)> {
     let found = &line[start..end];
     let carried = match word {
         None if mixed(found) => Carried::Nothing,
+        // A word of a language in lower case is a wrong word only if it is exactly as long as ours.
         Some(word) if mixed(found) || found.len() == word.len() && is_plain(found) => Carried::Wrong,
         _ => return None,
     };
@@ -82,7 +91,7 @@ fn in_line(line: &str, word: Option<&str>) -> Option<(Carried, usize, usize)> {
     Some((carried, start, end))
 }
 
-/// The word as a token of its own anywhere on the line, whatever its case.
+/// The word as a token of its own anywhere on the line, in any case.
 fn token(line: &str, word: &str) -> Option<(usize, usize)> {
     let (bytes, wanted) = (line.as_bytes(), word.as_bytes());
     // Signs such as a wide colon end a word as well; letters of any script do not.
@@ -96,13 +105,13 @@ fn token(line: &str, word: &str) -> Option<(usize, usize)> {
                 && line.is_char_boundary(*at)
                 && !within(before(*at))
                 && !within(after(end))
-                // A value of JSON is read by the reader of JSON.
+                // A JSON value is read by the JSON reader.
                 && !matches!(at.checked_sub(1).and_then(|before| bytes.get(before)), Some(b'"' | b'\''))
         })
         .map(|at| with_brackets(line, at, at + wanted.len()))
 }
 
-/// The brackets or quotes around a word go with it.
+/// The range of a word, with the brackets or quotes around it.
 fn with_brackets(line: &str, start: usize, end: usize) -> (usize, usize) {
     let pairs = ["()", "[]", "<>", "``", "{}"];
     let (before, after) = (line[..start].chars().next_back(), line[end..].chars().next());
@@ -110,7 +119,7 @@ fn with_brackets(line: &str, start: usize, end: usize) -> (usize, usize) {
     if paired { (start - 1, end + 1) } else { (start, end) }
 }
 
-/// Keys whose lines may carry a word.
+/// Keys whose lines may carry a word; longer ones before those they contain.
 const KEYS: [&str; 15] = [
     "final verdict",
     "overall verdict",
@@ -129,7 +138,7 @@ const KEYS: [&str; 15] = [
     "passed",
 ];
 
-/// The token between a key and its colon.
+/// The token between a key and its colon, where a word is expected.
 fn where_a_word_stands(line: &str) -> Option<(usize, usize)> {
     let rest = strip_bullet(line).trim_start_matches(['*', '#', '_', ' ', '`', '\t']);
     let after = after_key(rest)?;
@@ -140,11 +149,12 @@ fn where_a_word_stands(line: &str) -> Option<(usize, usize)> {
     let length = open.bytes().take_while(u8::is_ascii_alphanumeric).count();
     let rest = open[length..].trim_start_matches(['*', '_', ' ', '`', ')', ']', '>', '}', '"']);
     let start = line.len() - open.len();
+    // Any other length is a word of a sentence.
     ((6..=32).contains(&length) && rest.starts_with([':', '：', '—', '–', '-']))
         .then_some((start, start + length))
 }
 
-/// What follows `VERDICT`, `F-12`, `[F-12]` and the like.
+/// The text after `VERDICT`, `F-12`, `[F-12]` and the like.
 fn after_key(rest: &str) -> Option<&str> {
     let id = rest.trim_start_matches('[').strip_prefix(['F', 'f']);
     if let Some(id) = id {
@@ -160,7 +170,7 @@ fn after_key(rest: &str) -> Option<&str> {
     })
 }
 
-/// Letters and digits, both: no word of a language.
+/// Whether a token has letters and digits, which no word of a language has.
 fn mixed(token: &str) -> bool {
     let letters = token.bytes().any(|byte| byte.is_ascii_alphabetic());
     letters && token.bytes().any(|byte| byte.is_ascii_digit())

@@ -1,5 +1,7 @@
-//! Findings as single lines: `[id:X] [severity:Y] [file:Z] issue: … | suggestion: …`; and a claim out of named fields,
-//! whatever form they come from.
+//! Reads findings written as single lines: `[id:X] [severity:Y] [file:Z] issue: … | suggestion: …`; and builds a claim
+//! out of named fields, whatever form they come from.
+//!
+//! The other readers use `from_fields`, `set_place` and `set_lines`, so that a field means the same in every form.
 
 use super::launch::Carried;
 use super::scan::{Kind, Line};
@@ -24,13 +26,14 @@ pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
         if is_tagged(line.text) {
             let end = broken_over(lines, taken, at);
             let whole: Vec<&str> = lines[at..end].iter().map(|line| line.text.trim_end()).collect();
+            // A tagged line may be an answer by its status, and closing a finding needs the word.
             draft.carried = line.word;
             tagged(&whole.join(" "), draft);
             draft.carried = Carried::Nothing;
             taken[at..end].fill(true);
             (open, after) = (true, end);
         } else if open && line.text.starts_with([' ', '\t']) && !is_bullet(line.text) {
-            // An indented line below a finding goes on with it.
+            // An indented line below a finding continues it.
             taken[at] = true;
             if let Some(last) = draft.intake.findings.last_mut() {
                 append(&mut last.details, line.text.trim());
@@ -41,7 +44,7 @@ pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
     }
 }
 
-/// Where a finding ends that goes on below its first tags: `[file:…]`, `issue: …`, `| suggestion: …`.
+/// The end of a finding that goes on below its first tags: `[file:…]`, `issue: …`, `| suggestion: …`.
 fn broken_over(lines: &[Line<'_>], taken: &[bool], at: usize) -> usize {
     let issue = |text: &str| known_key(tags(strip_bullet(text)).1).is_some_and(|(key, _)| key == "issue");
     let mut told = !tags(strip_bullet(lines[at].text)).1.trim().is_empty();
@@ -61,6 +64,7 @@ fn broken_over(lines: &[Line<'_>], taken: &[bool], at: usize) -> usize {
     end
 }
 
+/// Adds a line to a text, within limits: details reach the journal and prompts.
 pub(crate) fn append(to: &mut String, text: &str) {
     if to.len() < 100_000 {
         if !to.is_empty() {
@@ -70,12 +74,13 @@ pub(crate) fn append(to: &mut String, text: &str) {
     }
 }
 
-/// Whether the line begins with the tags of S1's form.
+/// Whether the line begins with the tags of this form.
 pub(crate) fn is_tagged(text: &str) -> bool {
     let text = text.trim_start_matches(['>', ' ', '\t']);
     let (tags, rest) = tags(strip_bullet(text));
     let known = |key: &str| tags.iter().any(|(k, _)| k == key);
     tags.len() >= 2 && (known("severity") || known("id"))
+        // A lone `[severity:…]` needs words behind it, a lone `[id:…]` even a named issue.
         || tags.len() == 1 && known("severity") && !rest.trim().is_empty()
         || tags.len() == 1 && known("id") && known_key(rest).is_some_and(|(key, _)| key == "issue")
 }
@@ -88,7 +93,7 @@ pub(crate) fn is_grave(text: &str) -> bool {
     is_tagged(text) && !ours && tag("severity").and_then(words::severity).is_some_and(Severity::must_fix)
 }
 
-/// `[key:value] [key:value] rest`; brackets inside a value are balanced.
+/// Splits `[key:value] [key:value] rest`; brackets inside a value are balanced.
 fn tags(text: &str) -> (Vec<(String, &str)>, &str) {
     let mut found = Vec::new();
     let mut rest = text.trim_start_matches(['*', '`', ' ']);
@@ -102,9 +107,10 @@ fn tags(text: &str) -> (Vec<(String, &str)>, &str) {
     (found, rest)
 }
 
-/// The bracket that closes; unbalanced ones close at the first.
+/// The position of the closing bracket; unbalanced ones close at the first.
 fn closing(inner: &str) -> Option<usize> {
     let mut depth = 0usize;
+    // Bounded, since a hostile line may open brackets without end.
     for (at, c) in inner.char_indices().take(4_096) {
         match c {
             '[' => depth += 1,
@@ -145,7 +151,7 @@ const PIPE_KEYS: [&str; 16] = [
     "check",
 ];
 
-/// Cuts `issue: … | suggestion: …` at the pipes that are followed by a known key; other pipes are text.
+/// Cuts `issue: … | suggestion: …` at pipes that are followed by a known key; other pipes are text.
 pub(super) fn pipe_fields(rest: &str) -> Vec<(String, String)> {
     let mut cuts = vec![0];
     cuts.extend(rest.match_indices('|').map(|(at, _)| at + 1).filter(|at| known_key(&rest[*at..]).is_some()));
@@ -163,6 +169,7 @@ pub(super) fn pipe_fields(rest: &str) -> Vec<(String, String)> {
 
 fn known_key(part: &str) -> Option<(&'static str, &str)> {
     let (key, value) = part.split_once([':', '：'])?;
+    // A longer text before a colon is a sentence.
     if key.len() > 40 {
         return None;
     }
@@ -171,7 +178,9 @@ fn known_key(part: &str) -> Option<(&'static str, &str)> {
     Some((known, value.strip_prefix("**").unwrap_or(value)))
 }
 
-/// Builds a claim from named texts, whatever form they came from; `None` when it says nothing or is no new claim.
+/// Builds a claim from named texts, whatever form they came from; `None` when it says nothing or is not a new claim.
+///
+/// Missing fields get the careful default: no severity is a warning and noted, no words at all are a doubt.
 pub(crate) fn from_fields(raw: &str, fields: Vec<(String, String)>, draft: &mut Draft) -> Option<Claim> {
     let mut claim = Claim::new(Severity::Warning, "");
     let mut status = String::new();
@@ -187,10 +196,12 @@ pub(crate) fn from_fields(raw: &str, fields: Vec<(String, String)>, draft: &mut 
             _ => set(&mut claim, &key, value, draft),
         }
     }
+    // Some put everything into the details; then their first line is the claim.
     if claim.claim.is_empty() && !claim.details.is_empty() {
         let taken = claim_of(claim.severity, &std::mem::take(&mut claim.details));
         (claim.claim, claim.details) = (taken.claim, taken.details);
     }
+    // `F-3` as the label of a new finding means that its author takes it for that one.
     let id = claim.label.as_deref().filter(|label| label.starts_with(['F', 'f'])).and_then(FindingId::parse);
     if let Some(answered) = by_status(raw, &status, id, draft) {
         return answered.then_some(claim).filter(|claim| !claim.claim.is_empty());
@@ -206,7 +217,7 @@ pub(crate) fn from_fields(raw: &str, fields: Vec<(String, String)>, draft: &mut 
     Some(claim)
 }
 
-/// A status can make the line an answer: `Some(true)` keeps the claim as well.
+/// Whether a status makes the line an answer; `Some(true)` keeps the claim as well.
 fn by_status(raw: &str, status: &str, id: Option<FindingId>, draft: &mut Draft) -> Option<bool> {
     if status.is_empty() {
         return None;
@@ -217,6 +228,7 @@ fn by_status(raw: &str, status: &str, id: Option<FindingId>, draft: &mut Draft) 
             draft.answer(id, said);
             if keeps { None } else { Some(false) }
         }
+        // "Open" on a finding of its own says nothing new.
         (Ok(Said::StillThere), None) => None,
         (Ok(_), None) => {
             draft.intake.note(raw, "reported as resolved under an id that is not one of ours");
@@ -237,6 +249,7 @@ fn set_severity(claim: &mut Claim, value: &str, draft: &mut Draft) -> bool {
     true
 }
 
+/// Sets one field of a claim by any of its usual names.
 fn set(claim: &mut Claim, key: &str, value: &str, draft: &mut Draft) {
     match key {
         "id" | "finding" | "finding id" => claim.label = Some(clip(bare(value), 100)),
@@ -266,6 +279,7 @@ fn set(claim: &mut Claim, key: &str, value: &str, draft: &mut Draft) {
     }
 }
 
+/// Sets the claim itself. A second, different one goes to the details, so that no words are lost.
 fn set_claim(claim: &mut Claim, value: &str) {
     let made = claim_of(claim.severity, value);
     if claim.claim.is_empty() {
@@ -278,7 +292,7 @@ fn set_claim(claim: &mut Claim, value: &str) {
     }
 }
 
-/// Sets file and lines; a refused path is noted and the claim goes on without it.
+/// Sets file and lines. A refused path is noted, and the claim goes on without it.
 pub(crate) fn set_place(claim: &mut Claim, value: &str, draft: &mut Draft) {
     // `@src/a.rs`, as one agent names a file to another.
     let named = value.trim_start_matches(['`', '*', ' ']);
@@ -302,10 +316,13 @@ pub(crate) fn set_place(claim: &mut Claim, value: &str, draft: &mut Draft) {
     }
 }
 
-/// An absolute path is never followed. Where it ends in a file of the change, that file is what it names: the longest
-/// one, if there are several.
+/// The file of the change that an absolute path ends in: the longest one, if there are several.
+///
+/// The path itself is never followed. Agents see the tree under another root than we do, so only its end means
+/// anything.
 fn in_change(value: &str, changed: &[String]) -> Option<String> {
     let value = crate::text::bare(value);
+    // A relative path is taken as it is.
     if !value.starts_with(['/', '~']) && value.as_bytes().get(1) != Some(&b':') {
         return None;
     }
@@ -313,11 +330,12 @@ fn in_change(value: &str, changed: &[String]) -> Option<String> {
     let path = found.path.replace('\\', "/");
     let ends = |file: &&String| path.strip_suffix(file.as_str()).is_some_and(|root| root.ends_with('/'));
     let file = changed.iter().filter(ends).max_by_key(|file| file.len())?;
+    // With `..` in it, the end of the path does not say where it leads.
     let inside = !path.split('/').any(|part| part == "..");
     inside.then(|| super::place::Found { path: file.clone(), ..found }.spelled())
 }
 
-/// Sets lines, or a section where the words are no lines.
+/// Sets lines, or a section where the words are not line numbers.
 pub(crate) fn set_lines(claim: &mut Claim, value: &str, draft: &mut Draft) {
     if words::is_nothing(value) {
         return;
@@ -326,6 +344,7 @@ pub(crate) fn set_lines(claim: &mut Claim, value: &str, draft: &mut Draft) {
         Some((Some(line), end)) => {
             (claim.line, claim.end) = (Some(line), end);
             let rest = value.trim_start_matches(|c: char| !c.is_alphabetic());
+            // `12 (in parse)`: the words behind the number name the section.
             if rest.len() > 6 && value.starts_with(|c: char| c.is_ascii_digit()) {
                 claim.section = Some(clip(rest, 200));
             }

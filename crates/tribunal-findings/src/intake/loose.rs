@@ -1,5 +1,8 @@
-//! JSON as people and models write it by hand: comments, trailing commas, single quotes, Python's constants. Makes
-//! strict JSON of it, or nothing; never guesses what is missing.
+//! Makes strict JSON of what people and models write by hand: comments, trailing commas, single quotes, Python's
+//! constants.
+//!
+//! It repairs notation and never content: where anything is missing, such as a closing bracket, there is no value. A
+//! guess could turn half an answer into an approval.
 
 /// Longer values are not repaired.
 const LENGTH_MAX: usize = 1 << 20;
@@ -8,19 +11,22 @@ const LENGTH_MAX: usize = 1 << 20;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Repaired {
     pub value: String,
-    /// How many bytes it took.
+    /// How many bytes of the text it took.
     pub length: usize,
-    /// The comments that stood in it.
+    /// The comments that stood in it; an approval has to cover them.
     pub comments: Vec<String>,
 }
 
-/// The value that a text begins with, as strict JSON.
+/// The value that a text begins with, as strict JSON; `None` when it is incomplete.
+///
+/// The result still has to be parsed: brackets of the wrong kind, for one, are not noticed here.
 pub(super) fn repair(text: &str) -> Option<Repaired> {
     let mut out = String::new();
     let mut comments = Vec::new();
     let mut depth = 0usize;
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
+        // Repair is only for what people write by hand.
         if text.len() - rest.len() > LENGTH_MAX {
             return None;
         }
@@ -31,9 +37,11 @@ pub(super) fn repair(text: &str) -> Option<Repaired> {
                 out.push(c);
             }
             '}' | ']' => {
+                // A comma before the bracket is allowed by hand, not by JSON.
                 let kept = out.trim_end().trim_end_matches(',').len();
                 out.truncate(kept);
                 out.push(c);
+                // A bracket too many: nothing here began the value.
                 depth = depth.checked_sub(1)?;
                 if depth == 0 {
                     return Some(Repaired { value: out, length: text.len() - rest.len() + 1, comments });
@@ -54,7 +62,7 @@ pub(super) fn repair(text: &str) -> Option<Repaired> {
     None
 }
 
-/// A string in either quotes, as one in double quotes.
+/// Copies a string in either kind of quotes as one in double quotes; returns its length.
 fn string(text: &str, quote: char, out: &mut String) -> Option<usize> {
     out.push('"');
     let mut chars = text.char_indices().skip(1);
@@ -62,6 +70,7 @@ fn string(text: &str, quote: char, out: &mut String) -> Option<usize> {
         match c {
             '\\' => {
                 let (_, next) = chars.next()?;
+                // JSON knows no `\'`.
                 if next != '\'' {
                     out.push('\\');
                 }
@@ -71,6 +80,7 @@ fn string(text: &str, quote: char, out: &mut String) -> Option<usize> {
                 out.push('"');
                 return Some(at + c.len_utf8());
             }
+            // A double quote is plain text between single quotes.
             '"' => out.push_str("\\\""),
             '\n' => out.push_str("\\n"),
             '\t' => out.push_str("\\t"),
@@ -80,7 +90,7 @@ fn string(text: &str, quote: char, out: &mut String) -> Option<usize> {
     None
 }
 
-/// A constant, or a key without quotes.
+/// Copies a constant, or a key without quotes; returns its length.
 fn name(text: &str, out: &mut String) -> usize {
     let length = text
         .bytes()

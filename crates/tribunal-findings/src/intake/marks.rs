@@ -1,5 +1,7 @@
-//! How severe a line says it is: words in several languages, P0 to P3, lights, brackets, conventional comments. One
-//! table; a word that is not in it is never a severity.
+//! Reads how severe a line says it is: words in several languages, P0 to P3, lights, brackets, conventional comments.
+//!
+//! One table; a word that is not in it is never a severity. A mark that is missed makes a finding a warning, so a new
+//! form of mark belongs here and not into a reader.
 
 use crate::text::plain_words;
 use crate::words;
@@ -114,7 +116,7 @@ const FOREIGN: &[(&str, Severity)] = &[
     ("경미", Suggestion),
 ];
 
-/// English words beside those of `words::severity`.
+/// English words and phrases beside those of `words::severity`.
 const ENGLISH: &[(&str, Severity)] = &[
     ("must fix", Blocker),
     ("must be fixed", Blocker),
@@ -137,7 +139,7 @@ const ENGLISH: &[(&str, Severity)] = &[
     ("cosmetics", Suggestion),
 ];
 
-/// What a word or short phrase says.
+/// The severity that a word or short phrase means; `None` for anything longer or unknown.
 pub(crate) fn word(text: &str) -> Option<Severity> {
     let text = text
         .trim_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_' | '`' | ':' | '：' | '!' | '.'));
@@ -146,6 +148,7 @@ pub(crate) fn word(text: &str) -> Option<Severity> {
     {
         return Some(severity);
     }
+    // A light beside a word: the word is read, see `lead`.
     let text = light(text).map_or(text, |(_, rest)| rest.trim());
     if text.is_empty() || text.len() > 40 || is_name(text) {
         return None;
@@ -160,17 +163,18 @@ pub(crate) fn word(text: &str) -> Option<Severity> {
         let single =
             !words.contains(' ') || matches!(words, "must fix" | "nice to have" | "very high" | "very low");
         words::severity(words)
+            // As a mark these are not severities: a line opens with them for other reasons, too.
             .filter(|_| single && !matches!(words, "none" | "normal" | "improvement" | "block"))
     })
 }
 
-/// `errors.go`, `Note::new`: a name in the code, whatever its first letters spell.
+/// Whether a text is a name in the code, whatever its first letters spell: `errors.go`, `Note::new`.
 fn is_name(text: &str) -> bool {
     let letter = u8::is_ascii_alphabetic;
     text.contains("::") || text.as_bytes().windows(3).any(|w| w[1] == b'.' && letter(&w[0]) && letter(&w[2]))
 }
 
-/// A light or sign in front, and what follows it.
+/// The severity of a light or sign in front, and what follows it.
 pub(crate) fn light(text: &str) -> Option<(Severity, &str)> {
     let text = text.trim_start();
     let first = text.chars().next()?;
@@ -180,10 +184,11 @@ pub(crate) fn light(text: &str) -> Option<(Severity, &str)> {
         '🟢' | '🔵' | '💡' | '💭' | 'ℹ' | '📝' | '🟩' | '🟦' | '⚪' | '🧹' => Suggestion,
         _ => return None,
     };
+    // A variation selector may follow the sign; it would otherwise stick to the first word.
     Some((severity, text[first.len_utf8()..].trim_start_matches('\u{fe0f}').trim_start()))
 }
 
-/// Labels of conventional comments; `None` inside is praise, which is no finding.
+/// The severity of a conventional comment; the inner `None` is praise, which is not a finding.
 fn conventional(label: &str, decoration: &str) -> Option<Option<Severity>> {
     let by_label = match label {
         "issue" | "todo" | "bug" | "problem" => Warning,
@@ -192,20 +197,26 @@ fn conventional(label: &str, decoration: &str) -> Option<Option<Severity>> {
         "praise" | "kudos" => return Some(None),
         _ => return None,
     };
+    // `issue (blocking, security)`: one of the decorations may be a severity.
     let of = decoration.split(',').find_map(|part| word(part.trim()));
     Some(Some(of.unwrap_or(by_label)))
 }
 
-/// What opens a line.
+/// The mark that opens a line.
+///
+/// The rest is given back as a slice, so that a second mark behind the first can be read the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lead<'a> {
     /// A severity, and what follows it. The flag says that nothing but a mark can be meant: brackets, bold, a light.
     Of(Severity, bool, &'a str),
-    /// Praise.
+    /// Praise, as in `praise: …`.
     Praise,
 }
 
-/// The severity a line opens with: `[P1] …`, `**Blocking** …`, `(high) …`, `issue (blocking): …`, `nit: …`, `🔴 …`, `【严重】…`.
+/// The severity a line opens with: `[P1] …`, `**Blocking** …`, `(high) …`, `issue (blocking): …`, `nit: …`, `🔴 …`,
+/// `【严重】…`.
+///
+/// The order is from the most to the least certain mark, so that `[P1] note: …` is read by its bracket.
 pub(crate) fn lead(text: &str) -> Option<Lead<'_>> {
     let text = text.trim_start();
     if let Some((severity, rest)) = light(text) {
@@ -221,11 +232,12 @@ pub(crate) fn lead(text: &str) -> Option<Lead<'_>> {
     before_colon(text)
 }
 
-/// `BLOCKER src/a.rs:3 …`: a severity in capitals in front of a place.
+/// A severity in capitals in front of a place: `BLOCKER src/a.rs:3 …`. Capitals alone shout; the place makes it a mark.
 pub(crate) fn shouted(text: &str) -> Option<(Severity, &str)> {
     let (first, rest) = text.split_once(' ')?;
     let capitals = first.len() > 1 && first.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
     let severity = word(first).filter(|_| capitals)?;
+    // `HIGH memory use` is a sentence; only a place behind the word makes it a mark.
     let place = crate::intake::place::first(rest)?;
     (!rest[..place.start].chars().any(char::is_alphanumeric)).then_some((severity, rest))
 }
@@ -236,13 +248,14 @@ pub(crate) fn after_group(text: &str) -> &str {
     let pairs = [("【", "】"), ("[", "]"), ("(", ")"), ("（", "）"), ("**", "**"), ("「", "」")];
     let cut = |(open, close): &(&str, &str)| {
         let inner = text.strip_prefix(open)?;
+        // A bracket that closes further on holds a sentence.
         let end = inner.find(close).filter(|end| *end < 60)?;
         Some(&inner[end + close.len()..])
     };
     pairs.iter().find_map(cut).unwrap_or(text)
 }
 
-/// `⚠️ Potential issue | 🔴 Critical`: nothing but marks and the names of kinds, and the severity among them.
+/// The severity in a line of nothing but marks and names of kinds: `⚠️ Potential issue | 🔴 Critical`.
 pub(crate) fn only(text: &str) -> Option<Option<Severity>> {
     #[rustfmt::skip]
     const KINDS: &[&str] = &[
@@ -258,6 +271,7 @@ pub(crate) fn only(text: &str) -> Option<Option<Severity>> {
         let named = light(part).map_or(part, |(_, rest)| rest);
         let kind = KINDS.contains(&plain_words(named).as_str());
         let said = word(part).filter(|_| !kind);
+        // Any other words make it a sentence with marks in it.
         if !kind && said.is_none() {
             return None;
         }
@@ -266,7 +280,7 @@ pub(crate) fn only(text: &str) -> Option<Option<Severity>> {
     text.contains('|').then_some(severity)
 }
 
-/// `issue: …` and `problem: …` name a fault and not how severe it is.
+/// Whether a text names a fault without saying how severe it is: `issue: …`, `problem: …`.
 pub(crate) fn names_a_fault(text: &str) -> bool {
     let plain = text.trim_start_matches(['*', '_', ' ']);
     let key = plain.split([':', '：']).next().filter(|key| key.len() < plain.len() && key.len() < 24);
@@ -290,6 +304,7 @@ pub(crate) fn bracketed(text: &str) -> Option<(Severity, &str)> {
         ("<", ">"),
     ] {
         let Some(inner) = text.strip_prefix(open) else { continue };
+        // Only near the start: a bracket that closes far away holds a sentence, not a mark.
         let Some(end) = start_of(inner, 80).find(close) else {
             continue;
         };
@@ -307,7 +322,7 @@ pub(crate) fn bracketed(text: &str) -> Option<(Severity, &str)> {
     None
 }
 
-/// At most so many bytes from the start, cut at a character.
+/// At most `max` bytes from the start, cut at a character.
 fn start_of(text: &str, max: usize) -> &str {
     let mut end = text.len().min(max);
     while !text.is_char_boundary(end) {
@@ -316,14 +331,15 @@ fn start_of(text: &str, max: usize) -> &str {
     &text[..end]
 }
 
-/// Takes what joins a mark to its words off.
+/// Strips what joins a mark to its words.
 fn after_mark(rest: &str) -> &str {
     rest.trim_start_matches(|c: char| {
         c.is_whitespace() || matches!(c, ':' | '：' | '—' | '–' | '-' | '*' | '|')
     })
 }
 
-/// `nit: …`, `must fix: …`, `issue (blocking): …`, `Severity: critical`, `Blocker — …`.
+/// The severity before a colon or dash: `nit: …`, `must fix: …`, `issue (blocking): …`, `Severity: critical`, `Blocker
+/// — …`.
 fn before_colon(text: &str) -> Option<Lead<'_>> {
     let plain = text.trim_start_matches(['*', '_']);
     let (at, mark) = plain.char_indices().take(44).find(|(at, c)| {
@@ -341,7 +357,7 @@ fn before_colon(text: &str) -> Option<Lead<'_>> {
         return said.map(|severity| Lead::Of(severity, false, rest));
     }
     let key = plain_words(key);
-    // `Blocker 1: …`.
+    // A number behind the word: `Blocker 1: …`.
     let numbered = key.rsplit_once(' ').filter(|(_, last)| {
         let digits = last.trim_start_matches('#');
         !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
@@ -364,13 +380,14 @@ fn before_colon(text: &str) -> Option<Lead<'_>> {
     word(&key).map(|severity| Lead::Of(severity, sure, rest))
 }
 
-/// A severity somewhere in a line: in brackets, bold or italics, or after `Severity:`; and the line without it.
+/// A severity somewhere in a line, in brackets, bold or italics, or after `Severity:`; and the line without it.
 pub(crate) fn within(text: &str) -> Option<(Severity, String)> {
     if let Some(found) = after_severity_word(text) {
         return Some(found);
     }
     for (at, c) in text.char_indices() {
         if !matches!(c, '(' | '[' | '【' | '*' | '_')
+            // `foo[high]` and `a_high_b` are code.
             || text[..at].ends_with(char::is_alphanumeric) && c != '(' && c != '【'
         {
             continue;
@@ -382,9 +399,11 @@ pub(crate) fn within(text: &str) -> Option<(Severity, String)> {
     trailing(text)
 }
 
+/// A severity behind `severity:`, `priority:` or `impact:`, and the line without both.
 fn after_severity_word(text: &str) -> Option<(Severity, String)> {
     let lower = text.to_lowercase();
-    // Lower-casing may change lengths of foreign letters: then this form is not looked for.
+    // Lower-casing may change the length of foreign letters; then offsets would be wrong, so this form is not looked
+    // for.
     if lower.len() != text.len() {
         return None;
     }
@@ -398,7 +417,7 @@ fn after_severity_word(text: &str) -> Option<(Severity, String)> {
     Some((severity, format!("{before}{}{after}", if after.trim().is_empty() { "" } else { ";" })))
 }
 
-/// `…, blocker.` at the end; `… Critical.` as its last sentence.
+/// A severity at the end: `…, blocker.`, or `… Critical.` as the last sentence.
 fn trailing(text: &str) -> Option<(Severity, String)> {
     let end = text.trim_end_matches(['.', '!', ' ', '*', '_']);
     let (head, last) = end.rsplit_once([',', '.', ';', '—', '–'])?;

@@ -1,22 +1,25 @@
-//! Places in free text, in all the spellings people and models use: `src/a.rs:12-20`, `src/a.rs#L3`, `` `src/a.rs`
-//! (line 42)``, `src/a.rs L12-L20`, `src/a.rs, lines 3 to 9`, `src/a.rs::symbol`, links and permalinks. Only finds
-//! them: whether a path may be used is decided by `words::path_inside`.
+//! Finds places in free text, in all the spellings people and models use: `src/a.rs:12-20`, `src/a.rs#L3`,
+//! `src/a.rs (line 42)`, `src/a.rs L12-L20`, `src/a.rs, lines 3 to 9`, `src/a.rs::symbol`, links and permalinks.
+//!
+//! It only finds them. Whether a path may be used is decided by `words::path_inside`, and nothing here touches a file.
 
 use crate::words;
 
-/// A place and which bytes of the text spell it.
+/// A place, and which bytes of the text spell it.
+///
+/// The bytes are kept so that a reader can cut the place out of a sentence and use the rest as words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     pub start: usize,
     pub end: usize,
-    /// As written, not checked.
+    /// The path as written, not checked.
     pub path: String,
-    /// First and last line.
+    /// First and last line, where lines are named.
     pub lines: Option<(u32, u32)>,
 }
 
 impl Found {
-    /// In the form that `words::place` reads.
+    /// The place in the form that `words::place` reads.
     pub fn spelled(&self) -> String {
         match self.lines {
             Some((first, last)) => format!("{}:{first}-{last}", self.path),
@@ -26,6 +29,9 @@ impl Found {
 }
 
 /// Endings that make a bare name a file.
+///
+/// Without the list, "e.g" and "v1.2" would be files; with a folder in front or a line behind it, other endings count,
+/// too.
 #[rustfmt::skip]
 const ENDINGS: &[&str] = &[
     "adoc", "asm", "astro", "bash", "bat", "bzl", "c", "cc", "cfg", "cjs", "clj", "cmake", "conf", "cpp",
@@ -42,7 +48,7 @@ const ENDINGS: &[&str] = &[
 const NAMES: &[&str] =
     &["Makefile", "Dockerfile", "Jenkinsfile", "Rakefile", "Gemfile", "Procfile", "Vagrantfile", "Justfile"];
 
-/// Lines beyond this are a slip of the pen, not a place.
+/// A line number beyond this is a typing error, not a place.
 const LINE_MAX: u32 = 10_000_000;
 
 /// All places of a text, in order.
@@ -102,6 +108,7 @@ fn run(text: &str) -> usize {
             at += 1;
         } else if bytes[at] == b'[' && at > 0 && bytes[at - 1] == b'/' {
             match text[at..].find("]/") {
+                // A closing bracket far away is not part of a path, and the search must stay linear.
                 Some(length) if length < 60 => at += length + 1,
                 _ => break,
             }
@@ -112,18 +119,22 @@ fn run(text: &str) -> usize {
     at
 }
 
+/// The place that begins at this position, if one does.
 fn at_start(text: &str, start: usize) -> Option<Found> {
     if text[start..].starts_with("http://") || text[start..].starts_with("https://") {
         return permalink(text, start);
     }
     let length = run(&text[start..]);
+    // The dot that ends a sentence is not part of the path.
     let word = text[start..start + length].trim_end_matches(['.', '-', '+']);
     let path_end = start + word.len();
+    // Lines are read first, since a line number can make a file name of an ordinary word.
     let (lines, end) = lines_after(text, path_end);
     let known = is_file(word) || lines.is_some() && may_be_file(word);
     if !known {
         return None;
     }
+    // `a.rs::symbol` names a symbol; what looked like lines behind it is not.
     let (lines, end) = match symbol_after(text, path_end) {
         Some(end) => (None, end),
         None => (lines, end),
@@ -132,7 +143,7 @@ fn at_start(text: &str, start: usize) -> Option<Found> {
     Some(Found { start, end, path: word.to_owned(), lines })
 }
 
-/// A word that is a file by itself.
+/// Whether a word is a file by itself.
 fn is_file(word: &str) -> bool {
     let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
     if NAMES.contains(&name) {
@@ -148,17 +159,18 @@ fn is_file(word: &str) -> bool {
     stem_ok && word.len() > 2 && (known || folder && plausible)
 }
 
-/// A word that is a file where a line follows it.
+/// Whether a word is a file if a line follows it.
 fn may_be_file(word: &str) -> bool {
     let letters = word.bytes().any(|b| b.is_ascii_alphabetic());
     letters && (word.contains('/') || word.contains('.')) && !word.starts_with("//") && !is_host(word)
 }
 
 fn is_host(word: &str) -> bool {
+    // `example.com:8080` is an address with a port.
     !word.contains('/') && [".com", ".org", ".net", ".io", ".dev"].iter().any(|end| word.ends_with(end))
 }
 
-/// `::Parser::next` after a path names a symbol.
+/// The end of a symbol behind a path: `::Parser::next`.
 fn symbol_after(text: &str, at: usize) -> Option<usize> {
     let rest = text[at..].strip_prefix("::")?;
     let length =
@@ -166,17 +178,17 @@ fn symbol_after(text: &str, at: usize) -> Option<usize> {
     (length > 0 && !rest.starts_with(|c: char| c.is_ascii_digit())).then_some(at + 2 + length)
 }
 
-/// Words for "line" in front of a number.
+/// Words for "line" in front of a number; longer ones before those they begin with.
 #[rustfmt::skip]
 const LINE_WORDS: &[&str] = &[
     "lines", "line", "zeilen", "zeile", "líneas", "línea", "lineas", "linea", "lignes", "ligne", "linhas",
     "linha", "righe", "riga", "строки", "строка", "строке", "第", "行", "ln", "ll.", "l.",
 ];
 
-/// The lines that stand after a path, and where they end.
+/// The lines that stand behind a path, and where they end.
 fn lines_after(text: &str, at: usize) -> (Option<(u32, u32)>, usize) {
     let rest = &text[at..];
-    // A mark that closes the path: code, bold, a bracket of a link.
+    // Marks that close the path: code, bold, the bracket of a link.
     let closed = rest.trim_start_matches(['`', '*', '_', ']', '"', '\'', '”']);
     for (open, tail) in [(":", rest), ("#", rest), ("(", rest), ("", closed)] {
         let Some(after) = tail.strip_prefix(open) else { continue };
@@ -193,7 +205,7 @@ fn lines_after(text: &str, at: usize) -> (Option<(u32, u32)>, usize) {
     (None, at)
 }
 
-/// `(131,5)` is a line and a column; `(119-126)` are lines; so is `(line 42)`.
+/// Lines in parentheses: `(131,5)` is a line and a column, `(119-126)` are lines, and so is `(line 42)`.
 fn in_parentheses(after: &str) -> Option<((u32, u32), &str)> {
     let inner = after.trim_start();
     let inner = line_word(inner).map_or(inner, str::trim_start);
@@ -205,7 +217,7 @@ fn in_parentheses(after: &str) -> Option<((u32, u32), &str)> {
     left.strip_prefix(')').map(|left| (lines, left))
 }
 
-/// ` (lines 3-9)`, `, line 12`, ` L12-L20`, ` line 88`, ` at line 3`, ` 第 88 行`.
+/// Lines in words: ` (lines 3-9)`, `, line 12`, ` L12-L20`, ` line 88`, ` at line 3`, ` 第 88 行`.
 fn in_words(after: &str) -> Option<((u32, u32), &str)> {
     let spaced = after.trim_start_matches([' ', ',', ';', '–', '—', '-', '@', '\u{a0}']);
     if let Some(inner) = spaced.strip_prefix('(') {
@@ -214,10 +226,11 @@ fn in_words(after: &str) -> Option<((u32, u32), &str)> {
     if let Some(tail) = after.strip_prefix(':').or_else(|| after.strip_prefix('#')) {
         return numbers(tail.trim_start_matches(['L', 'l']));
     }
+    // Without a gap the number belongs to the name: `sha256`.
     if spaced.len() == after.len() && !after.starts_with(|c: char| !c.is_ascii()) {
         return None;
     }
-    // `の 42 行目`.
+    // Japanese puts its word behind the number: `の 42 行目`.
     let of = spaced.strip_prefix('の').unwrap_or(spaced).trim_start();
     if let Some((lines, left)) = numbers(of)
         && let Some(left) = left.trim_start().strip_prefix('行')
@@ -236,7 +249,7 @@ fn in_words(after: &str) -> Option<((u32, u32), &str)> {
     Some((lines, left.trim_start_matches([' ']).strip_prefix('行').unwrap_or(left)))
 }
 
-/// What follows a word for "line".
+/// The text behind a word for "line".
 fn line_word(text: &str) -> Option<&str> {
     LINE_WORDS.iter().find_map(|word| {
         let head = text.get(..word.len())?;
@@ -246,7 +259,8 @@ fn line_word(text: &str) -> Option<&str> {
     })
 }
 
-/// `12`, `12-20`, `12–L20`, `12:5`, `12 to 20`; what follows it. A number that goes on with letters is none.
+/// Reads `12`, `12-20`, `12–L20`, `12:5`, `12 to 20`, and what follows. A number that goes on with letters is not a
+/// line.
 pub(crate) fn numbers(text: &str) -> Option<((u32, u32), &str)> {
     let (first, rest) = number(text)?;
     for between in
@@ -259,7 +273,7 @@ pub(crate) fn numbers(text: &str) -> Option<((u32, u32), &str)> {
             return Some(((first.min(last), first.max(last)), left));
         }
     }
-    // A column.
+    // A second number behind a colon is a column.
     let column = rest.strip_prefix(':').and_then(number);
     Some(((first, first), column.map_or(rest, |(_, left)| left)))
 }
@@ -273,12 +287,12 @@ fn number(text: &str) -> Option<(u32, &str)> {
     ((1..=LINE_MAX).contains(&value) && !goes_on && !fraction).then_some((value, rest))
 }
 
-/// `](…)` after a place that is the text of a link.
+/// The end of `](…)` behind a place that is the text of a link.
 fn link_after(text: &str, at: usize) -> usize {
     let rest = &text[at..];
     let marks = rest.len() - rest.trim_start_matches(['`', '*', '_']).len();
     match rest[marks..].strip_prefix("](") {
-        // A title of a link is words, and no part of the place.
+        // The title of a link is words, and not part of the place.
         Some(url) => url
             .find(')')
             .filter(|end| !url[..*end].contains(|c: char| c.is_whitespace() || c == '"'))
@@ -287,7 +301,7 @@ fn link_after(text: &str, at: usize) -> usize {
     }
 }
 
-/// A link to lines of a file at a code host.
+/// A link to lines of a file at a code host. Its path is checked here, as it comes from outside.
 fn permalink(text: &str, start: usize) -> Option<Found> {
     let length = text[start..]
         .find(|c: char| c.is_whitespace() || matches!(c, ')' | '>' | '"' | '`' | '|' | ']'))

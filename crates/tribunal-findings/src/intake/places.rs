@@ -1,16 +1,20 @@
-//! Where the results of a SARIF log are. A log may name a file by its whole URI, from a base that the run defines, or from
-//! the folder that the tool worked in. All become paths from the folder the tool was started in: a result that is taken to
-//! be about another file would count as one about code that did not change.
+//! Resolves where the results of a SARIF log are.
+//!
+//! A log may name a file by its whole URI, from a base that the run defines, or from the folder that the tool worked
+//! in. All become paths from the folder the tool was started in, because a result that is taken to be about another
+//! file would count as one about unchanged code and be dropped.
 
 use super::tool::escaped;
 use serde_json::{Map, Value};
 
-/// How deep bases are defined by other bases.
+/// How many bases may be defined by other bases; a cycle ends here.
 const DEPTH: usize = 8;
 
-/// The log with every place as a path from `root`; none where nothing in it needs that. A place that lies elsewhere stays as
-/// it is, and is no path for the reader.
+/// The log with every place as a path from `root`; `None` where nothing in it needs that.
+///
+/// A place that lies elsewhere stays as it is, and the reader refuses it.
 pub(super) fn from_root(text: &str, root: &str) -> Option<String> {
+    // A look at the text first: most logs need nothing, and parsing a large one into values is expensive.
     if !["uriBaseId", "workingDirectory", "file:", "FILE:", "File:"].iter().any(|word| text.contains(word)) {
         return None;
     }
@@ -28,11 +32,11 @@ pub(super) fn from_root(text: &str, root: &str) -> Option<String> {
     Some(log.to_string())
 }
 
-/// What one run says of its places.
+/// What one run says about its places.
 struct Places {
     root: String,
     bases: Map<String, Value>,
-    /// The folder that the tool worked in, from the root; empty where it is the root, or is not known.
+    /// The folder that the tool worked in, from the root; empty where it is the root, or not known.
     worked_in: String,
 }
 
@@ -46,7 +50,7 @@ impl Places {
             .map(|folder| places.path(folder, 0).unwrap_or_default())
             .collect();
         folders.dedup();
-        // Which of several it was is not said.
+        // Several folders: which one a result means is not said.
         if let [only] = folders.as_slice()
             && !only.starts_with('/')
         {
@@ -62,7 +66,7 @@ impl Places {
             if location.get("uriBaseId").is_none() && is_relative(location) { &self.worked_in } else { "" };
         let Some(path) = joined(from, &path) else { return };
         let Some(location) = location.as_object_mut() else { return };
-        // One that lies elsewhere is a whole URI, and the reader says so.
+        // One that lies elsewhere stays a whole URI, and the reader says so.
         let uri = match path.starts_with('/') {
             true => format!("file://{}", escaped(&path)),
             false => escaped(&path),
@@ -99,7 +103,7 @@ impl Places {
     }
 }
 
-/// The path of a URI of a file, or a whole path: `file:///a`, `file://localhost/a`, `file:/a`, `/a`.
+/// The path of a file URI, or a whole path: `file:///a`, `file://localhost/a`, `file:/a`, `/a`.
 fn whole(uri: &str) -> Option<&str> {
     let rest = match uri.get(..5).filter(|scheme| scheme.eq_ignore_ascii_case("file:")) {
         Some(_) => &uri[5..],
@@ -115,7 +119,7 @@ fn is_relative(location: &Value) -> bool {
     location.get("uri").and_then(Value::as_str).is_some_and(|uri| whole(uri).is_none())
 }
 
-/// A path from a folder, without `.` and `..`; none where it climbs out.
+/// A path from a folder, without `.` and `..`; `None` where it climbs out.
 fn joined(folder: &str, path: &str) -> Option<String> {
     let both = if path.starts_with('/') { path.to_owned() } else { format!("{folder}/{path}") };
     let is_whole = path.starts_with('/') || folder.starts_with('/');

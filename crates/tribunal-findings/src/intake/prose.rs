@@ -1,5 +1,7 @@
-//! What is left of a message: paragraphs that no form explains. Faults that are named with a place in a plain sentence
-//! become findings where the message has no other; everything else is handed to the covering reader.
+//! Reads what is left of a message: paragraphs that no form explains.
+//!
+//! Faults that a plain sentence names with a place become findings if the message has no other; everything else is
+//! given to the covering reader. This reader runs last, so that no form loses a line to it.
 
 use super::cover::{self, Manner};
 use super::head::{self, is_dismissed};
@@ -10,16 +12,16 @@ use super::{Draft, Form, claim_of, marks};
 use crate::text::{clip, field, heading, is_bullet, plain_words, strip_bullet};
 use tribunal_core::finding::{Severity, Verdict};
 
-/// Longer paragraphs are nothing anybody writes.
+/// A longer paragraph is cut into several: nobody writes one.
 const PARAGRAPH_MAX: usize = 64 * 1024;
 
-/// Reads what nobody took.
+/// Reads what no other reader took.
 pub(crate) fn read(lines: &[Line<'_>], taken: &[bool], draft: &mut Draft) {
-    // Whoever says that there are none makes none in passing: places that it names are in doubt.
+    // The author says that there are no findings, so places it names become doubts instead of findings.
     let listed = !draft.intake.findings.is_empty() || draft.clean;
     let mut rest: Vec<String> = paragraphs(lines, taken, draft.clean);
     if !listed {
-        // Cells and names beside what was read tell of no fault of their own; they are covered.
+        // Table cells and names are not searched for findings; the covering reader sees them anyway.
         let told = |(_, manner): &&(String, Manner)| matches!(manner, Manner::Prose | Manner::Checked);
         let elsewhere: Vec<(String, Manner)> = draft.left.iter().filter(told).cloned().collect();
         elsewhere.iter().for_each(|(text, manner)| _ = findings(text, *manner, draft));
@@ -36,7 +38,7 @@ pub(crate) fn read(lines: &[Line<'_>], taken: &[bool], draft: &mut Draft) {
     }
 }
 
-/// Lines that belong together, without their marks.
+/// Lines that belong together, without their list marks.
 fn paragraphs(lines: &[Line<'_>], taken: &[bool], clean: bool) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut open = false;
@@ -68,7 +70,7 @@ fn paragraphs(lines: &[Line<'_>], taken: &[bool], clean: bool) -> Vec<String> {
     found
 }
 
-/// `_Reviewer: code-reviewer_`: a line about the review, not about the work.
+/// Whether a line is about the review, not about the work: `_Reviewer: code-reviewer_`.
 fn is_metadata(text: &str, clean: bool) -> bool {
     const KEYS: &[&str] = &[
         "reviewer",
@@ -83,7 +85,7 @@ fn is_metadata(text: &str, clean: bool) -> bool {
     ];
     let inner = text.trim_matches(['_', '*', ' ']);
     let Some((key, value)) = field(inner) else { return false };
-    // What the frontmatter says, said again.
+    // A repetition of what the frontmatter says.
     if clean && plain_words(&key) == "status" && plain_words(value.trim_matches(['*', ' '])) == "clean" {
         return true;
     }
@@ -104,7 +106,9 @@ fn is_harmless_paragraph(text: &str, suggested: bool) -> bool {
     cover::doubtful(text, Manner::Prose).is_none()
 }
 
-/// `LGTM, two nits:` in front of suggestions that were read: what announces them says nothing else.
+/// The text without the announcement of suggestions that were read: `LGTM, two nits:`.
+///
+/// Without this, an approval that lists its nits properly would be in doubt because of the line above them.
 fn without_announcement(text: &str) -> &str {
     #[rustfmt::skip]
     const NAMES: &[&str] = &[
@@ -148,7 +152,7 @@ fn without_announcement(text: &str) -> &str {
     }
 }
 
-/// A title names a part of the message. One that may say what is wrong is none.
+/// Whether a title only names a part of the message. One that may say what is wrong does not.
 fn is_harmless_title(words: &str) -> bool {
     // `⚠️ Warnings` names a part, as `Warnings` does.
     let words = words.trim_start_matches(|c: char| !c.is_alphanumeric() && !c.is_ascii()).trim_start();
@@ -172,7 +176,8 @@ fn is_harmless_title(words: &str) -> bool {
             && cover::doubtful(words, Manner::Checked).is_none()
 }
 
-/// `…? No, the router guarantees it.`: the question may name any fault, the answer none.
+/// Whether a question is answered in the negative: `…? No, the router guarantees it.` The question may name any fault,
+/// the answer none.
 fn is_dismissal(text: &str) -> bool {
     #[rustfmt::skip]
     const LEADS: &[&str] = &[
@@ -187,6 +192,7 @@ fn is_dismissal(text: &str) -> bool {
         "sometimes", "usually", "mostly", "maybe", "perhaps", "doubt", "question", "wonder", "mind",
         "does", "happens", "really", "certainly", "definitely", "surely", "true", "so",
     ];
+    // The last question counts: an answer before it dismisses another one.
     let Some((_, answer)) = text.rsplit_once(['?', '？']) else { return false };
     let words = plain_words(answer);
     let mut words = words.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).peekable();
@@ -194,8 +200,8 @@ fn is_dismissal(text: &str) -> bool {
     leads && !words.any(|word| AGAINST.contains(&word))
 }
 
-/// Reads faults with a place out of plain sentences; what is left of the text. Where it is told what was checked, a
-/// place is where somebody looked.
+/// Reads faults with a place out of plain sentences; returns what is left of the text. Where the text tells what was
+/// checked, a place is where somebody looked.
 fn findings(text: &str, manner: Manner, draft: &mut Draft) -> String {
     if heading(text).is_some() || super::items::is_trace(text) {
         return text.to_owned();
@@ -212,6 +218,7 @@ fn findings(text: &str, manner: Manner, draft: &mut Draft) -> String {
             left.push('\n');
             continue;
         }
+        // Each place gets its own claim: one sentence may name three files.
         for (n, found) in places.iter().enumerate() {
             let start = if n == 0 { 0 } else { found.start };
             let end = places.get(n + 1).map_or(sentence.len(), |next| next.start);
@@ -221,6 +228,7 @@ fn findings(text: &str, manner: Manner, draft: &mut Draft) -> String {
     left
 }
 
+/// Makes a finding of the words around one place.
 fn claim(words: &str, found: &Found, severity: Option<Severity>, draft: &mut Draft) {
     let words = words.trim().trim_end_matches([',', ' ']);
     let words = words.strip_suffix(" and in").or(words.strip_suffix(" and")).unwrap_or(words);
@@ -262,6 +270,7 @@ fn severity_of(text: &str) -> Option<Severity> {
             .any(|(at, _)| lower[..at].chars().next_back().is_none_or(|c| !c.is_alphanumeric()))
     });
     match () {
+        // "Minor, but must be fixed" is not minor.
         () if slight && !has(&["but must", "must be fixed"]) => Some(Severity::Suggestion),
         () if has(GRAVE) => Some(Severity::Blocker),
         () if marks::names_a_fault(text) => None,
@@ -269,7 +278,7 @@ fn severity_of(text: &str) -> Option<Severity> {
     }
 }
 
-/// Words that no suggestion has: what is called one all the same is looked at again.
+/// Whether a claim uses words that no suggestion has; one that is called a suggestion all the same is looked at again.
 pub(crate) fn is_grave(claim: &str) -> bool {
     #[rustfmt::skip]
     const GRAVE: &[&str] = &[
@@ -282,7 +291,7 @@ pub(crate) fn is_grave(claim: &str) -> bool {
     GRAVE.iter().any(|part| lower.contains(part))
 }
 
-/// An approval beside the form tells what was done in plain sentences.
+/// Takes evidence from plain sentences, for an approval that does not follow the form.
 fn evidence(rest: &[String], draft: &mut Draft) {
     if !draft.intake.checked.is_empty()
         || !draft.votes.iter().any(|vote| matches!(vote.meaning, Ok((Verdict::Approve, _))))

@@ -1,5 +1,8 @@
-//! S1's `QA REPORT:` block: `passed:`, `checks:` in any of the ways people and models list them, reasons. A failed check
-//! is a blocker, and one that cannot be read keeps the report from approving; a report decides nothing else.
+//! Reads a `QA REPORT:` block: `passed:`, `checks:` in any of the ways people and models list them, reasons.
+//!
+//! A failed check is a blocker, and one that cannot be read keeps the report from approving. A report decides nothing
+//! else. The block has no closing mark, so where it ends is a guess; a line too many is read as a check that does not
+//! say it passed.
 
 use super::check::{Check, cells, is_no_item, read_json, read_json_reasons, reason};
 use super::cover::{Manner, doubtful};
@@ -32,35 +35,39 @@ fn is_title(text: &str) -> bool {
     plain_words(bare(bare(words).trim_end_matches(':'))) == "qa report"
 }
 
+/// The part of the report that is being read.
 #[derive(Clone, Copy, PartialEq)]
 enum Part {
     Head,
     Checks,
     Reasons(FixableBy),
     Notes,
-    /// Words after the lists: only what shuts the gate is still heard.
+    /// Words behind the lists: only what speaks against the work is still heard.
     After,
 }
 
+/// Reads the body of a report; returns the line behind it.
 fn body(lines: &[Line<'_>], from: usize, taken: &mut [bool], draft: &mut Draft) -> usize {
     let mut report = Report::default();
     let mut end = lines.len();
     for (at, line) in lines.iter().enumerate().skip(from) {
         match line.kind {
             Kind::Blank => report.blank = true,
-            // The reader of JSON takes it for the checks it is.
+            // The JSON reader takes it for the checks it is.
             Kind::Data => report.listed = true,
             Kind::Own if heading(line.text).is_some() || super::verdict::is_keyed_verdict(line.text) => {
                 end = at;
                 break;
             }
             Kind::Own => {
+                // The word may stand on any line of the report, as the report is one statement.
                 if line.word == Carried::Right {
                     draft.carried = Carried::Right;
                 }
                 taken[at] = report.line(line.text, draft);
                 report.blank = false;
             }
+            // A quotation outside of a list ends the report; inside of one it may be a check.
             Kind::Fenced | Kind::Quoted | Kind::TooLong if !report.is_listing() => {
                 end = at;
                 break;
@@ -75,17 +82,18 @@ fn body(lines: &[Line<'_>], from: usize, taken: &mut [bool], draft: &mut Draft) 
     end
 }
 
-/// A report while it is read.
+/// A report while it is being read.
 struct Report {
     part: Part,
-    /// The check that goes on, and how far its first line is indented.
+    /// The check that goes on, and how deep its first line is indented.
     open: Option<(Check, usize)>,
-    /// Titles of the table the checks stand in.
+    /// Titles of the table in which the checks stand.
     titles: Vec<String>,
     /// The line before was blank.
     blank: bool,
-    /// Something of the list that the part is was read.
+    /// Something of the present list was read.
     listed: bool,
+    /// The report said whether it passed.
     passed: bool,
 }
 
@@ -113,7 +121,7 @@ impl Report {
         }
     }
 
-    /// Reads one line of the author's own; whether it was part of the report.
+    /// Reads one of the author's own lines; returns whether it was part of the report.
     fn line(&mut self, text: &str, draft: &mut Draft) -> bool {
         if self.goes_on(text) {
             return true;
@@ -131,9 +139,10 @@ impl Report {
         }
     }
 
-    /// A key of the report itself; `None` when it is none.
+    /// Takes a key of the report itself; `None` when the key is another's.
     fn key(&mut self, key: &str, value: &str, draft: &mut Draft) -> Option<bool> {
         let part = match plain_words(key).as_str() {
+            // Behind the lists "passed" may begin a sentence.
             "passed" if self.part == Part::After && self.passed && truth(value).is_none() => return None,
             "passed" => {
                 self.passed = true;
@@ -158,7 +167,7 @@ impl Report {
         Some(part != Part::Notes)
     }
 
-    /// What stands on the line of `checks:` itself.
+    /// Reads what stands on the line of `checks:` itself.
     fn checks_beside(&mut self, value: &str, draft: &mut Draft) {
         if is_no_item(value) {
             return;
@@ -171,12 +180,12 @@ impl Report {
         }
     }
 
-    /// Whether a line belongs to the check before it, and takes it so.
+    /// Takes a line that belongs to the check before it; returns whether it did.
     fn goes_on(&mut self, text: &str) -> bool {
         let Some((check, depth)) = &mut self.open else { return false };
         let deeper = indent(text) > *depth;
         if is_bullet(text) {
-            // A list inside a check is its evidence, unless it is checks.
+            // A list inside a check is its evidence, unless it is a list of checks.
             let nested = deeper && Check::of_item(strip_bullet(text)).is_none();
             if nested {
                 check.say(strip_bullet(text));
@@ -191,7 +200,7 @@ impl Report {
         };
         let words = plain_words(&key);
         let named = matches!(words.as_str(), "name" | "check");
-        // Without indentation only what a report has no key for, or what the check still lacks.
+        // Without indentation, only what a report has no key for, or what the check still lacks.
         let own = match words.as_str() {
             _ if deeper => true,
             "passed" | "notes" | "summary" | "checked" => false,
@@ -204,7 +213,7 @@ impl Report {
         if check.set(&key, value) {
             return true;
         }
-        // A key nobody knows, unless it is the next check: `commit-lint: pass`.
+        // An unknown key, unless it is the next check: `commit-lint: pass`.
         let other = Check::of_result(text).is_some() || value.is_empty();
         if deeper && !other {
             check.say(text);
@@ -212,7 +221,7 @@ impl Report {
         deeper && !other
     }
 
-    /// A line of the checks that begins one, or none.
+    /// Reads a line of the list of checks, which begins one or none.
     fn check(&mut self, text: &str, draft: &mut Draft) -> bool {
         let words = strip_bullet(text).trim();
         if is_marks(text) || is_ruler(text) || is_no_item(words) {
@@ -229,6 +238,7 @@ impl Report {
         self.close(draft);
         match begun {
             Some(check) => self.open = Some((check, indent(text))),
+            // An item without a status: it is a check all the same, and did not say that it passed.
             None if is_bullet(text) => self.open = Some((Check::named(words), indent(text))),
             None if self.listed && !speaks_of_failure(words) => {
                 self.part = Part::After;
@@ -240,7 +250,7 @@ impl Report {
         true
     }
 
-    /// A line under a list of reasons: an item, or the only words there are.
+    /// Reads a line under a list of reasons: an item, or the only words there are.
     fn reason(&mut self, text: &str, who: FixableBy, draft: &mut Draft) -> bool {
         if is_bullet(text) {
             self.listed = true;
@@ -257,7 +267,7 @@ impl Report {
         true
     }
 
-    /// A fence or a quotation inside a list: nothing in there is believed, for or against.
+    /// Takes a fence or a quotation inside a list: nothing in it is believed, for or against.
     fn foreign(&mut self, text: &str, draft: &mut Draft) {
         if !self.listed || speaks_of_failure(text) {
             draft.intake.doubt(text, "a part of the report that is fenced or quoted is not read");
@@ -266,30 +276,30 @@ impl Report {
     }
 }
 
-/// `plan: 01-02`: a key nobody knows, with a value that says nothing about the work.
+/// Whether an unknown key has a value that says nothing about the work: `plan: 01-02`.
 fn is_metadata(text: &str) -> bool {
     let short = field(text).is_some_and(|(_, value)| value.split_whitespace().count() <= 3);
     short && doubtful(text, Manner::Checked).is_none()
 }
 
-/// Brackets and dashes that hold a list together.
+/// Whether a line has only brackets and dashes that hold a list together.
 fn is_marks(text: &str) -> bool {
     text.chars().all(|c| c.is_whitespace() || matches!(c, '[' | ']' | '{' | '}' | ',' | '*' | '_' | '`'))
 }
 
-/// `|---|:--|`
+/// Whether a line separates the head of a table: `|---|:--|`.
 fn is_ruler(text: &str) -> bool {
     let row = text.contains('|') || text.contains("---");
     row && text.chars().all(|c| c.is_whitespace() || matches!(c, '|' | '-' | ':' | '+'))
 }
 
-/// A row that names the columns.
+/// Whether a row names the columns.
 fn is_titles(text: &str) -> bool {
     let title = |cell: &str| matches!(plain_words(bare(cell)).as_str(), "status" | "result");
     cells(text).any(title)
 }
 
-/// `all passed`, `5/5 passed`.
+/// Whether all checks are said to have passed: `all passed`, `5/5 passed`.
 fn all_passed(value: &str) -> bool {
     let words = plain_words(bare(value));
     let (count, rest) = words.split_once(' ').unwrap_or((&words, ""));
@@ -299,6 +309,7 @@ fn all_passed(value: &str) -> bool {
 }
 
 fn speaks_of_failure(text: &str) -> bool {
+    // "status" is among them: a line about a status that was not read as a check may be one.
     let words = text.to_lowercase();
     ["fail", "error", "status", "✗", "❌", "did not", "not run", "skipped", "broken"]
         .iter()

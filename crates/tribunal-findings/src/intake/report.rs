@@ -1,5 +1,8 @@
-//! A report somebody wrote to a file, SARIF or our own JSON, read so that every finding keeps its index in that file.
-//! Never drops one: what says nothing is kept as such, and what could not be read is named.
+//! Reads a report that somebody wrote to a file, SARIF or our own JSON, so that every finding keeps its index in that
+//! file.
+//!
+//! No finding is dropped: one that says nothing is kept as such, and what could not be read is named. Callers speak of
+//! findings by index, so a dropped one would shift all behind it.
 
 use super::sarif::{self, Run};
 use super::{Draft, Unread, claim_of, json};
@@ -12,34 +15,35 @@ use tribunal_core::finding::{Claim, Severity};
 /// Where a finding stands in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Its index: in `runs[0].results`, or in the list.
+    /// Its index in `runs[0].results`, or in the list.
     pub index: usize,
     /// The report itself calls it gone, so seeing it again is news.
     pub settled: bool,
 }
 
-/// What a file holds.
+/// The content of a report file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// What its findings say, in order.
+    /// The findings as claims, in file order.
     pub claims: Vec<Claim>,
-    /// Where each of them stands.
+    /// Where each of them stands; as long as `claims`.
     pub places: Vec<Place>,
-    /// It was SARIF.
+    /// The file was SARIF.
     pub sarif: bool,
-    /// Runs after the first, which are not compared.
+    /// Number of runs after the first, which are not compared.
     pub other_runs: usize,
-    /// What could not be read.
+    /// Parts that could not be read.
     pub unread: Vec<Unread>,
 }
 
 impl Report {
-    /// Its findings by their index in the file.
+    /// The findings, each with its index in the file.
     pub fn indexed(&self) -> impl Iterator<Item = (usize, &Claim)> {
         self.places.iter().map(|place| place.index).zip(&self.claims)
     }
 }
 
+/// The top of either form; which one it is shows in the key that is there.
 #[derive(Deserialize)]
 struct Whole<'a> {
     #[serde(borrow, default)]
@@ -48,7 +52,9 @@ struct Whole<'a> {
     findings: Option<Vec<&'a RawValue>>,
 }
 
-/// Reads a report; `Err` says why it is none.
+/// Reads a report; `Err` says why it is not one.
+///
+/// Unlike intake it refuses what is not UTF-8 or not whole: a finding that is missing from a report looks resolved.
 pub fn read_report(bytes: &[u8]) -> Result<Report, String> {
     let text = std::str::from_utf8(bytes)
         .map_err(|error| format!("it is not UTF-8 (byte {} is not text)", error.valid_up_to()))?;
@@ -82,11 +88,12 @@ fn own(items: &[&RawValue]) -> Report {
     let mut report = Report::default();
     for (index, item) in items.iter().enumerate() {
         let mut draft = Draft::default();
-        // A standing is not an answer to a question here: it says where the finding is.
+        // Here a status does not answer a question: it says where the finding stands.
         let mut value: Value = serde_json::from_str(item.get()).unwrap_or_default();
         let standing = ["fate", "state", "status"].map(|key| value.as_object_mut()?.remove(key));
         let fate = standing.iter().flatten().find_map(Value::as_str).unwrap_or_default();
         json::finding(&value.to_string(), None, &mut draft);
+        // It keeps its place, so that the indexes stay those of the file.
         let claim = draft.intake.findings.pop().unwrap_or_else(|| claim_of(Severity::Warning, "(no claim)"));
         report.claims.push(claim);
         report.places.push(Place { index, settled: is_settled(fate) });

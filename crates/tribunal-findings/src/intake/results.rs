@@ -1,5 +1,7 @@
-//! The results of a SARIF run as they stream by: each is made a claim at once where it says everything itself, and kept
-//! for the end of its run where it does not. Holds no more of a log than that.
+//! Reads the results of a SARIF run as they stream by.
+//!
+//! Each result becomes a claim at once if it says everything itself, and waits for the end of its run if it does not.
+//! No more of a log is held in memory than that: a log may have a hundred thousand results.
 
 use super::Draft;
 use super::report::Place;
@@ -13,6 +15,8 @@ use std::ops::Deref;
 use tribunal_core::finding::{Claim, Severity};
 
 /// A string that borrows from the input where it can, inside an `Option` too.
+///
+/// serde borrows a plain `Cow` field, but not one inside an `Option`; the wrapper carries the attribute.
 #[derive(Deserialize)]
 pub(super) struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
@@ -24,7 +28,7 @@ impl Deref for Text<'_> {
     }
 }
 
-/// The first of a list; the rest is passed over.
+/// The first element of a list; the rest is skipped without being stored.
 pub(super) struct First<T>(pub Option<T>);
 
 impl<T> Default for First<T> {
@@ -60,30 +64,34 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for First<T> {
 }
 
 /// All results of a run.
+///
+/// Order and indexes are those of the log, whether a result waited or not.
 #[derive(Default)]
 pub(super) struct Results<'a> {
     claims: Vec<Claim>,
     places: Vec<Place>,
-    /// Results that need their run, and which of the claims each is to become.
+    /// Results that need their run, each with the index of the claim it is to become.
     waiting: Vec<(usize, Res<'a>)>,
-    /// What was wrong with the ones made at once.
+    /// What was wrong with those that became claims at once.
     draft: Draft,
 }
 
 impl<'a> Results<'a> {
+    /// Takes one result. One that says all is well is skipped, but counts for the indexes.
     fn add(&mut self, index: usize, result: Res<'a>) {
         if result.is_no_finding() {
             return;
         }
         self.places.push(Place { index, settled: result.is_settled() });
         let at = self.claims.len();
+        // A placeholder keeps the order; the result fills it now or when its run is known.
         self.claims.push(Claim::new(Severity::Warning, ""));
         if !fill_whole(&mut self.claims[at], &result, &mut self.draft) {
             self.waiting.push((at, result));
         }
     }
 
-    /// Makes claims of those that had to wait, given their index; what `finish` makes nothing of is left out.
+    /// Completes those that had to wait, given their index; where `finish` makes nothing of one, it is left out.
     pub fn finished(
         mut self,
         draft: &mut Draft,
@@ -92,6 +100,7 @@ impl<'a> Results<'a> {
         for unread in std::mem::take(&mut self.draft.intake.unread) {
             draft.intake.note(&unread.text, unread.why);
         }
+        // Most logs have nothing that waits, and then nothing is allocated.
         let mut nothing = vec![false; if self.waiting.is_empty() { 0 } else { self.claims.len() }];
         for (at, result) in &self.waiting {
             match finish(self.places[*at].index, result, draft) {

@@ -1,4 +1,7 @@
-//! Answers to findings that were put by id: `F-12: resolved`. Never guesses an id: the `F` must be there.
+//! Reads answers to findings that were put by id: `F-12: resolved`.
+//!
+//! An id is never guessed: the `F` must be there. An answer that closes a finding has to be plain and, for a
+//! refutation, give a reason of substance; any other answer leaves the finding open.
 
 use super::Draft;
 use super::launch::Carried;
@@ -35,7 +38,7 @@ pub(crate) fn is_answer(line: &str) -> bool {
     id_and_words(line).is_some_and(|(_, words)| meaning(words).is_some())
 }
 
-/// `F-12: words`, `- **F-12** — words`, `### F-12 (words)`, `[F-12] words`.
+/// The id and the words of an answer: `F-12: words`, `- **F-12** — words`, `### F-12 (words)`, `[F-12] words`.
 pub(crate) fn id_and_words(line: &str) -> Option<(FindingId, &str)> {
     let line = strip_bullet(line).trim_start_matches(['*', '#', '_', '`', '[', '(', ' ', '|']);
     let line = line.strip_prefix("Finding ").unwrap_or(line);
@@ -50,6 +53,7 @@ pub(crate) fn id_and_words(line: &str) -> Option<(FindingId, &str)> {
     Some((id, rest.trim_start_matches(|c: char| !c.is_alphanumeric())))
 }
 
+/// Beginnings that say that a finding is still there. Asked first, so that "not fixed" is never read as "fixed".
 const STILL: &[&str] = &[
     "still there",
     "still present",
@@ -75,6 +79,7 @@ const STILL: &[&str] = &[
     "partly",
     "not gone",
 ];
+/// Beginnings that say that a finding is gone.
 const GONE: &[&str] = &[
     "resolved",
     "fixed",
@@ -89,6 +94,7 @@ const GONE: &[&str] = &[
     "confirmed resolved",
     "done",
 ];
+/// Beginnings that say that it never was a finding.
 const NONE: &[&str] = &[
     "not an issue",
     "not a problem",
@@ -101,7 +107,7 @@ const NONE: &[&str] = &[
     "no issue",
 ];
 
-/// What an answer's words mean; `None` when they are no answer, `Err` when something is missing.
+/// The meaning of an answer's words; `None` when they are not an answer, `Err` when something is missing.
 pub(crate) fn meaning(words: &str) -> Option<Result<Said, &'static str>> {
     let cleaned = words.replace(['*', '`', '’'], "");
     let lower = plain_words(&cleaned);
@@ -130,9 +136,10 @@ pub(crate) fn meaning(words: &str) -> Option<Result<Said, &'static str>> {
     })
 }
 
-/// What follows "resolved" takes it back, sets a condition or hedges, or may: closing a finding needs a clear word.
+/// Whether the words behind "resolved" take it back, set a condition or hedge, or may do so. Closing a finding needs a
+/// clear word.
 fn is_reserved(all: &str, rest: &str) -> bool {
-    // In front these go on with "resolved" itself; later on they may tell of what was seen.
+    // In front these continue "resolved" itself; later on they may describe what was seen.
     #[rustfmt::skip]
     const FIRST: &[&str] = &[
         "or", "no", "false", "nothing", "never", "in name", "in part", "in theory", "in principle", "for", "is", "was",
@@ -140,15 +147,15 @@ fn is_reserved(all: &str, rest: &str) -> bool {
     ];
     #[rustfmt::skip]
     const ANYWHERE: &[&str] = &[
-        // What takes it back.
+        // Taking it back.
         "but", "except", "apart from", "aside from", "other than", "besides", "beyond", "although", "though", "however",
         "not", "isn't", "wasn't", "doesn't", "didn't", "cannot", "can't", "won't", "neither", "still", "remain", "remains",
         "remaining", "broken", "unresolved", "unfixed", "persists", "incomplete", "yet",
-        // What sets a condition.
+        // Setting a condition.
         "once", "if", "when", "whenever", "after", "provided", "providing", "unless", "until", "assuming", "as long as",
         "as soon as", "pending", "should", "would", "could", "must", "might", "may", "will", "needs", "need", "todo", "later",
         "tomorrow", "for now",
-        // What covers a part, or is a guess.
+        // Covering a part, or guessing.
         "partly", "partially", "partial", "in part", "half", "halfway", "almost", "mostly", "nearly", "only", "some", "most",
         "one of", "temporarily", "probably", "presumably", "maybe", "perhaps", "likely", "supposedly", "allegedly",
         "apparently", "seems", "appears", "guess", "think", "believe", "hope", "hopefully", "assume", "suppose", "claims",
@@ -163,13 +170,13 @@ fn is_reserved(all: &str, rest: &str) -> bool {
         || ANYWHERE.iter().any(|phrase| has_phrase(rest, phrase) && !(*phrase == "not" && is_past(rest)))
 }
 
-/// `the path is not followed any more`: what was wrong is over.
+/// Whether a denial says that the fault is over: `the path is not followed any more`.
 fn is_past(rest: &str) -> bool {
     let after = rest.split_once("not ").map_or("", |(_, after)| after);
     (has_phrase(after, "any more") || has_phrase(after, "anymore")) && !has_phrase(after, "not")
 }
 
-/// Whether a text holds a phrase as words of their own.
+/// Whether a text contains a phrase as words of their own.
 fn has_phrase(text: &str, phrase: &str) -> bool {
     text.match_indices(phrase).any(|(at, _)| {
         let before = text[..at].chars().next_back();
@@ -178,6 +185,8 @@ fn has_phrase(text: &str, phrase: &str) -> bool {
 }
 
 /// Whether a reason says something of its own. `no`, `it is fine` and `it is still there` give none.
+///
+/// Two words that are not empty are enough: the reason is judged by others, this only refuses what cannot be judged.
 fn argues(why: &str) -> bool {
     #[rustfmt::skip]
     const EMPTY: &[&str] = &[
@@ -194,6 +203,7 @@ fn argues(why: &str) -> bool {
     let plain = plain_words(why);
     // A name such as `it_is_there` says nothing.
     let lower = why.to_lowercase();
+    // In scripts without spaces words cannot be counted; some letters have to do.
     if plain.chars().filter(|c| c.is_alphabetic() && u32::from(*c) > 0x24f).count() >= 4 {
         return true;
     }
@@ -208,7 +218,7 @@ fn argues(why: &str) -> bool {
         && !words.first().is_some_and(|first| conditional.contains(first))
 }
 
-/// The words after the answer itself, without "because".
+/// The words behind the answer itself, without "because".
 pub(crate) fn reason(words: &str) -> String {
     let lower = words.to_lowercase();
     let after =
@@ -217,7 +227,7 @@ pub(crate) fn reason(words: &str) -> String {
         .char_indices()
         .find(|(_, c)| matches!(c, ':' | ';' | '—' | '–' | '(' | ',' | '.'))
         .map(|(at, c)| at + c.len_utf8());
-    // Lower-casing can change lengths of foreign letters, so a cut that is no boundary is not used.
+    // Lower-casing can change the length of foreign letters, so a cut that is not a boundary is not used.
     let start =
         after.filter(|at| words.is_char_boundary(*at)).or(cut).or_else(|| words.find(" - ").map(|at| at + 3));
     start

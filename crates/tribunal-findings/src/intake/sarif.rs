@@ -1,5 +1,8 @@
-//! SARIF 2.1.0: typed, borrowed where it can be, each result made a claim as it is met, because a linter's log can hold
-//! a hundred thousand of them. Never opens what a log points at; external property files are named as unread.
+//! Reads SARIF 2.1.0: typed, borrowed where it can be, each result made a claim as it is met, because a linter's log
+//! can hold a hundred thousand of them.
+//!
+//! Nothing that a log points at is opened; external property files are named as unread. A field of the wrong type
+//! spoils one result, not the log.
 
 use super::report::Place;
 use super::results::{First, Results, Text};
@@ -12,6 +15,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use tribunal_core::finding::{Claim, Severity};
 
+/// A log, reduced to the fields that a finding is made of. Everything else is skipped while parsing.
 #[derive(Deserialize)]
 struct Log<'a> {
     #[serde(borrow, default)]
@@ -26,6 +30,7 @@ struct Inline<'a> {
     results: Results<'a>,
 }
 
+/// One run of a tool: its results, and the rules and files that they refer to.
 #[derive(Deserialize, Default)]
 pub(super) struct Run<'a> {
     #[serde(borrow, default)]
@@ -140,22 +145,25 @@ struct Region {
 }
 
 impl Res<'_> {
-    /// A result that says all is well.
+    /// Whether the result says that all is well.
     pub(super) fn is_no_finding(&self) -> bool {
         matches!(self.kind.as_deref().unwrap_or("fail"), "pass" | "notApplicable" | "informational")
     }
 
-    /// The log itself calls it gone.
+    /// Whether the log itself calls it gone.
     pub(super) fn is_settled(&self) -> bool {
         self.baseline.as_deref() == Some("absent")
     }
 
     /// Whether it says everything itself, so that nothing of its run is needed to understand it.
+    ///
+    /// A result with its own level, rule and message never waits, which keeps memory small.
     fn is_whole(&self) -> bool {
         let artifact = self.locations.0.as_ref().and_then(|l| l.physical.as_ref()?.artifact.as_ref());
         self.level.is_some()
             && self.rule.as_ref().is_some_and(|rule| !rule.is_empty())
             && message(self.message.as_ref()).is_some()
+            // An index refers to the run's artifacts, which may follow the results.
             && artifact.is_none_or(|artifact| artifact.uri.is_some() || artifact.index.is_none())
     }
 }
@@ -168,6 +176,7 @@ pub fn read_sarif(text: &str) -> Intake {
     draft.intake
 }
 
+/// Reads a log into a draft; text that is not SARIF is noted.
 pub(crate) fn read_into(text: &str, draft: &mut Draft) {
     draft.form(Form::Sarif);
     let mut mended = String::new();
@@ -183,17 +192,21 @@ pub(crate) fn read_into(text: &str, draft: &mut Draft) {
     }
 }
 
-/// Reads a log. One result that is none does not take the others with it: it is kept as it was, with the reason, and an
-/// empty one holds its place in `mended`, which is read instead.
+/// Reads a log, if need be without its bad results.
+///
+/// One bad result does not take the others with it: it is kept as it was, with the reason, and an empty one holds its
+/// place in `mended`, which is read instead.
 pub(super) fn read_or_mend<'a, T: Deserialize<'a>>(
     text: &'a str,
     mended: &'a mut String,
     draft: &mut Draft,
 ) -> Result<T, serde_json::Error> {
+    // The fast way first: the repair parses the log twice more.
     let error = match serde_json::from_str(text) {
         Ok(log) => return Ok(log),
         Err(error) => error,
     };
+    // Not JSON at all: there is nothing to save.
     let Ok(mut log) = serde_json::from_str::<Value>(text) else { return Err(error) };
     let mut unread = Vec::new();
     for results in results_of(&mut log) {
@@ -206,6 +219,7 @@ pub(super) fn read_or_mend<'a, T: Deserialize<'a>>(
             }
         }
     }
+    // Nothing was wrong with a result, so the log itself is broken.
     if unread.is_empty() {
         return Err(error);
     }
@@ -223,13 +237,14 @@ fn results_of(log: &mut Value) -> impl Iterator<Item = &mut Vec<Value>> {
     parts.filter_map(|part| part.get_mut("results")?.as_array_mut())
 }
 
-/// Results may lie in other files; none of these is opened.
+/// Notes results in other files; none of these is opened.
 fn note_external(run: &Run<'_>, draft: &mut Draft) {
     if run.external.is_some() {
         draft.intake.note("externalPropertyFileReferences", "results in other files are not read");
     }
 }
 
+/// Makes claims of one run's results.
 fn take(mut run: Run<'_>, draft: &mut Draft) {
     note_external(&run, draft);
     let results = run.results.take().unwrap_or_default();
@@ -242,6 +257,7 @@ fn take(mut run: Run<'_>, draft: &mut Draft) {
         made
     };
     let found = results.finished(draft, finish).0;
+    // Moved where possible: the list may be very long.
     if draft.intake.findings.is_empty() {
         draft.intake.findings = found;
     } else {
@@ -249,7 +265,7 @@ fn take(mut run: Run<'_>, draft: &mut Draft) {
     }
 }
 
-/// The results of one run with their indexes: for tools that speak of a log by index. A result that says nothing is
+/// The results of one run with their indexes, for callers that speak of a log by index. A result that says nothing is
 /// still one of them.
 pub(super) fn placed(run: &mut Run<'_>, draft: &mut Draft) -> (Vec<Claim>, Vec<Place>) {
     note_external(run, draft);
@@ -269,7 +285,7 @@ pub(super) fn fill_whole(claim: &mut Claim, result: &Res<'_>, draft: &mut Draft)
     result.is_whole() && fill(claim, result, None, draft)
 }
 
-/// A run's rules by id.
+/// A run's rules, found by index or by id.
 #[derive(Default)]
 struct Rules<'r> {
     all: &'r [Rule<'r>],
@@ -280,12 +296,14 @@ impl<'r> Rules<'r> {
     fn of(run: &'r Run<'r>) -> Rules<'r> {
         let driver = run.tool.as_ref().and_then(|tool| tool.driver.as_ref());
         let all = driver.map_or(&[][..], |driver| &driver.rules);
+        // Reversed, so that of two rules with one id the first stays.
         let by_id = all.iter().enumerate().rev().map(|(n, rule)| (rule.id.as_ref(), n)).collect();
         Rules { all, by_id }
     }
 
     fn find(&self, result: &Res<'_>) -> Option<&'r Rule<'r>> {
         let index = result.rule_index.and_then(|index| usize::try_from(index).ok());
+        // The index is exact; ids may repeat.
         let by_index = index.and_then(|index| self.all.get(index));
         by_index.or_else(|| self.all.get(*self.by_id.get(result.rule.as_deref()?)?))
     }
@@ -296,7 +314,7 @@ fn claim(result: &Res<'_>, run: &Run<'_>, rules: &Rules<'_>, draft: &mut Draft) 
     fill(&mut claim, result, Some((run, rules)), draft).then_some(claim)
 }
 
-/// Fills an empty claim in its place; false when the result says nothing. A result that says everything itself needs no
+/// Fills an empty claim in place; false when the result says nothing. A result that says everything itself needs no
 /// run.
 fn fill(claim: &mut Claim, result: &Res<'_>, run: Option<(&Run<'_>, &Rules<'_>)>, draft: &mut Draft) -> bool {
     let rule = run.and_then(|(_, rules)| rules.find(result));
@@ -305,12 +323,14 @@ fn fill(claim: &mut Claim, result: &Res<'_>, run: Option<(&Run<'_>, &Rules<'_>)>
     let given = result.rule.as_deref().or_else(|| rule.map(|rule| rule.id.as_ref()));
     let name = given.filter(|id| !id.is_empty());
     let Some(text) = text.or(name) else { return false };
+    // The default of the standard is "warning".
     claim.severity = match level.unwrap_or("warning") {
         "error" => Severity::Blocker,
         "note" | "none" => Severity::Suggestion,
         _ => Severity::Warning,
     };
     (claim.claim, claim.details) = claim_words(text);
+    // A tool is certain of what it reports.
     (claim.confidence, claim.confidence_stated) = (100, true);
     claim.rule = name.map(str::to_owned);
     if let Some(location) = &result.locations.0 {
@@ -324,8 +344,10 @@ fn message<'m>(message: Option<&'m Message<'_>>) -> Option<&'m str> {
     message.text.as_deref().or(message.markdown.as_deref()).filter(|text| !text.trim().is_empty())
 }
 
+/// Sets file, lines and section of a claim. A path outside of the subject is noted, and the claim goes on without it.
 fn locate(claim: &mut Claim, location: &Location<'_>, run: Option<&Run<'_>>, draft: &mut Draft) {
     let logical = location.logical.0.as_ref().and_then(|l| l.full.as_deref().or(l.name.as_deref()));
+    // A logical location without a physical one still says where.
     if logical.is_some() {
         claim.section = logical.map(str::to_owned);
     }
@@ -340,15 +362,17 @@ fn locate(claim: &mut Claim, location: &Location<'_>, run: Option<&Run<'_>>, dra
         }
     }
     let Some(region) = &physical.region else { return };
+    // Read as a float: a number too large for a line must not fail the whole log.
     let line = |n: Option<f64>| n.filter(|n| (1.0..=10_000_000.0).contains(n)).map(|n| n as u32);
     claim.line = line(region.start);
+    // An end before the start is taken for a single line.
     claim.end = claim.line.map(|start| line(region.end).unwrap_or(start).max(start));
     if let (Some(start), None) = (region.start, claim.line) {
         draft.intake.note(&format!("startLine {start}"), "not a line of any file");
     }
 }
 
-/// Percent-decoding; a sequence that is no UTF-8 stays as written.
+/// Decodes percent escapes; a sequence that is not UTF-8 stays as written.
 pub(super) fn unescaped(uri: &str) -> Cow<'_, str> {
     if !uri.contains('%') {
         return Cow::Borrowed(uri);

@@ -1,5 +1,8 @@
-//! Which lines of a message are its author's own words: not in a fence, not quoted, not an echo of the prompt.
-//! Also finds the JSON in it. Never reads a verdict or a finding.
+//! Sorts the lines of a message: which are its author's own words, and which are in a fence, quoted, or an echo of the
+//! prompt. Also finds the JSON in it.
+//!
+//! A quoted verdict is not a verdict, and an agent can be made to print a file that holds one. All readers rely on this
+//! sorting; no verdict or finding is read here.
 
 use super::launch::{Carried, Unworded};
 use super::loose;
@@ -8,12 +11,14 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// What kind of text a line is.
+/// The kind of text a line is.
+///
+/// Sorting comes before reading, so that no reader has to know what a quotation looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// The author's own words.
+    /// The author's own words; only these can approve.
     Own,
-    /// Nothing.
+    /// A line without any text.
     Blank,
     /// Inside a code fence, or its mark.
     Fenced,
@@ -25,7 +30,7 @@ pub(crate) enum Kind {
     TooLong,
 }
 
-/// One line and what it is.
+/// One line and its kind.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line<'a> {
     pub text: &'a str,
@@ -34,7 +39,9 @@ pub(crate) struct Line<'a> {
     pub word: Carried,
 }
 
-/// The message, sorted.
+/// The whole message, sorted.
+///
+/// Line numbers are those of the message, which is how readers mark what they took.
 pub(crate) struct Scan<'a> {
     pub lines: Vec<Line<'a>>,
     /// JSON values that stand in the message itself.
@@ -55,12 +62,12 @@ pub(crate) struct Json<'a> {
 }
 
 impl Scan<'_> {
-    /// Whether the message says anything after a fence.
+    /// Whether the message says anything behind a fence.
     pub fn goes_on_after(&self, part: &Json<'_>) -> bool {
         self.lines.iter().skip(part.last + 1).any(|line| line.kind != Kind::Blank)
     }
 
-    /// Whether the line before a fence shows it as something of a file: names one, or says what it holds.
+    /// Whether the line before a fence shows it as part of a file: it names one, or says what it holds.
     pub fn is_shown(&self, part: &Json<'_>) -> bool {
         let before = self.lines[..part.first].iter().rev().find(|line| line.kind != Kind::Blank);
         before.is_some_and(|line| {
@@ -88,9 +95,10 @@ impl Scan<'_> {
     }
 }
 
-/// Failed tries at JSON before the rest is taken for prose: each one may cost a pass over the text.
+/// After this many failed attempts at JSON the rest is taken for prose, as each may cost a pass over the text.
 const JSON_TRIES: u32 = 32;
 
+/// The sorter's state between two lines.
 struct State<'a> {
     text: &'a str,
     fence: Option<Fence>,
@@ -103,6 +111,7 @@ struct State<'a> {
     scan: Scan<'a>,
 }
 
+/// An open code fence.
 struct Fence {
     mark: u8,
     length: usize,
@@ -111,6 +120,7 @@ struct Fence {
     first: usize,
 }
 
+/// Whether the lines are an echoed example.
 #[derive(Clone, Copy, PartialEq)]
 enum Echo {
     No,
@@ -130,6 +140,7 @@ pub(crate) fn scan(text: &str) -> Scan<'_> {
         let was_open = state.is_open();
         state.at = at;
         let kind = state.kind(line, offset);
+        // Remembers where the part began that may never be closed.
         if !was_open {
             opened = at;
         }
@@ -140,7 +151,7 @@ pub(crate) fn scan(text: &str) -> Scan<'_> {
     state.scan
 }
 
-/// Sorts the lines of a message whose launch words were taken out.
+/// Sorts the lines of a message whose launch words were cut out, and gives each line its word back.
 pub(crate) fn worded<'a>(taken: &'a Unworded<'_>) -> Scan<'a> {
     let mut scan = scan(&taken.text);
     unwrap(&mut scan);
@@ -150,14 +161,16 @@ pub(crate) fn worded<'a>(taken: &'a Unworded<'_>) -> Scan<'a> {
     scan
 }
 
-/// A message that is nothing but one fence or one quotation is what its author says, if it has the form of an answer:
-/// there is nobody else who could be quoted.
+/// Unwraps a message that is nothing but one fence or one quotation.
+///
+/// If it has the form of an answer, it is what its author says: there is nobody else who could be quoted.
 fn unwrap(scan: &mut Scan<'_>) {
     let code =
         |line: &Line<'_>| line.text.trim_start().starts_with('`') && line.text.trim_end().ends_with('`');
     let foreign = |line: &Line<'_>| {
         line.kind == Kind::Own && !code(line) || matches!(line.kind, Kind::Data | Kind::TooLong)
     };
+    // Anything else in the message makes the fence or quotation one part of it, and it stays quoted.
     if scan.unclosed.is_some() || scan.lines.iter().any(foreign) || scan.fenced.iter().any(|_| true) {
         return;
     }
@@ -167,6 +180,7 @@ fn unwrap(scan: &mut Scan<'_>) {
     let fences = scan.lines.iter().filter(|line| marks(line)).count();
     let fenced = scan.lines.iter().any(|line| line.kind == Kind::Fenced);
     let quoted = scan.lines.iter().any(|line| line.kind == Kind::Quoted);
+    // One fence or one quotation, never a mixture: then it would not be clear who speaks.
     if fenced && (quoted || fences != 2) || !fenced && !quoted {
         return;
     }
@@ -174,6 +188,7 @@ fn unwrap(scan: &mut Scan<'_>) {
     let keyed = |key: &str| scan.lines.iter().any(|line| plain(line.text).starts_with(key));
     let quotes =
         |line: &Line<'_>| line.kind == Kind::Quoted && !line.text.trim_start().starts_with(['>', '`']);
+    // Both keys of an answer: a file that happens to hold one of them is not enough.
     if !keyed("checked") || !keyed("verdict") || scan.lines.iter().any(quotes) {
         return;
     }
@@ -194,7 +209,9 @@ impl<'a> State<'a> {
         self.fence.is_some() || self.region.is_some()
     }
 
+    /// The kind of the next line, given everything that is still open.
     fn kind(&mut self, line: &'a str, offset: usize) -> Kind {
+        // The order matters: inside a JSON value or a fence nothing else is looked for.
         if offset < self.data_end {
             return Kind::Data;
         }
@@ -202,6 +219,7 @@ impl<'a> State<'a> {
             return kind;
         }
         let trimmed = line.trim();
+        // A blank line ends an echoed paragraph.
         if trimmed.is_empty() {
             if self.echo == Echo::Now {
                 self.echo = Echo::No;
@@ -225,6 +243,7 @@ impl<'a> State<'a> {
         if trimmed.starts_with(['{', '[']) && self.json(offset + (line.len() - line.trim_start().len())) {
             return Kind::Data;
         }
+        // After the JSON: a tool's log may be one long line.
         if line.len() > LINE_MAX {
             return Kind::TooLong;
         }
@@ -234,12 +253,15 @@ impl<'a> State<'a> {
         Kind::Own
     }
 
+    /// The kind of a line inside an open fence; the line that closes it hands its JSON over. `None` outside of fences.
     fn in_fence(&mut self, line: &str, offset: usize) -> Option<Kind> {
         let fence = self.fence.as_ref()?;
         let trimmed = line.trim();
         let marks = trimmed.bytes().take_while(|b| *b == fence.mark).count();
+        // A fence is closed by at least as many marks as opened it, with nothing behind them.
         if marks >= fence.length && marks == trimmed.len() {
             let body = self.text[fence.body.min(offset)..offset].trim();
+            // An announced example is not an answer, even as JSON.
             if fence.json && body.starts_with(['{', '[']) && self.echo == Echo::No {
                 let (text, comments) = strict(body);
                 self.scan.fenced.push(Json { text, comments, first: fence.first, last: self.at });
@@ -250,10 +272,12 @@ impl<'a> State<'a> {
         Some(Kind::Fenced)
     }
 
+    /// Whether a line opens a fence, and remembers it.
     fn opens_fence(&mut self, trimmed: &str, body: usize) -> bool {
         let Some(mark) = trimmed.bytes().next().filter(|b| matches!(b, b'`' | b'~')) else { return false };
         let length = trimmed.bytes().take_while(|b| *b == mark).count();
         let info = trimmed[length..].trim();
+        // Backticks behind the marks make it inline code.
         if length < 3 || (mark == b'`' && info.contains('`')) {
             return false;
         }
@@ -263,10 +287,11 @@ impl<'a> State<'a> {
         true
     }
 
-    /// Tagged parts (`<example>`), comments, and the other speaker of a transcript.
+    /// Whether a line is in a tagged part (`<example>`), a comment, or a turn of the other speaker in a transcript.
     fn in_region(&mut self, trimmed: &str) -> bool {
         if let Some(end) = &self.region {
             let found = trimmed.to_lowercase();
+            // A turn of the other speaker has no closing tag; it ends where the author's turn begins.
             if end == "assistant" {
                 if is_own_turn(&found) {
                     self.region = None;
@@ -282,7 +307,7 @@ impl<'a> State<'a> {
         true
     }
 
-    /// Takes a JSON value that begins here, when it ends at the end of a line.
+    /// Takes a JSON value that begins here, if it ends at the end of a line.
     fn json(&mut self, start: usize) -> bool {
         if self.tries >= JSON_TRIES || !may_be_json(&self.text[start..]) {
             return false;
@@ -298,6 +323,7 @@ impl<'a> State<'a> {
                 }
             }
         };
+        // Words behind the value on its line would be lost; then it is prose with braces in it.
         let rest_of_line = self.text[end..].split('\n').next().unwrap_or("");
         if !rest_of_line.trim().trim_end_matches(',').is_empty() {
             self.tries += 1;
@@ -327,12 +353,13 @@ fn strict(body: &str) -> (Cow<'_, str>, Vec<String>) {
     }
 }
 
-/// `{` must be followed by a name, `[` by an object: spares `[id:1] …` and code a failed try.
+/// Whether a text may begin a JSON value: `{` with a name behind it, or `[` with an object. Spares `[id:1] …` and code
+/// a failed attempt.
 fn may_be_json(text: &str) -> bool {
     let mut chars = text.chars().filter(|c| !c.is_whitespace());
     match (chars.next(), chars.next()) {
         (Some('{'), Some('"' | '}' | '\'' | '/')) => true,
-        // Keys without quotes, where it is an answer.
+        // Keys without quotes count only in an answer; otherwise every block of code would be tried.
         (Some('{'), Some(c)) => c.is_ascii_alphabetic() && names_an_answer(text),
         (Some('['), Some(c)) => c == '{',
         _ => false,
@@ -344,7 +371,9 @@ fn names_an_answer(text: &str) -> bool {
     ["{verdict:", "{findings:", "{issues:", ",verdict:", ",findings:"].iter().any(|key| start.contains(key))
 }
 
-/// A quote mark, a quoted line, code by indentation, a line wholly in backticks.
+/// Whether a line is quoted: a quote mark, quotation marks, or a line wholly in backticks.
+///
+/// A line that only begins with a quotation and goes on is the author's own.
 fn is_quote(line: &str) -> bool {
     let trimmed = line.trim();
     let after_bullet = crate::text::strip_bullet(trimmed);
@@ -359,11 +388,12 @@ fn is_quote(line: &str) -> bool {
         || (closed('`', '`') && !after_bullet.trim_matches('`').contains('`'))
 }
 
-/// Four columns of indentation make code in Markdown; a verdict there is shown, not said.
+/// Whether a line is code by indentation: four columns in Markdown. A verdict there is shown, not said.
 pub(crate) fn is_indented(line: &str) -> bool {
     line.starts_with('\t') || line.starts_with("    ")
 }
 
+/// Tags whose content is not the author's answer: what it read, was given, or thought on the way.
 const TAGS: &[&str] = &[
     "prompt",
     "example",
@@ -398,6 +428,7 @@ const TAGS: &[&str] = &[
     "pre",
 ];
 
+/// The text that will close the region a line opens; `None` when it opens none.
 fn opens_region(trimmed: &str) -> Option<String> {
     if trimmed.starts_with("<!--") {
         return Some("-->".to_owned());
@@ -408,18 +439,21 @@ fn opens_region(trimmed: &str) -> Option<String> {
             rest.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '-' | '_')).collect();
         return TAGS.contains(&name.as_str()).then(|| format!("</{name}>"));
     }
+    // A transcript: what the other speaker said is not the author's.
     let role = lower.trim_matches(|c: char| !c.is_alphanumeric() && c != ':');
     matches!(role, "user:" | "human:" | "system:" | "prompt:").then(|| "assistant".to_owned())
 }
 
+/// Whether a line gives the turn back to the author.
 fn is_own_turn(lower: &str) -> bool {
     let role = lower.trim_matches(|c: char| !c.is_alphanumeric() && c != ':');
     matches!(role, "assistant:" | "reviewer:" | "answer:" | "response:" | "me:")
 }
 
-/// "For example:", "You asked me to end with:": what follows is not the author's verdict.
+/// Whether a line announces an example: "For example:", "You asked me to end with:". What follows is not a verdict.
 fn announces_an_example(trimmed: &str) -> bool {
     let ending = trimmed.trim_end_matches(['*', '_', ' ']);
+    // Only a colon announces; a sentence about examples is the author's own.
     if !ending.ends_with([':', '：']) || trimmed.len() > 300 {
         return false;
     }

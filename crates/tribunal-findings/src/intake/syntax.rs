@@ -1,15 +1,18 @@
-//! What a formatter says of a file that it cannot lay out, because it is not written in the language: a blocker at its line.
+//! Reads what a formatter says about a file that it cannot parse: a blocker at its line.
+//!
+//! A formatter that cannot read a file has not judged its layout either, so the report is also marked as broken.
 
 use super::compiler::read_compiler_lines;
 use super::tool::{ToolReport, claim_of, place, taken};
 use tribunal_core::finding::{Claim, Severity};
 
-/// Errors of syntax, in the ways that formatters say them. Everything else is passed over.
+/// Reads errors of syntax, in the ways in which formatters report them. Everything else is skipped.
 pub(super) fn read(text: &str) -> ToolReport {
     let mut report = ToolReport::default();
     let mut said = "";
     for line in text.lines() {
         let found = match arrow(line) {
+            // The message comes first and its place a line or two later.
             Some(at) if !said.is_empty() => Some((at, std::mem::take(&mut said))),
             _ => plain(line),
         };
@@ -22,6 +25,7 @@ pub(super) fn read(text: &str) -> ToolReport {
             report.findings.push(claim);
         }
     }
+    // The last resort, as the form of compiler lines matches almost anything.
     if report.findings.is_empty() {
         report.findings = taken(read_compiler_lines(text)).findings;
     }
@@ -34,7 +38,7 @@ pub(super) fn read(text: &str) -> ToolReport {
     report
 }
 
-/// `error: expected expression`, before the line that says where.
+/// The message in front of the line that says where: `error: expected expression`.
 fn message_of(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("error")?;
     let rest = match rest.strip_prefix('[') {
@@ -44,14 +48,15 @@ fn message_of(line: &str) -> Option<&str> {
     rest.strip_prefix(": ").map(str::trim).filter(|rest| !rest.is_empty())
 }
 
-/// ` --> src/main.rs:2:13`.
+/// The place in ` --> src/main.rs:2:13`.
 fn arrow(line: &str) -> Option<(&str, u32)> {
     let mut parts = line.trim_start().strip_prefix("--> ")?.rsplitn(3, ':');
     let (_, line, path) = (parts.next()?, parts.next()?, parts.next()?);
     Some((path, line.parse().ok()?))
 }
 
-/// `[error] a.js: SyntaxError: Unexpected token (1:10)` and `error: Failed to parse a.py:1:7: Expected …`.
+/// Message and place on one line: `[error] a.js: SyntaxError: Unexpected token (1:10)`, `error: Failed to parse
+/// a.py:1:7: Expected …`.
 fn plain(line: &str) -> Option<((&str, u32), &str)> {
     if let Some(rest) = line.strip_prefix("error: Failed to parse ") {
         let (place, message) = rest.split_once(": ")?;

@@ -1,5 +1,7 @@
-//! Tables: findings by the names of their columns, verdicts for parts, results of checks. A row that holds a severity
-//! or a place and fits no column is read as well as can be; a row nobody can read is left to the covering reader.
+//! Reads tables: findings by the names of their columns, verdicts for parts, results of checks.
+//!
+//! A row that holds a severity or a place and fits no column is read as well as can be. A row that cannot be read is
+//! left to the covering reader.
 
 use super::check::{cells, standing};
 use super::cover::Manner;
@@ -15,7 +17,7 @@ use tribunal_core::finding::Verdict;
 
 /// Reads every table and marks its lines as taken.
 pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
-    // A table below a finding with an id of its own is part of that finding.
+    // A table below a finding with its own id is part of that finding.
     let inside = head::below_an_id(lines);
     read_html(lines, taken, draft);
     let mut at = 0;
@@ -25,9 +27,11 @@ pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
             continue;
         }
         let mut end = at;
+        // A table is as many rows as stand together.
         while end < lines.len() && is_row(&lines[end]) && !taken[end] {
             end += 1;
         }
+        // A pipe alone proves little: a table has a ruler, or pipes in front.
         let titled = lines.get(at + 1).is_some_and(|line| end > at + 1 && is_ruler(line.text));
         if titled || lines[at].text.trim_start().starts_with('|') {
             rows(&lines[at..end], titled, &mut taken[at..end], draft);
@@ -36,7 +40,7 @@ pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
     }
 }
 
-/// `<table>` with a row of titles: its rows are findings where the titles say so.
+/// Reads a `<table>` with a row of titles: its rows are findings if the titles say so.
 fn read_html(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
     const LINES_MAX: usize = 2_000;
     let mut at = 0;
@@ -73,8 +77,10 @@ fn html_rows(text: &str) -> Vec<String> {
         match name.to_ascii_lowercase().as_str() {
             "tr" => rows.push(String::from("|")),
             "td" | "th" => {
+                // Cells are often left unclosed; then the next tag of the table ends them.
                 let stop = body.find("</t").or_else(|| body.find("<t")).unwrap_or(body.len());
                 if let Some(row) = rows.last_mut() {
+                    // A pipe in a cell would begin another one.
                     row.push_str(&format!(" {} |", body[..stop].trim().replace('|', "/")));
                 }
                 rest = &body[stop..];
@@ -90,6 +96,7 @@ fn html_rows(text: &str) -> Vec<String> {
 
 fn is_listing(columns: &[&str]) -> bool {
     let has = |name: &str| columns.contains(&name);
+    // One known title may be anything; two make a list of findings.
     has("issue") && (has("severity") || has("file")) || has("severity") && has("file")
 }
 
@@ -104,7 +111,9 @@ fn is_ruler(text: &str) -> bool {
     text.contains("--") && text.chars().all(|c| c.is_whitespace() || matches!(c, '|' | '-' | ':' | '+'))
 }
 
-/// What a column holds, under the name that `from_fields` knows.
+/// The content of a column, under the name that `from_fields` knows; empty for an unknown title.
+///
+/// Titles are compared whole, so that `File count` is not a file.
 fn column(title: &str) -> &'static str {
     let title = plain_words(bare(title));
     match title.as_str() {
@@ -138,6 +147,7 @@ fn column(title: &str) -> &'static str {
     }
 }
 
+/// Reads the rows of one table by what its columns are.
 fn rows(lines: &[Line<'_>], titled: bool, taken: &mut [bool], draft: &mut Draft) {
     let columns: Vec<&str> = if titled { cells(lines[0].text).map(column).collect() } else { Vec::new() };
     let has = |name: &str| columns.contains(&name);
@@ -150,7 +160,7 @@ fn rows(lines: &[Line<'_>], titled: bool, taken: &mut [bool], draft: &mut Draft)
     for (at, line) in lines.iter().enumerate().skip(from) {
         taken[at] = match () {
             () if is_ruler(line.text) => true,
-            // How many there are of each kind is no finding.
+            // A count of each kind is not a finding.
             () if has("count") => false,
             () if has("verdict") && !listing => part(line.text, &columns, draft),
             () if listing => finding(line.text, &columns, draft),
@@ -160,7 +170,7 @@ fn rows(lines: &[Line<'_>], titled: bool, taken: &mut [bool], draft: &mut Draft)
     }
 }
 
-/// A title nobody knows may say anything.
+/// Covers titles that nobody knows: they may say anything.
 fn titles(row: &str, draft: &mut Draft) {
     for cell in cells(row).filter(|cell| column(cell).is_empty()) {
         let long = cell.split_whitespace().count() > 4;
@@ -168,7 +178,7 @@ fn titles(row: &str, draft: &mut Draft) {
     }
 }
 
-/// The cells of a row beside the one that was read.
+/// Covers the cells of a row beside the one that was read.
 fn beside(row: &str, columns: &[&str], read: &str, draft: &mut Draft) {
     for (n, cell) in cells(row).enumerate() {
         if columns.get(n).copied().unwrap_or("") != read {
@@ -177,7 +187,7 @@ fn beside(row: &str, columns: &[&str], read: &str, draft: &mut Draft) {
     }
 }
 
-/// A row under known titles.
+/// Reads a row under known titles; returns whether it was taken.
 fn finding(row: &str, columns: &[&str], draft: &mut Draft) -> bool {
     let mut fields: Vec<(String, String)> = Vec::new();
     let mut severity = None;
@@ -186,7 +196,7 @@ fn finding(row: &str, columns: &[&str], draft: &mut Draft) -> bool {
         let cell = cell.replace("<br/>", "<br>").replace("<br />", "<br>");
         match name {
             "severity" => severity = marks::word(&cell).or(severity),
-            // How bad it is may stand under `Impact`.
+            // The severity may stand under `Impact`.
             "details" if !columns.contains(&"severity") && marks::word(&cell).is_some() => {
                 severity = marks::word(&cell);
             }
@@ -200,11 +210,13 @@ fn finding(row: &str, columns: &[&str], draft: &mut Draft) -> bool {
     }
     label(&mut fields);
     let says = fields.iter().any(|(name, value)| name == "issue" && value.chars().any(char::is_alphabetic));
+    // A row of dashes and "none" says that there are no findings.
     let nothing =
         fields.iter().all(|(name, value)| name == "id" || words::is_nothing(value) || is_dash(value));
     if nothing {
         return true;
     }
+    // Without a column for the file, the place may stand in any cell.
     if says && !fields.iter().any(|(name, _)| name == "file") {
         let place = cells(row).find_map(place::first);
         fields.extend(place.map(|place| ("file".to_owned(), place.spelled())));
@@ -218,7 +230,7 @@ fn finding(row: &str, columns: &[&str], draft: &mut Draft) -> bool {
     true
 }
 
-/// `CR-01: title` in the column of the issue names the finding where no column does.
+/// Takes `CR-01: title` in the column of the issue as the id, where no column has one.
 fn label(fields: &mut Vec<(String, String)>) {
     if fields.iter().any(|(name, _)| name == "id") {
         return;
@@ -239,7 +251,7 @@ fn place_in(cell: &str) -> String {
     place::first(cell).map_or_else(|| bare(cell).to_owned(), |found| found.spelled())
 }
 
-/// `title<br>why<br>_Fix:_ how`; a severity in front counts where no column has one.
+/// Reads `title<br>why<br>_Fix:_ how`; a severity in front counts where no column has one.
 fn issue(
     cell: &str,
     fields: &mut Vec<(String, String)>,
@@ -247,6 +259,7 @@ fn issue(
 ) {
     let mut parts = cell.split("<br>").map(str::trim).filter(|part| !part.is_empty());
     let mut first = parts.next().unwrap_or("");
+    // A column of severities is more reliable than a word in the text.
     if severity.is_none() {
         if let Some(Lead::Of(found, _, rest)) = marks::lead(first) {
             (*severity, first) = (Some(found), rest);
@@ -271,7 +284,7 @@ fn issue(
     }
 }
 
-/// A verdict for a part: it counts only against the whole.
+/// Reads a verdict for a part, which counts only against the whole.
 fn part(row: &str, columns: &[&str], draft: &mut Draft) -> bool {
     let cell = cells(row).zip(columns).find(|(_, name)| **name == "verdict").map(|(cell, _)| cell);
     match cell.map(words::verdict) {
@@ -291,7 +304,7 @@ fn part(row: &str, columns: &[&str], draft: &mut Draft) -> bool {
     }
 }
 
-/// A result of a check: what did not pass is in doubt.
+/// Reads the result of a check: whatever did not pass is in doubt.
 fn result(row: &str, columns: &[&str], draft: &mut Draft) -> bool {
     let cell = cells(row).zip(columns).find(|(_, name)| **name == "result").map(|(cell, _)| cell);
     let passed = cell.is_some_and(|cell| standing(cell) == Some(true) || is_settled(cell));
@@ -301,14 +314,14 @@ fn result(row: &str, columns: &[&str], draft: &mut Draft) -> bool {
     passed || guessed(row, draft)
 }
 
-/// A finding of before that is gone: its row tells of what was mended.
+/// Whether a row reports that an earlier finding is gone.
 fn is_settled(cell: &str) -> bool {
     let words = plain_words(bare(cell));
     let words = words.trim_start_matches(|c: char| !c.is_alphanumeric());
     matches!(words, "holds" | "verified" | "fixed" | "resolved" | "confirmed" | "closed" | "addressed")
 }
 
-/// A row under titles nobody knows: a finding if it holds a severity or a place with a line.
+/// Reads a row under unknown titles: a finding if it holds a severity or a place with a line.
 fn guessed(row: &str, draft: &mut Draft) -> bool {
     let all: Vec<&str> = cells(row).collect();
     let severity = all.iter().find_map(|cell| match marks::lead(cell) {
@@ -323,9 +336,11 @@ fn guessed(row: &str, draft: &mut Draft) -> bool {
     if severity.is_none() && place.is_none() {
         return false;
     }
+    // A cell that is mostly a place or a mark does not describe anything.
     let words = all.iter().filter(|cell| {
         marks::word(cell).is_none() && place::first(cell).is_none_or(|p| p.end < cell.len() / 2)
     });
+    // The longest cell that is neither a mark nor a place is most likely the description.
     let issue = words.max_by_key(|cell| cell.len()).copied().unwrap_or("");
     if !issue.chars().any(char::is_alphabetic) {
         return false;

@@ -1,5 +1,8 @@
-//! What a linter, compiler or formatter printed, made findings. Text of any tool is data: nothing in it is followed or
-//! believed to be a verdict. Which tool speaks which form is not known here.
+//! Makes findings of what a linter, compiler or formatter printed.
+//!
+//! The text of any tool is data: nothing in it is followed or believed to be a verdict. Which tool speaks which form is
+//! not known here; the rows of the tools say so. A reader of a form returns an error rather than an empty report when
+//! the form is not there, because empty means clean.
 
 use super::compiler::read_compiler_lines;
 use super::sarif::read_sarif;
@@ -12,65 +15,73 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::finding::{Claim, Severity};
 
-/// The forms in which tools tell what they found.
+/// The forms in which tools report what they found.
+///
+/// A form is chosen by the tool's row in the settings. A new tool that prints one of these forms needs no code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolForm {
-    /// SARIF 2.1.0.
+    /// A SARIF 2.1.0 log.
     Sarif,
-    /// `file:line[:col]: message`.
+    /// Lines of the form `file:line[:col]: message`.
     Lines,
-    /// One JSON object to a line, as cargo prints what the compiler says.
+    /// One JSON object per line, as cargo prints the compiler's messages.
     Cargo,
-    /// ESLint's JSON.
+    /// The JSON that ESLint prints.
     Eslint,
-    /// The JSON of `cargo audit`.
+    /// The JSON that `cargo audit` prints.
     Audit,
-    /// The JSON of `shellcheck` (`json1`).
+    /// The JSON that `shellcheck` prints (`json1`).
     Shellcheck,
-    /// The JSON of `go vet`, one document for each package; errors of the compiler are lines beside it.
+    /// The JSON of `go vet`, one document per package, with errors of the compiler as lines beside it.
     GoVet,
     /// What the tool rewrites is what it found; errors of syntax are lines.
     Rewrite,
 }
 
-/// What one run of a tool said.
+/// What one run of a tool reported.
+///
+/// An empty report means clean. Whether the tool got so far that its silence counts is decided in `answer`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolReport {
-    /// What it found, each once.
+    /// Its findings, each once.
     pub findings: Vec<Claim>,
-    /// Why the tool could not look at everything: what it judges does not even compile.
+    /// Why the tool could not look at everything, such as code that does not compile.
     pub broken: Option<String>,
-    /// What could not be read.
+    /// Parts of its output that could not be read.
     pub unread: Vec<String>,
-    /// The parts it named, each once.
+    /// The parts of the work it named, each once.
     pub parts: Vec<ToolPart>,
     /// What it said failed, in its own words.
     pub failed: Vec<String>,
 }
 
-/// A part of what a tool looks at: a target, for cargo.
+/// A part of what a tool looks at: for cargo, a target.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolPart {
     /// Its kind, as the tool calls it.
     pub kind: String,
     /// The file it begins with; empty where that is not inside the subject.
     pub path: String,
-    /// The errors that stopped the tool in it.
+    /// Errors that stopped the tool in this part.
     pub stopped: Vec<String>,
 }
 
 impl ToolPart {
-    /// Whether a file may belong to it: what it begins with, or anything beside and below that.
+    /// Whether a file may belong to it: the file it begins with, or anything beside and below that.
+    ///
+    /// A broad answer on purpose: a part that the tool could not look at is left out only if no changed file may be in
+    /// it.
     pub fn may_hold(&self, path: &str) -> bool {
         let folder = self.path.rsplit_once('/').map_or("", |(folder, _)| folder);
         folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
     }
 }
 
-/// Reads a tool's output. `root` is the folder it ran in: paths under it become paths inside the subject. The error says why
-/// the output has not the form.
+/// Reads a tool's output; the error says why it does not have the form. `root` is the folder the tool ran in: paths
+/// under it become paths inside the subject.
 pub(super) fn read_form(form: ToolForm, out: &str, err: &str, root: &str) -> Result<ToolReport, String> {
+    // Tools print the root plainly or as a URI; with it left in, every path would be refused as absolute.
     let escaped = format!("file://{}/", escaped(root));
     let inside = |text: &str| {
         let text = text.replace(&escaped, "").replace(&format!("file://{root}/"), "");
@@ -87,6 +98,7 @@ pub(super) fn read_form(form: ToolForm, out: &str, err: &str, root: &str) -> Res
         ToolForm::GoVet => go::vet(&both())?,
         ToolForm::Rewrite => syntax::read(&both()),
     };
+    // Cargo reports a file once for each target it is part of.
     let mut seen = BTreeSet::new();
     report.findings.retain(|claim| {
         seen.insert((claim.file.clone(), claim.line, claim.end, claim.rule.clone(), claim.claim.clone()))
@@ -108,7 +120,7 @@ pub(super) fn escaped(path: &str) -> String {
     out
 }
 
-/// The rule of what a formatter finds.
+/// The rule of a formatter's findings.
 pub(crate) const FORMAT: &str = "format";
 
 /// What a formatter would write differently, one finding for each stretch.
@@ -117,6 +129,7 @@ pub fn read_rewrite(diff: &str, tool: &str) -> Vec<Claim> {
     for file in Change::from_unified(diff).files() {
         let Some(path) = &file.old else { continue };
         for hunk in &file.hunks {
+            // A pure insertion has no old line; it is cited where it would go.
             let first = hunk.old_start.max(1);
             let text = format!("{tool} would write this differently");
             let mut claim = Claim::new(Severity::Warning, text).at(path, Some(first));
@@ -130,6 +143,7 @@ pub fn read_rewrite(diff: &str, tool: &str) -> Vec<Claim> {
 }
 
 pub(super) fn taken(intake: Intake) -> ToolReport {
+    // A tool has no verdict to give, so its absence is not worth a note.
     let unread = intake.unread.into_iter().filter(|unread| !unread.why.starts_with("no verdict"));
     let unread = unread.map(|unread| match unread.text.is_empty() {
         true => unread.why,
@@ -162,7 +176,7 @@ pub(super) fn claim_of(severity: Severity, text: &str) -> Claim {
     claim
 }
 
-/// The parts of a SARIF log that it cannot do without: a log without results is of a run that did not get that far.
+/// The parts that a SARIF log cannot do without: a log without results is of a run that did not get that far.
 #[derive(Deserialize)]
 struct Log {
     runs: Vec<LogRun>,
@@ -174,7 +188,7 @@ struct LogRun {
     _results: Vec<LogResult>,
     #[serde(default)]
     invocations: Vec<Invocation>,
-    /// What lies in other files is not read, and might be anything.
+    /// Results in other files are not read, and might be anything.
     #[serde(default, rename = "externalPropertyFileReferences")]
     elsewhere: Option<serde::de::IgnoredAny>,
 }
@@ -193,17 +207,20 @@ struct Invocation {
     tool_configuration_notifications: Vec<Value>,
 }
 
+/// Reads a SARIF log of a run that got to its end.
 fn sarif(text: &str, root: &str) -> Result<ToolReport, String> {
     let log: Log = document(text, "SARIF")?;
     if log.runs.is_empty() {
         return Err("a SARIF log of no run".to_owned());
     }
+    // An incomplete log would make the missing findings look resolved.
     if log.runs.iter().any(|run| run.elsewhere.is_some()) {
         return Err("parts of its log lie in other files".to_owned());
     }
     for invocation in log.runs.iter().flat_map(|run| &run.invocations) {
         let notes = invocation.tool_execution_notifications.iter();
         let mut notes = notes.chain(&invocation.tool_configuration_notifications);
+        // A notification of an error means that part of the code was not looked at.
         let wrong = notes.find(|note| words(note, "level") == "error");
         if let Some(note) = wrong {
             let text = note.pointer("/message/text").and_then(Value::as_str).unwrap_or("an error");
@@ -225,7 +242,7 @@ pub(super) fn document<'t, T: Deserialize<'t>>(text: &'t str, form: &str) -> Res
     }
 }
 
-/// Puts a claim at a place, if that is one inside the subject.
+/// Puts a claim at a place, if the place is inside the subject.
 pub(super) fn place(claim: &mut Claim, report: &mut ToolReport, path: &str, lines: Option<(u32, u32)>) {
     match path_inside(path) {
         Ok(path) => {
@@ -236,15 +253,18 @@ pub(super) fn place(claim: &mut Claim, report: &mut ToolReport, path: &str, line
     }
 }
 
+/// Reads cargo's messages; they are complete only with the one that ends the build.
 fn cargo(text: &str) -> Result<ToolReport, String> {
     let (mut report, mut finished) = (ToolReport::default(), false);
     for line in text.lines() {
+        // Cargo's own summary lines, beside its JSON.
         if line.starts_with("error") {
             report.failed.push(clip(line, 300));
         }
         if !line.trim_start().starts_with('{') {
             continue;
         }
+        // A line cut in half means that the output was cut: what is missing may be findings.
         let Ok(value) = serde_json::from_str::<Value>(line) else {
             return Err(format!("a line that is half a message: {}", clip(line, 200)));
         };
@@ -267,6 +287,7 @@ fn cargo(text: &str) -> Result<ToolReport, String> {
 fn part<'r>(target: &Value, report: &'r mut ToolReport) -> &'r mut ToolPart {
     let kinds: Vec<&str> = list(target, "kind").iter().filter_map(Value::as_str).collect();
     let (kind, path) = (kinds.join(" "), path_inside(words(target, "src_path")).unwrap_or_default());
+    // One target has many messages.
     let known = report.parts.iter().position(|part| part.kind == kind && part.path == path);
     let at = known.unwrap_or_else(|| {
         report.parts.push(ToolPart { kind, path, stopped: Vec::new() });
@@ -275,7 +296,7 @@ fn part<'r>(target: &Value, report: &'r mut ToolReport) -> &'r mut ToolPart {
     &mut report.parts[at]
 }
 
-/// One message of the Rust compiler; gives what stopped it, if that did.
+/// Reads one message of the Rust compiler; returns what stopped the compiler, if this did.
 fn diagnostic(message: &Value, report: &mut ToolReport) -> Option<String> {
     let severity = match words(message, "level") {
         level if level.starts_with("error") => Severity::Blocker,
@@ -284,6 +305,7 @@ fn diagnostic(message: &Value, report: &mut ToolReport) -> Option<String> {
     };
     let code = message.get("code").map(|code| words(code, "code")).unwrap_or_default();
     let text = words(message, "message");
+    // A lint that is denied is an error, too, but its code is a name; only `E0382` and its kin stop the build.
     let stops = severity == Severity::Blocker && (code.is_empty() || is_error_code(code));
     let stopped = (stops && !text.starts_with("aborting due to")).then(|| clip(text, 300));
     report.broken = report.broken.take().or_else(|| stopped.clone());
@@ -304,7 +326,7 @@ fn diagnostic(message: &Value, report: &mut ToolReport) -> Option<String> {
     stopped
 }
 
-/// What a help says, with what it would write where that is one short piece: "change this to" alone helps nobody.
+/// What a help says, with the replacement where that is one short piece: "change this to" alone helps nobody.
 fn advice(help: &Value) -> String {
     let text = words(help, "message");
     match list(help, "spans") {
@@ -320,12 +342,14 @@ fn is_error_code(code: &str) -> bool {
     code.strip_prefix('E').is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// What a macro made lies where the macro was called.
+/// The span where a macro was called, for code that the macro made elsewhere.
 fn outermost(span: &Value) -> &Value {
     let mut at = span;
+    // Macros may nest; a bound keeps hostile output from going on forever.
     for _ in 0..32 {
         let inside = path_inside(words(at, "file_name")).is_ok();
         match at.pointer("/expansion/span") {
+            // Up to the first span in a file of ours.
             Some(outer) if !inside => at = outer,
             _ => break,
         }
@@ -333,15 +357,17 @@ fn outermost(span: &Value) -> &Value {
     at
 }
 
+/// Reads ESLint's JSON.
 fn eslint(text: &str) -> Result<ToolReport, String> {
     let mut report = ToolReport::default();
     let files: Vec<Value> = document(text, "JSON of a linter")?;
-    // It names every file that it looked at, also one that it has nothing to say of.
+    // It names every file that it looked at, even one that it has nothing to say about.
     if files.is_empty() || files.iter().any(|file| !file.get("messages").is_some_and(Value::is_array)) {
         return Err("the JSON of a linter that looked at no file".to_owned());
     }
     for file in &files {
         for message in list(file, "messages") {
+            // A file that ESLint could not parse.
             let fatal = message.get("fatal") == Some(&Value::Bool(true));
             let severity = match message.get("severity").and_then(Value::as_u64) {
                 Some(2) => Severity::Blocker,
@@ -360,6 +386,7 @@ fn eslint(text: &str) -> Result<ToolReport, String> {
     Ok(report)
 }
 
+/// Reads shellcheck's JSON.
 fn shellcheck(text: &str) -> Result<ToolReport, String> {
     let mut report = ToolReport::default();
     let value: Value = document(text, "JSON of shellcheck")?;
@@ -380,11 +407,13 @@ fn shellcheck(text: &str) -> Result<ToolReport, String> {
     Ok(report)
 }
 
+/// Reads the JSON of `cargo audit`; an advisory is about the lock file, as it names no other.
 fn audit(text: &str) -> Result<ToolReport, String> {
     let mut report = ToolReport::default();
     let value: Value = document(text, "JSON of an audit")?;
     let vulnerable = value.pointer("/vulnerabilities/list").and_then(Value::as_array);
     let vulnerable = vulnerable.ok_or("JSON, and not of an audit: it has no list of vulnerabilities")?;
+    // Unmaintained and yanked crates are listed apart from vulnerabilities.
     let warned = value.get("warnings").and_then(Value::as_object);
     let warned = warned.into_iter().flat_map(|kinds| kinds.values()).filter_map(Value::as_array).flatten();
     let each = vulnerable.iter().map(|one| (Severity::Blocker, one));

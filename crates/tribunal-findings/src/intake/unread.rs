@@ -1,12 +1,14 @@
-//! Replies about parts of an earlier answer that could not be read: `U-2 k7f3q2xa: no finding because it names no fault`.
-//! A part that is a finding comes as a finding, with `U-2` for its label.
+//! Reads replies about unread parts of an earlier answer: `U-2 k7f3q2xa: no finding because it names no fault`.
+//!
+//! A part that is a finding comes as a finding, with `U-2` for its label. So a reviewer can settle a doubt without
+//! repeating its whole answer.
 
 use super::Draft;
 use super::scan::{Kind, Line, is_indented};
 use crate::text::{plain_words, starts_with_phrase, strip_bullet};
 use tribunal_core::finding::Said;
 
-/// Reads every such reply of the author's own. It loosens, so it needs the launch word where there is one.
+/// Reads every such reply of the author's own. A reply loosens, so it needs the launch word where there is one.
 pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
     for (at, line) in lines.iter().enumerate() {
         if line.kind != Kind::Own || taken[at] || is_indented(line.text) {
@@ -21,13 +23,13 @@ pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
     }
 }
 
-/// The number of `U-1`, where nothing else stands.
+/// The number in `U-1`, if nothing else stands there.
 pub(crate) fn number(id: &str) -> Option<u32> {
     let digits = id.trim().strip_prefix(['U', 'u'])?.strip_prefix('-')?;
     digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
 }
 
-/// A reply by a tool: not an issue, and why. A part that is a finding is reported as one.
+/// Takes a reply by a tool call: not an issue, and why. A part that is a finding is reported as one.
 pub(crate) fn reply_by_tool(
     number: u32,
     said: Option<Result<Said, &'static str>>,
@@ -46,7 +48,8 @@ pub(crate) fn reply_by_tool(
     }
 }
 
-/// `U-1: no finding because …`, with or without a word before the colon; none where the reason is missing.
+/// The number and reason in `U-1: no finding because …`, with or without a word before the colon; `None` without a
+/// reason.
 fn reply(line: &str) -> Option<(u32, String)> {
     let line = strip_bullet(line).trim_start_matches(['*', '`', '[', ' ']);
     let rest = line.strip_prefix(['U', 'u'])?.strip_prefix('-')?;

@@ -1,5 +1,7 @@
-//! Verdict lines, and the remarks beside them: what was checked, what the task was for. Only the author's own lines
-//! count; a list of possible answers is not an answer, and words after an approval must be harmless.
+//! Reads verdict lines, and the remarks beside them: what was checked, what the task was for.
+//!
+//! Only the author's own lines count. A list of possible answers is not an answer, and words behind an approval must be
+//! harmless. A rejection is read in many more forms than an approval: missing one would let a fault land.
 
 use super::cover::{Manner, doubtful};
 use super::launch::Carried;
@@ -27,9 +29,11 @@ pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
             taken[here] = true;
             if !bare(value).is_empty() {
                 vote(value, draft);
+            // A heading such as `## Verdict` has its value below.
             } else if let Some(next) = value_below(lines, at) {
                 taken[here..=next].fill(true);
                 at = next + 1;
+                // The word may stand on either line.
                 draft.carried = if line.word == Carried::Nothing { lines[next].word } else { line.word };
                 vote(strip_bullet(lines[next].text), draft);
                 explanation(lines, at, strip_bullet(lines[next].text), taken, draft);
@@ -40,16 +44,18 @@ pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
         } else if let Some(words) = lone_verdict(line.text) {
             taken[here] = true;
             vote(words, draft);
+            // A verdict on a line of its own is the mark of the plain form.
             draft.form(Form::Plain);
         }
     }
+    // Only where there is no other verdict: the heading is too common to prove anything beside one.
     if draft.votes.is_empty() && draft.strictest.is_none() {
         read_plugin(lines, draft);
     }
     (draft.carried, draft.at) = (Carried::Nothing, usize::MAX);
 }
 
-/// Votes by the words of a verdict. What stands behind an approval must not take it back.
+/// Votes by the words of a verdict. Words behind an approval must not take it back.
 pub(crate) fn vote(words: &str, draft: &mut Draft) {
     match words::verdict(words) {
         Stated::Known(Verdict::Reject, fundamental) => {
@@ -58,7 +64,9 @@ pub(crate) fn vote(words: &str, draft: &mut Draft) {
         }
         Stated::Known(verdict, fundamental) => {
             let tail = after_first_word(words);
+            // `approve, although the lock is missing`: the tail decides whether it is one.
             match doubtful(tail, Manner::Tail) {
+                // Voted as an error, not left out: an approval with a doubtful tail must unsettle an earlier one.
                 Some(_) if verdict == Verdict::Approve => {
                     draft.leave(words);
                     draft.vote(words, Err("the words behind it are not plainly harmless"));
@@ -78,7 +86,7 @@ pub(crate) fn vote(words: &str, draft: &mut Draft) {
     }
 }
 
-/// What follows the verdict's own word.
+/// The words behind the verdict's own.
 fn after_first_word(words: &str) -> &str {
     let start = words.trim_start_matches(|c: char| !c.is_alphanumeric());
     let end = start.find(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-')).unwrap_or(start.len());
@@ -97,7 +105,7 @@ fn after_first_word(words: &str) -> &str {
     }
 }
 
-/// Claude's review plugin gives no verdict: under its heading, `No issues found.` is one.
+/// Reads a review plugin's message, which has no verdict: under its heading, `No issues found.` is one.
 fn read_plugin(lines: &[Line<'_>], draft: &mut Draft) {
     let mut own = lines.iter().filter(|line| line.kind == Kind::Own);
     let titled = own
@@ -123,15 +131,17 @@ pub(crate) fn is_verdict(line: &str) -> bool {
     verdict_value(line).is_some() || lone_verdict(line).is_some() || part_verdict(line).is_some()
 }
 
-/// `Security: VERDICT: approve` is a verdict for a part.
+/// The part and the words of a verdict for a part: `Security: VERDICT: approve`.
 fn part_verdict(line: &str) -> Option<(&str, &str)> {
     let start = own_start(strip_bullet(line))?;
     let (part, rest) = start.split_once([':', '：'])?;
     let (key, value) = field(rest)?;
+    // A longer text before the colon is a sentence that mentions a verdict.
     let short = part.len() < 60 && !part.chars().any(|c| matches!(c, '.' | '"' | '`'));
     (short && is_verdict_key(&key)).then_some((part, value))
 }
 
+/// Votes for a part. Approving a part approves nothing; anything stricter bounds the whole.
 fn part_vote(part: &str, value: &str, draft: &mut Draft) {
     match words::verdict(value) {
         Stated::Known(Verdict::Approve, _) => {
@@ -144,7 +154,7 @@ fn part_vote(part: &str, value: &str, draft: &mut Draft) {
     }
 }
 
-/// A line by which the author takes back what it said before.
+/// Whether the author takes back on this line what it said before.
 fn is_correction(line: &str) -> bool {
     #[rustfmt::skip]
     const CUES: [&str; 14] = [
@@ -173,6 +183,7 @@ pub(crate) fn verdict_value(line: &str) -> Option<&str> {
         return dashed(words);
     }
     let unmarked = bare(line).to_lowercase();
+    // `**Verdict**` on a line of its own is a heading; the bare word is one, too.
     if unmarked != line.to_lowercase() && is_verdict_key(&unmarked) || unmarked == "verdict" {
         return Some("");
     }
@@ -183,7 +194,7 @@ fn is_known(value: &str) -> bool {
     matches!(words::verdict(value), Stated::Known(..))
 }
 
-/// `VERDICT - approve`, `Verdict — reject`, `VERDICT approve`.
+/// The words after a verdict's key without a colon: `VERDICT - approve`, `Verdict — reject`, `VERDICT approve`.
 fn dashed(words: &str) -> Option<&str> {
     let words = words.trim_start_matches(['*', '_']);
     if let Some((key, value)) = words.split_once(['—', '–', '-'])
@@ -191,19 +202,21 @@ fn dashed(words: &str) -> Option<&str> {
     {
         return Some(value);
     }
+    // Only in capitals: a sentence may begin with the word.
     let value = words.strip_prefix("VERDICT")?;
-    // `**VERDICT** approve`.
+    // Bold around the key alone: `**VERDICT** approve`.
     let value = value.strip_prefix([' ', '*'])?.trim_start_matches([' ', '*']);
     is_known(value).then_some(value)
 }
 
-/// A line that says something like a verdict under a name that is none of a verdict's.
+/// Whether a line says something like a verdict under a key that is not a verdict's. Only used to explain why there is
+/// none.
 pub(crate) fn is_like_one(line: &str) -> bool {
     let value = field(line).map(|(_, value)| value);
     value.is_some_and(is_known)
 }
 
-/// An item of a list that quotes a verdict.
+/// Whether an item of a list quotes a verdict.
 pub(crate) fn is_quoted_item(line: &str) -> bool {
     let quoted = || verdict_value(unquoted(strip_bullet(line))).is_some();
     is_bullet(line) && verdict_value(line).is_none() && quoted()
@@ -218,7 +231,7 @@ fn unquoted(line: &str) -> &str {
     line.trim_start_matches(['>', ' ', '\t', '"', '\'', '`', '“'])
 }
 
-/// The verdict a line would state if it were the author's own.
+/// The verdict that a line would state if it were the author's own.
 pub(crate) fn quoted_verdict(line: &str) -> Option<Verdict> {
     match words::verdict(verdict_value(unquoted(line))?) {
         Stated::Known(verdict, _) => Some(verdict),
@@ -226,7 +239,7 @@ pub(crate) fn quoted_verdict(line: &str) -> Option<Verdict> {
     }
 }
 
-/// The line after decorations such as `✅`; `None` when it starts with something that quotes.
+/// The line behind decorations such as `✅`; `None` when it starts with something that quotes.
 fn own_start(line: &str) -> Option<&str> {
     let line = line.trim();
     let start = line
@@ -234,6 +247,7 @@ fn own_start(line: &str) -> Option<&str> {
     (!start.starts_with(['>', '"', '\'', '`', '“', '«', '‘', '|', '<', '{', '['])).then(|| start.trim_start())
 }
 
+/// Whether a key is a verdict's, whatever stands behind it.
 fn is_verdict_key(key: &str) -> bool {
     let key = key.split('(').next().unwrap_or("");
     let words = plain_words(bare(key));
@@ -252,7 +266,7 @@ fn is_verdict_key(key: &str) -> bool {
     )
 }
 
-/// Keys that may say anything, and a verdict too.
+/// Whether a key may say anything, and sometimes a verdict. Its value has to be one, or it is not read as such.
 fn is_like_verdict_key(key: &str) -> bool {
     #[rustfmt::skip]
     const KEYS: &[&str] = &[
@@ -268,7 +282,7 @@ fn is_like_verdict_key(key: &str) -> bool {
     KEYS.contains(&words.as_str())
 }
 
-/// The line below a verdict heading that states it; `None` when what stands there is a menu or nothing.
+/// The line below a verdict's heading that states it; `None` when there is a menu or nothing.
 fn value_below(lines: &[Line<'_>], from: usize) -> Option<usize> {
     let says = |at: &usize| lines[*at].kind != Kind::Blank && !head::is_underline(lines[*at].text);
     let first = (from..lines.len()).find(says)?;
@@ -283,13 +297,14 @@ fn value_below(lines: &[Line<'_>], from: usize) -> Option<usize> {
     (!is_menu(&lines[first..])).then_some(first)
 }
 
-/// Two different verdicts as items of one list.
+/// Whether two different verdicts are items of one list: the prompt's menu, echoed.
 fn is_menu(lines: &[Line<'_>]) -> bool {
     let mut seen: Option<Verdict> = None;
     for line in lines.iter().take_while(|line| line.kind == Kind::Own || line.kind == Kind::Blank) {
         if line.kind == Kind::Blank || is_indented(line.text) {
             continue;
         }
+        // Prose below the verdict: not a menu.
         if !is_bullet(line.text) {
             return false;
         }
@@ -303,8 +318,11 @@ fn is_menu(lines: &[Line<'_>]) -> bool {
     false
 }
 
-/// A line that is nothing but a verdict. Bare PASS and FAIL are what test runners print, so those must be bold, or
+/// The verdict of a line that is nothing else. Bare PASS and FAIL are what test runners print, so those must be bold or
 /// marked.
+///
+/// The list of plain forms is closed on purpose. Any other short line could be a heading, a test's output or a menu
+/// item.
 fn lone_verdict(line: &str) -> Option<&str> {
     let start = own_start(strip_bullet(line))?;
     let signed = line.trim_start().starts_with(['✅', '❌', '🚫', '⛔', '🟢', '🔴', '✔', '✗'])
@@ -337,6 +355,7 @@ fn lone_verdict(line: &str) -> Option<&str> {
     );
     let marked = (bold || signed)
         && matches!(text.as_str(), "pass" | "fail" | "approve" | "reject" | "conditional" | "go");
+    // `**FAIL** the lock is missing`: the bold word is the verdict, the rest explains it.
     let explained = bold
         && ["pass", "fail", "approve", "approved", "reject", "conditional", "needs work"].iter().any(
             |word| {
@@ -345,13 +364,14 @@ fn lone_verdict(line: &str) -> Option<&str> {
             },
         );
     let short = |most: usize| text.split(' ').count() <= most;
+    // Code hosts print `octocat requested changes`.
     let by_name =
         text.ends_with(" requested changes") && short(3) || text.ends_with(" (changes requested") && short(8);
     let words = if by_name { "requested changes" } else { words };
     (plain || marked || explained || by_name).then_some(words)
 }
 
-/// The paragraph under a verdict, and the words beside it, say what was checked.
+/// Takes the paragraph under a verdict, and the words beside it, as what was checked.
 fn explanation(lines: &[Line<'_>], from: usize, beside: &str, taken: &mut [bool], draft: &mut Draft) {
     if draft.votes.last().is_some_and(|vote| vote.meaning.is_ok()) && draft.may_loosen(beside) {
         let tail = beside.split_once(['—', '–', '-', ':', '.']).filter(|(word, _)| word.len() < 30);
@@ -367,10 +387,12 @@ fn explanation(lines: &[Line<'_>], from: usize, beside: &str, taken: &mut [bool]
             || verdict_value(text).is_some()
             || remark_of(text).is_some()
             || super::said::is_answer(text)
+            // The next section's title.
             || lines.get(at + 1).is_some_and(|next| head::is_underline(next.text))
         {
             return;
         }
+        // A doubtful line is left where it is, so that the covering reader sees it as prose.
         if doubtful(strip_bullet(text), Manner::Prose).is_none() && draft.may_loosen(text) {
             add_checked(strip_bullet(text), draft);
             taken[at] = true;
@@ -379,7 +401,7 @@ fn explanation(lines: &[Line<'_>], from: usize, beside: &str, taken: &mut [bool]
     }
 }
 
-/// Adds what was checked; all of it is held against the law of harmless words in the end.
+/// Adds words about what was checked. All of them have to be harmless in the end, too.
 fn add_checked(text: &str, draft: &mut Draft) {
     let text = text.trim();
     let checked = &mut draft.intake.checked;
@@ -402,13 +424,15 @@ fn add_item(text: &str, draft: &mut Draft) {
     }
 }
 
-/// Takes what was checked, where it may count.
+/// Takes words about what was checked, if they may count.
+///
+/// Both ways the words are covered: without the launch word they prove nothing, but may still tell of a fault.
 pub(crate) fn take_evidence(text: &str, draft: &mut Draft) {
     if draft.may_loosen(text) {
         draft.intake.worded += usize::from(draft.carried == Carried::Right);
         add_checked(text, draft);
     } else {
-        // Not told by whoever launched it: it is covered, and is evidence of nothing.
+        // It lacks the launch word: the words have to be harmless, but they are not evidence.
         draft.evidence(text);
         if draft.unworded.is_empty() {
             draft.unworded = crate::text::clip(text.trim(), 4_000);
@@ -416,9 +440,9 @@ pub(crate) fn take_evidence(text: &str, draft: &mut Draft) {
     }
 }
 
-/// `CHECKED:`, `INTENT:`, `INTENT SATISFIED:` and sections headed so; marks their lines as taken.
+/// Reads `CHECKED:`, `INTENT:`, `INTENT SATISFIED:` and sections with such titles; marks their lines as taken.
 pub(crate) fn read_remarks(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
-    // Whether the lines below go on with what was checked.
+    // Whether the lines below continue what was checked.
     let mut checking = false;
     let mut listed = false;
     for (at, line) in lines.iter().enumerate() {
@@ -441,6 +465,7 @@ pub(crate) fn read_remarks(lines: &[Line<'_>], taken: &mut [bool], draft: &mut D
             && remark_of(words).is_none()
         {
             checking = is_checked_key(&plain_words(bare(words.trim_end_matches([':', '：']))));
+            // Evidence below a title without the word is not taken, wherever its items stand.
             checking = checking && draft.may_loosen(words);
             taken[at] = checking;
             continue;
@@ -461,7 +486,7 @@ pub(crate) fn read_remarks(lines: &[Line<'_>], taken: &mut [bool], draft: &mut D
     draft.carried = Carried::Nothing;
 }
 
-/// A sentence below the title of what was checked.
+/// Whether a line below such a title is a sentence that reports what was done.
 fn told(text: &str) -> bool {
     super::cover::sentences(text).into_iter().all(super::cover::reports_work)
 }
@@ -497,11 +522,11 @@ pub(crate) fn is_remark(line: &str) -> bool {
     remark_of(line).is_some()
 }
 
-/// Reads a remark; says whether the lines below go on with what was checked.
+/// Reads a remark; returns whether the lines below continue what was checked.
 fn remark(key: &str, value: &str, draft: &mut Draft) -> bool {
     match key {
         "intent" | "interpreted intent" => {
-            // `Intent: not satisfied` judges; what else stands there says what was wanted.
+            // `Intent: not satisfied` judges; anything else says what was wanted.
             let plain = plain_words(bare(value));
             if ["not ", "un", "partly", "partially", "missed", "no"]
                 .iter()
@@ -516,13 +541,14 @@ fn remark(key: &str, value: &str, draft: &mut Draft) -> bool {
         _ => {
             let counts = draft.word.is_none() || draft.carried == Carried::Right;
             take_evidence(value.trim_end_matches(['*', '_']), draft);
-            // Below words that are complete, nothing goes on.
+            // A remark with words on its own line is complete; nothing below belongs to it.
             return counts && bare(value).is_empty();
         }
     }
     false
 }
 
+/// Whether a key or title stands for what was checked, in the languages that reviewers write in.
 fn is_checked_key(key: &str) -> bool {
     #[rustfmt::skip]
     const KEYS: &[&str] = &[
@@ -538,6 +564,8 @@ fn is_checked_key(key: &str) -> bool {
 }
 
 /// Whether words say what was checked: "looks good" and the form's own placeholder do not.
+///
+/// A coarse filter; whether the words are evidence is decided in `checked`.
 pub(crate) fn has_substance(text: &str) -> bool {
     let text = text.trim();
     if text.starts_with('<') && text.ends_with('>') {
@@ -550,6 +578,7 @@ pub(crate) fn has_substance(text: &str) -> bool {
     if super::place::names_a_path(text) || text.contains('`') {
         return true;
     }
+    // Scripts without spaces have no words to count.
     if text.chars().filter(|c| c.is_alphabetic() && u32::from(*c) > 0x24f).count() >= 4 {
         return true;
     }

@@ -1,5 +1,8 @@
-//! Answers in tags: `<finding file="…" line="…" severity="…">…</finding>`, `<issue>` with a tag for each field,
-//! `<verdict>…</verdict>`. Reads the author's own lines only; a tag that is never closed ends with the message.
+//! Reads answers in tags: `<finding file="…" line="…" severity="…">…</finding>`, `<issue>` with a tag for each field,
+//! `<verdict>…</verdict>`.
+//!
+//! Only the author's own lines are read, and a tag that is never closed ends with the message. This is not an XML
+//! parser: the tags are written by hand, and often not well formed.
 
 use super::cover::Manner;
 use super::launch::Carried;
@@ -9,10 +12,10 @@ use super::scan::{Kind, Line};
 use super::{Draft, Form, verdict};
 use crate::text::plain_words;
 
-/// A finding is never longer.
+/// At most this many lines belong to one tag: an unclosed one must not swallow the message.
 const LINES_MAX: usize = 400;
 
-/// Reads every tag that means something and marks its lines as taken.
+/// Reads every tag that means something, and marks its lines as taken.
 pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
     let parts = at_tags(lines, taken);
     let split: Vec<Line<'_>> = parts.iter().map(|(_, line)| *line).collect();
@@ -20,7 +23,7 @@ pub(crate) fn read(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
     read_parts(&split, &mut read, draft);
     let mut tagged = vec![false; lines.len()];
     parts.iter().zip(&read).for_each(|((at, _), read)| tagged[*at] |= *read);
-    // What stands beside a tag on its line is the author's too.
+    // Text beside a tag on its line is the author's, too.
     for ((at, line), _) in parts.iter().zip(&read).filter(|((at, _), read)| tagged[*at] && !**read) {
         taken[*at] = true;
         draft.leave(line.text);
@@ -46,12 +49,14 @@ fn at_tags<'a>(lines: &[Line<'a>], taken: &[bool]) -> Vec<(usize, Line<'a>)> {
                 }
             }
         }
+        // What another reader took ends a tag here.
         let kind = if taken[at] { Kind::Data } else { line.kind };
         parts.push((at, Line { text, kind, ..*line }));
     }
     parts
 }
 
+/// Reads the tags of lines that were cut in front of each tag.
 fn read_parts(lines: &[Line<'_>], taken: &mut [bool], draft: &mut Draft) {
     let mut at = 0;
     while at < lines.len() {
@@ -100,6 +105,7 @@ fn is_whole(lines: &[Line<'_>]) -> bool {
     has(&["severity", "level", "priority"]) && has(&["file", "path", "location"])
 }
 
+/// What a tag means to this reader.
 enum Of {
     Finding,
     Value,
@@ -121,7 +127,7 @@ fn kind_of(name: &str) -> Of {
     }
 }
 
-/// The name of the tag a line opens or closes with.
+/// The name of the tag that a line opens or closes with.
 fn opening(text: &str) -> Option<String> {
     let rest = text.trim_start().strip_prefix('<')?;
     let rest = rest.strip_prefix('/').unwrap_or(rest);
@@ -130,10 +136,11 @@ fn opening(text: &str) -> Option<String> {
     (length > 0 && ends).then(|| rest[..length].to_ascii_lowercase())
 }
 
-/// The line after the one that closes the tag.
+/// The line behind the one that closes the tag.
 fn closed(lines: &[Line<'_>], from: usize, name: &str) -> usize {
     let end = format!("</{name}>");
     let first = lines[from].text.trim_end();
+    // A tag without content.
     if first.ends_with("/>") && !first.contains(&end) {
         return from + 1;
     }
@@ -141,7 +148,7 @@ fn closed(lines: &[Line<'_>], from: usize, name: &str) -> usize {
     (from..last).find(|at| lines[*at].text.to_ascii_lowercase().contains(&end)).map_or(last, |at| at + 1)
 }
 
-/// `<answer verdict="reject">` says it in an attribute.
+/// Reads a container, which may say its verdict in an attribute: `<answer verdict="reject">`.
 fn container(line: &Line<'_>, draft: &mut Draft) {
     let (attributes, rest) = attributes(line.text);
     draft.carried = line.word;
@@ -159,9 +166,11 @@ fn container(line: &Line<'_>, draft: &mut Draft) {
     }
 }
 
+/// Reads one tag with everything in it.
 fn element(name: &str, text: &str, draft: &mut Draft) {
     let (mut fields, body) = attributes(text);
     let end = body.to_ascii_lowercase().rfind(&format!("</{name}>")).unwrap_or(body.len());
+    // Words behind the closing tag on its line are the author's, too.
     let (inner, after) = (&body[..end], body[end..].split_once('>').map_or("", |(_, after)| after));
     if after.chars().any(char::is_alphabetic) {
         draft.leave(after);
@@ -174,6 +183,7 @@ fn element(name: &str, text: &str, draft: &mut Draft) {
         draft.forged |= !right;
     }
     draft.form(Form::Xml);
+    // Attributes of a value have no meaning of their own, so they have to be harmless.
     if !matches!(kind_of(name), Of::Finding) {
         let others = fields.iter().filter(|(name, _)| name != "word");
         others.for_each(|(_, value)| draft.cover(value, Manner::Tail));
@@ -189,12 +199,14 @@ fn element(name: &str, text: &str, draft: &mut Draft) {
     }
 }
 
+/// Builds a finding of fields under any of their usual names.
 fn finding(raw: &str, fields: Vec<(String, String)>, body: &str, draft: &mut Draft) {
     let mut known: Vec<(String, String)> = Vec::new();
     let mut end = None;
     for (name, value) in fields {
         match plain_words(&name).as_str() {
             "severity" | "level" | "priority" | "prio" => {
+                // Read by the wider table, so that `P1` and `hoch` work in attributes as well.
                 let severity = marks::word(&value);
                 known.push((
                     "severity".to_owned(),
@@ -225,7 +237,7 @@ fn finding(raw: &str, fields: Vec<(String, String)>, body: &str, draft: &mut Dra
     }
 }
 
-/// The attributes of the tag a text opens with, and what follows the tag.
+/// The attributes of the tag that a text opens with, and what follows the tag.
 fn attributes(text: &str) -> (Vec<(String, String)>, &str) {
     let mut found = Vec::new();
     let start = text.trim_start();
@@ -239,6 +251,7 @@ fn attributes(text: &str) -> (Vec<(String, String)>, &str) {
         let Some((key, value)) = rest.split_once('=') else {
             return (found, rest.split_once('>').map_or("", |(_, after)| after));
         };
+        // The tag ended before the next `=`, which belongs to the text.
         if key.contains(['>', '<']) || found.len() > 40 {
             return (found, rest.split_once('>').map_or("", |(_, after)| after));
         }
@@ -256,13 +269,14 @@ fn attributes(text: &str) -> (Vec<(String, String)>, &str) {
     }
 }
 
-/// Takes the fields that are tags out of a body; what is left is loose text.
+/// Takes the fields that are tags out of a body; returns what is left as loose text.
 fn children(body: &str, fields: &mut Vec<(String, String)>) -> String {
     let mut loose = String::new();
     let mut rest = body;
     while let Some(open) = rest.find('<') {
         loose.push_str(&rest[..open]);
         let tail = &rest[open..];
+        // `a < b` in the text is not a tag.
         let Some(name) = opening(tail).filter(|_| !tail.starts_with("</")) else {
             let length = tail.find('>').filter(|_| tail.starts_with("</")).map_or(1, |at| at + 1);
             if !tail.starts_with("</") && !tail.starts_with("<![") {
@@ -278,7 +292,7 @@ fn children(body: &str, fields: &mut Vec<(String, String)>) -> String {
             continue;
         };
         let (given, inner) = attributes(tail);
-        // `<location file="…" line="…"/>`.
+        // A tag without content has its values in attributes: `<location file="…" line="…"/>`.
         let alone = tail.find('>').is_some_and(|end| tail[..end].ends_with('/'));
         fields.extend(given);
         if alone {
@@ -294,9 +308,10 @@ fn children(body: &str, fields: &mut Vec<(String, String)>) -> String {
     loose
 }
 
-/// Text without CDATA and with its entities resolved.
+/// Text without CDATA marks and with its entities resolved.
 fn plain(text: &str) -> String {
     let text = text.replace("<![CDATA[", "").replace("]]>", "");
     let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&apos;", "'");
+    // `&amp;` last, or `&amp;lt;` would become a bracket.
     text.replace("&#39;", "'").replace("&#8212;", "—").replace("&amp;", "&").trim().to_owned()
 }

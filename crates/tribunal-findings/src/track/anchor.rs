@@ -1,5 +1,8 @@
-//! What stands at a cited place: the line, the lines around it, the enclosing definition. A careful reader of
-//! indentation, not a parser: it is right for code as people format it, and harmless for the rest.
+//! Reads what stands at a cited place: the line, the lines around it, the enclosing definition.
+//!
+//! This is a careful reader of indentation, not a parser: right for code as people format it, and harmless for the
+//! rest. A wrong or missing symbol only weakens a match. Why there is no tree-sitter here is in
+//! `docs/design/tracking.md`.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -8,47 +11,51 @@ use tribunal_core::finding::Claim;
 /// Which tree a file is read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
-    /// The tree judged before.
+    /// The tree of the earlier review.
     Before,
-    /// The tree judged now.
+    /// The tree that is judged now.
     After,
 }
 
-/// Gives a file's text as it is in a tree; `None` when it is not there. The caller reads, this crate does not.
+/// Gives a file's text as it is in a tree; `None` when it is not there. The caller reads, because a pure crate does
+/// not.
 pub type Read<'a> = &'a dyn Fn(Side, &str) -> Option<String>;
 
-/// Lines before and after the anchor that belong to its context.
+/// Lines before the anchor that belong to its context; below, lines after it.
 const BEFORE: u32 = 2;
 const AFTER: u32 = 3;
-/// How far a cited line may be off.
+/// How many lines a citation may be off.
 const REACH: u32 = 3;
 
-/// What stands at a place.
+/// What stands at a cited place.
+///
+/// Everything but `line` is empty where the file could not be read, and then only words and line numbers decide a
+/// match.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Anchor {
-    /// The line, moved to where the quoted names stand.
+    /// The line, moved to where the names it quotes stand.
     pub line: Option<u32>,
-    /// Its text, trimmed.
+    /// Text of that line, trimmed.
     pub text: String,
     /// The lines around it, trimmed, blank ones left out.
     pub context: Vec<String>,
     /// Enclosing definitions, outermost first, joined by dots.
     pub symbol: String,
-    /// Line of the innermost definition.
+    /// Line of the innermost definition; 0 without one.
     pub symbol_line: u32,
 }
 
-/// One file, split and read once.
+/// One file, read and split once.
 struct File {
     text: String,
     /// Where each line begins and ends in the text.
     lines: Vec<(u32, u32)>,
     kind: Kind,
-    /// For each line what it closes; worked out when the first symbol is asked for.
+    /// For each line what it closes; computed when the first symbol is asked for, as many files never are.
     bounds: OnceCell<Vec<u32>>,
 }
 
-/// How a file is read.
+/// How the structure of a file is read.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Code,
@@ -56,7 +63,9 @@ enum Kind {
     Markdown,
 }
 
-/// Anchors of many claims, each file read once.
+/// Anchors of many claims; each file is read once. A missing file is remembered, too, so it is not asked for again.
+///
+/// Share one among all steps of a comparison: files are read and split once, however often they are asked about.
 pub struct Anchors<'a> {
     read: Read<'a>,
     before: BTreeMap<String, Option<File>>,
@@ -64,7 +73,7 @@ pub struct Anchors<'a> {
 }
 
 impl<'a> Anchors<'a> {
-    /// Reads through `read`.
+    /// Reads files through `read`, on demand.
     pub fn new(read: Read<'a>) -> Self {
         Self { read, before: BTreeMap::new(), after: BTreeMap::new() }
     }
@@ -84,14 +93,15 @@ impl<'a> Anchors<'a> {
         Anchor { line: Some(line), text: text.trim().to_owned(), context, symbol, symbol_line }
     }
 
-    /// So many lines of a file, trimmed.
+    /// The `len` lines of a file from `from` on, trimmed, as far as the file has them.
     pub fn lines(&mut self, side: Side, path: &str, from: u32, len: u32) -> Vec<String> {
         let mut lines = Vec::new();
         self.each_line(side, path, from, len, &mut |_, text| lines.push(text.trim().to_owned()));
         lines
     }
 
-    /// Shows so many lines of a file with their numbers, as far as it has them.
+    /// Shows `len` lines of a file with their numbers, as far as the file has them. Saves the copies that `lines`
+    /// makes.
     pub fn each_line(&mut self, side: Side, path: &str, from: u32, len: u32, see: &mut dyn FnMut(u32, &str)) {
         let Some(file) = self.file(side, path) else { return };
         let from = from.max(1);
@@ -112,6 +122,9 @@ impl<'a> Anchors<'a> {
 }
 
 /// Names in backticks or quotes.
+///
+/// A quotation with a blank is a sentence or a message, not a name. The first eight are enough, and bound the cost on
+/// hostile text.
 pub(crate) fn quoted_names(text: &str) -> Vec<&str> {
     let mut names = Vec::new();
     for mark in ['`', '\'', '"'] {
@@ -125,7 +138,7 @@ pub(crate) fn quoted_names(text: &str) -> Vec<&str> {
     names
 }
 
-/// Words outside of quotes that are written as code writes names: with an underscore, or with a hump.
+/// Words outside of quotes that are written as code writes names: with an underscore or a capital inside.
 pub(crate) fn bare_names(text: &str) -> Vec<&str> {
     let words = text
         .split('`')
@@ -139,7 +152,7 @@ fn is_shaped(word: &str) -> bool {
     (2..=80).contains(&word.len()) && (word.contains('_') && word.trim_matches('_').len() > 1 || humps())
 }
 
-/// Whether a line of code has a word as a whole.
+/// Whether a line of code contains a word as a whole.
 pub(crate) fn is_word_of(line: &str, word: &str) -> bool {
     let part = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(word).any(|(at, _)| {
@@ -148,11 +161,14 @@ pub(crate) fn is_word_of(line: &str, word: &str) -> bool {
     })
 }
 
-/// The nearest line that holds the most of what the claim quotes; the cited one when none holds more.
+/// The nearest line that holds most of the names the claim quotes; the cited line when none holds more.
+///
+/// Reviewers are often a few lines off, and both rounds must end up at the same line for their findings to meet.
 fn re_anchored(file: &File, line: u32, claim: &Claim) -> u32 {
+    // A line beyond the end of the file is taken for its last line.
     let line = line.clamp(1, (file.lines.len() as u32).max(1));
     let mut names = quoted_names(&claim.claim);
-    // Who quotes nothing may still name what the code has.
+    // A reviewer that quotes nothing may still use names that the code has.
     names.extend(bare_names(&claim.claim));
     if names.is_empty() {
         return line;
@@ -168,6 +184,7 @@ fn re_anchored(file: &File, line: u32, claim: &Claim) -> u32 {
         names.iter().filter(|name| text.contains(**name)).count()
     };
     let own = score(line);
+    // Strictly more, from near to far: on a tie the cited line, or the nearer one, stays.
     let mut best = (own, line);
     for far in 1..=REACH {
         for at in [line.saturating_sub(far), line + far] {
@@ -200,8 +217,10 @@ impl File {
         Some(slice(&self.text, span))
     }
 
-    /// The definitions around a line, outermost first, and the line of the innermost. Goes upwards: whatever stands
-    /// farther left than all between it and the line is around it, if it defines anything.
+    /// The definitions around a line, outermost first, and the line of the innermost.
+    ///
+    /// Goes upwards: a line that stands farther left than everything between it and the cited line is around it, if it
+    /// defines anything.
     fn symbol(&self, line: u32) -> (String, u32) {
         let bounds = self.bounds.get_or_init(|| (0..self.lines.len()).map(|n| self.bound(n)).collect());
         let Some(last) = (line as usize).checked_sub(1).filter(|n| *n < bounds.len()) else {
@@ -210,7 +229,7 @@ impl File {
         let (mut least, mut names, mut innermost) = (NOTHING, Vec::new(), 0);
         for n in (0..=last).rev().filter(|n| bounds[*n] != NOTHING) {
             let indent = bounds[n] & !1;
-            // Asked only of the few lines that could be around it.
+            // `name` is the costly part, so it is asked only of the few lines that could be around it.
             let name = if indent < least { self.name(n) } else { None };
             match name {
                 Some(name) => {
@@ -220,6 +239,7 @@ impl File {
                 }
                 None => least = least.min(bounds[n]),
             }
+            // Nothing can stand farther left.
             if least == 0 {
                 break;
             }
@@ -228,8 +248,10 @@ impl File {
         (names.join("."), innermost)
     }
 
-    /// What a line leaves open above it: definitions farther left than half of this. Odd for a closing mark, which still
-    /// belongs to what it closes, and an opening one, which belongs to what is above it.
+    /// What a line leaves open above it: definitions farther left than half of this.
+    ///
+    /// Odd for a closing mark, which still belongs to what it closes, and for an opening one, which belongs to what is
+    /// above it.
     fn bound(&self, n: usize) -> u32 {
         let line = slice(&self.text, self.lines[n]);
         if self.kind == Kind::Markdown {
@@ -244,7 +266,7 @@ impl File {
         (line.len() - trimmed.len()).min(INDENT_MAX) as u32 * 2 + u32::from(closes)
     }
 
-    /// The name a line defines.
+    /// The name that a line defines, if it defines one.
     fn name(&self, n: usize) -> Option<&str> {
         let line = slice(&self.text, self.lines[n]);
         if self.kind == Kind::Markdown {
@@ -255,7 +277,7 @@ impl File {
         definition(trimmed).or_else(|| if self.kind == Kind::CLike { spread() } else { None })
     }
 
-    /// A C function whose head is spread over lines: `static int`, `name(int a,`, `int b)`, `{`.
+    /// The name of a C function whose head is spread over lines: `static int`, `name(int a,`, `int b)`, `{`.
     fn spread_out(&self, n: usize) -> Option<&str> {
         let line = slice(&self.text, self.lines[n]).trim_end();
         let before = &line[..line.find('(')?];
@@ -269,19 +291,19 @@ impl File {
         {
             return None;
         }
-        // It is a definition when a body comes before the statement ends.
+        // It is a definition if a body comes before the statement ends.
         let lines = self.lines[n..].iter().take(HEAD_LINES_MAX).map(|span| slice(&self.text, *span));
         let ends = |line: &str| line.find(['{', ';']).map(|at| line.as_bytes()[at] == b'{');
         lines.filter_map(ends).next().filter(|opens| *opens).map(|_| name)
     }
 }
 
-/// A line that says nothing about what is open.
+/// The bound of a line that says nothing about what is open.
 const NOTHING: u32 = u32::MAX;
-/// Farther to the right all lines are alike.
+/// Beyond this indentation all lines are alike; keeps twice the value within 32 bits.
 const INDENT_MAX: usize = 1 << 20;
 
-/// Lines the head of a function may be spread over.
+/// At most this many lines may form the head of a function.
 const HEAD_LINES_MAX: usize = 30;
 
 fn kind_of(path: &str) -> Kind {
@@ -292,7 +314,7 @@ fn kind_of(path: &str) -> Kind {
     }
 }
 
-/// Words that may stand before the word that defines.
+/// Words that may precede the word that defines.
 const MODIFIERS: &[&str] = &[
     "pub",
     "pub(crate)",
@@ -317,7 +339,9 @@ const MODIFIERS: &[&str] = &[
     "\"C\"",
 ];
 
-/// The name a line defines, in the languages people review most.
+/// The name that a line defines, in the languages people review most.
+///
+/// When unsure it returns `None`: an outer name is better than a wrong one.
 fn definition(line: &str) -> Option<&str> {
     let mut rest = line;
     while let Some(word) = rest.split_whitespace().next().filter(|word| MODIFIERS.contains(word)) {
@@ -337,6 +361,7 @@ fn definition(line: &str) -> Option<&str> {
         | "module" | "namespace" | "macro_rules" => first_name(after.trim_start_matches(['*', '!', ' '])),
         "impl" => {
             let after = without_parameters(after);
+            // `impl Display for S` belongs to S.
             first_name(after.split(" for ").last().unwrap_or(after).trim_start_matches(['&', ' ']))
         }
         "func" => {
@@ -362,7 +387,7 @@ fn first_name(text: &str) -> Option<&str> {
     (end > 0).then(|| &text[..end])
 }
 
-/// What follows `<'a, T: Into<X>>`.
+/// The text after generic parameters such as `<'a, T: Into<X>>`.
 fn without_parameters(text: &str) -> &str {
     if !text.starts_with('<') {
         return text;
@@ -370,6 +395,7 @@ fn without_parameters(text: &str) -> &str {
     let mut depth = 0;
     let mut before = ' ';
     for (at, c) in text.char_indices() {
+        // The `>` of `->` closes nothing.
         depth += i32::from(c == '<') - i32::from(c == '>' && before != '-');
         before = c;
         if depth == 0 {
@@ -379,7 +405,7 @@ fn without_parameters(text: &str) -> &str {
     text
 }
 
-/// `name() {`, `name = (…) => {`, `Type name(args) {`.
+/// The name in `name() {`, `name = (…) => {`, `Type name(args) {`.
 fn braced(line: &str) -> Option<&str> {
     let body = line.trim_end();
     let body = body.strip_suffix('{')?.trim_end();
@@ -390,11 +416,13 @@ fn braced(line: &str) -> Option<&str> {
     let name =
         body[..open].trim_end().rsplit(|c: char| c.is_whitespace() || matches!(c, '*' | '&' | ':')).next()?;
     let name_only = first_name(name)?;
+    // `foo.bar(x) {` and `x = f(y) {` are calls with a block, not definitions.
     let declares = name_only.len() == name.len() && !body[..open].contains(['=', '.', '"', '\'']);
     (declares && !is_keyword(name) && ends_as_a_head(&body[open..])).then_some(name)
 }
 
-/// `const load = async (x)` and `load: (x)`: a function that is given a name. The arm of a match is not.
+/// The name in `const load = async (x)` and `load: (x)`: a function that is given a name. The arm of a match is not
+/// one.
 fn bound_function(left: &str) -> Option<&str> {
     let (before, value) = left.split_once('=').or_else(|| left.split_once(':'))?;
     let value = value.trim_start();
@@ -406,7 +434,7 @@ fn bound_function(left: &str) -> Option<&str> {
     (is_function && plain(name) && !is_keyword(name)).then_some(name)
 }
 
-/// The parameters end on this line, and nothing follows but what may follow them in the head of a function.
+/// Whether the parameters end on this line and only what may follow them in the head of a function comes after.
 fn ends_as_a_head(text: &str) -> bool {
     let mut depth = 0;
     let end = text.char_indices().find_map(|(at, c)| {

@@ -1,19 +1,23 @@
 //! The best one-to-one assignment over sparse edges: by connected component, exact where a component is small enough.
-//! Never pairs what has no edge.
+//!
+//! A greedy choice would be simpler, but one wrong early pair pushes its neighbours into wrong pairs, too. Two indexes
+//! without an edge are never paired.
 
 use std::collections::BTreeMap;
 
-/// Larger components are assigned greedily: nothing people write comes near.
+/// Larger components are assigned greedily, as the exact method costs their cube; nothing people write comes near.
 const EXACT_MAX: usize = 160;
 
-/// An edge between a left and a right index with its gain; only positive gains are worth a pair.
+/// An edge between a left and a right index; only positive gains are worth a pair.
+///
+/// Gains are log-odds above the cut of the scorer, so zero is where a pair stops being worth it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Edge {
-    /// Left index.
+    /// Index among the earlier findings.
     pub left: usize,
-    /// Right index.
+    /// Index among the later findings.
     pub right: usize,
-    /// What the pair is worth.
+    /// How much the pair is worth.
     pub gain: f64,
 }
 
@@ -26,7 +30,9 @@ pub fn assign(edges: &[Edge]) -> Vec<Edge> {
     chosen
 }
 
+/// Groups edges that share an index: only those can compete for a partner.
 fn components(edges: &[Edge]) -> Vec<Vec<Edge>> {
+    // Union-find over edges; the lower root wins, so components come out in the order of their first edge.
     let mut parent: Vec<usize> = (0..edges.len()).collect();
     fn root(parent: &mut [usize], mut at: usize) -> usize {
         while parent[at] != at {
@@ -51,6 +57,7 @@ fn components(edges: &[Edge]) -> Vec<Vec<Edge>> {
     found.into_values().collect()
 }
 
+/// Solves one component, exactly where its size allows.
 fn solve(component: &[Edge]) -> Vec<Edge> {
     if component.len() == 1 {
         return component.to_vec();
@@ -68,6 +75,7 @@ fn solve(component: &[Edge]) -> Vec<Edge> {
     exact(component, &lefts, &rights)
 }
 
+/// Takes the best edge that is still free, again and again. Ties go by index, so that the result is always the same.
 fn greedy(component: &[Edge]) -> Vec<Edge> {
     let mut order: Vec<Edge> = component.to_vec();
     order.sort_by(|a, b| b.gain.total_cmp(&a.gain).then((a.left, a.right).cmp(&(b.left, b.right))));
@@ -85,6 +93,7 @@ fn greedy(component: &[Edge]) -> Vec<Edge> {
 
 /// The Hungarian method with potentials; a pair without an edge costs nothing and is dropped at the end.
 fn exact(component: &[Edge], lefts: &[usize], rights: &[usize]) -> Vec<Edge> {
+    // The method needs at least as many columns as rows; the extra ones stand for "unpaired".
     let (rows, columns) = (lefts.len(), rights.len().max(lefts.len()));
     let mut cost = vec![vec![0.0f64; columns]; rows];
     for edge in component {
@@ -92,6 +101,7 @@ fn exact(component: &[Edge], lefts: &[usize], rights: &[usize]) -> Vec<Edge> {
         else {
             continue;
         };
+        // Two edges of one pair: the better one counts.
         cost[row][column] = cost[row][column].min(-edge.gain);
     }
     let column_row = hungarian(&cost, rows, columns);
@@ -107,7 +117,9 @@ fn exact(component: &[Edge], lefts: &[usize], rights: &[usize]) -> Vec<Edge> {
     chosen
 }
 
-/// For every column (from 1) the row (from 1) it is given to, 0 for none; `rows <= columns`.
+/// For every column (from 1) the row (from 1) it is given to, 0 for none.
+///
+/// Requires `rows <= columns`. Index 0 is the usual artificial column where each augmenting path begins.
 fn hungarian(cost: &[Vec<f64>], rows: usize, columns: usize) -> Vec<usize> {
     let mut row_price = vec![0.0; rows + 1];
     let mut column_price = vec![0.0; columns + 1];
@@ -136,6 +148,7 @@ fn hungarian(cost: &[Vec<f64>], rows: usize, columns: usize) -> Vec<usize> {
                     next = column;
                 }
             }
+            // Adjusts the potentials, so that one more column becomes reachable at no cost.
             for column in 0..=columns {
                 if used[column] {
                     row_price[given[column]] += step;
@@ -149,6 +162,7 @@ fn hungarian(cost: &[Vec<f64>], rows: usize, columns: usize) -> Vec<usize> {
                 break;
             }
         }
+        // Walks the augmenting path back and shifts every row one column along.
         while at != 0 {
             let before = way[at];
             given[at] = given[before];

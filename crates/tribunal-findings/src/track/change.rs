@@ -1,35 +1,42 @@
-//! What changed between two trees, as data: files, renames and hunks. Maps places from one tree to the other.
-//! Never runs git: the text of a diff comes in.
+//! The difference between two trees as data: files, renames and hunks. Maps places from one tree to the other.
+//!
+//! No git is run here: the text of a diff comes in. All arithmetic on lines is bounded, because the diff may be of a
+//! hostile tree.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// One changed stretch: `old_len` lines from `old_start` became `new_len` lines from `new_start`, counted from 1.
-/// A length of 0 stands before its start line.
+///
+/// A length of 0 stands before its start line. Git counts that differently; `shrunk` converts, and nothing else has to
+/// know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hunk {
-    /// First old line.
+    /// First line of the stretch in the earlier tree.
     pub old_start: u32,
-    /// How many old lines.
+    /// How many lines it had in the earlier tree.
     pub old_len: u32,
-    /// First new line.
+    /// First line of the stretch in the later tree.
     pub new_start: u32,
-    /// How many new lines.
+    /// How many lines it has in the later tree.
     pub new_len: u32,
 }
 
-/// One file that differs. No old path: added. No new path: deleted. Two different ones: renamed.
+/// One file that differs. Without an old path it was added, without a new path deleted, with two different ones
+/// renamed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileChange {
     /// Path in the earlier tree.
     pub old: Option<String>,
     /// Path in the later tree.
     pub new: Option<String>,
-    /// Changed stretches, in order.
+    /// Changed stretches, in line order; lookups rely on the order.
     pub hunks: Vec<Hunk>,
 }
 
-/// All files that differ between two trees.
+/// All files that differ between two trees, found by either path.
+///
+/// The default is an empty change, in which every place is where it was. Callers use it when the trees are the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
     files: Vec<FileChange>,
@@ -38,16 +45,18 @@ pub struct Change {
 }
 
 /// Where a place of the earlier tree is in the later one.
+///
+/// A changed line still gets a position, because a finding on it has most likely stayed near.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mapped {
-    /// The line is still there, at this number.
+    /// The line is still there, with this number.
     Kept(u32),
-    /// The line was changed or deleted; this is about where it was.
+    /// The line was changed or deleted; this is roughly where it was.
     Changed(f64),
 }
 
 impl Change {
-    /// Takes the changed files.
+    /// Indexes the changed files by both paths.
     pub fn new(files: Vec<FileChange>) -> Self {
         let index = |path: fn(&FileChange) -> &Option<String>| {
             files
@@ -59,18 +68,20 @@ impl Change {
         Self { by_old: index(|file| &file.old), by_new: index(|file| &file.new), files }
     }
 
-    /// Reads the output of `git diff -M`. Lines around a change are no change: a hunk with context is as many stretches
-    /// as its added and removed lines make. Unreadable parts are passed over.
+    /// Reads the output of `git diff -M`.
+    ///
+    /// Context lines are not a change: a hunk with context becomes as many stretches as its added and removed lines
+    /// make. Unreadable parts are skipped.
     pub fn from_unified(diff: &str) -> Self {
         parse(diff)
     }
 
-    /// The changed files.
+    /// The changed files, in the order of the diff.
     pub fn files(&self) -> &[FileChange] {
         &self.files
     }
 
-    /// Lines changed, the longer side of each hunk.
+    /// Number of changed lines; of each hunk the longer side counts.
     pub fn lines_changed(&self) -> u32 {
         self.files.iter().flat_map(|file| &file.hunks).map(|hunk| hunk.old_len.max(hunk.new_len)).sum()
     }
@@ -79,27 +90,29 @@ impl Change {
     pub fn new_path<'p>(&'p self, old: &'p str) -> Option<&'p str> {
         match self.by_old.get(old) {
             Some(n) => self.files[*n].new.as_deref(),
+            // A file that the diff does not mention is where it was.
             None => Some(old),
         }
     }
 
-    /// Whether the file was there in the earlier tree, as far as the diff tells.
+    /// Whether the file was there in the earlier tree, as far as the diff shows.
     pub fn existed(&self, new: &str) -> bool {
         self.by_new.get(new).is_none_or(|n| self.files[*n].old.is_some())
     }
 
-    /// Whether the file differs at all.
+    /// Whether the file differs at all, by its path in the earlier tree.
     pub fn differs(&self, old: &str) -> bool {
         self.by_old.contains_key(old)
     }
 
-    /// Where an old line is now.
+    /// Where a line of the earlier tree is now.
     pub fn map_line(&self, old: &str, line: u32) -> Mapped {
         let Some(n) = self.by_old.get(old) else { return Mapped::Kept(line) };
         let hunks = &self.files[*n].hunks;
         let after = hunks.partition_point(|hunk| hunk.old_start <= line);
         let Some(hunk) = after.checked_sub(1).map(|n| hunks[n]) else { return Mapped::Kept(line.max(1)) };
         if line < hunk.old_start + hunk.old_len {
+            // Proportionally within the hunk: the best guess where ten lines became twenty.
             let part = f64::from(line - hunk.old_start) / f64::from(hunk.old_len.max(1));
             return Mapped::Changed(f64::from(hunk.new_start) + part * f64::from(hunk.new_len));
         }
@@ -107,12 +120,12 @@ impl Change {
         Mapped::Kept(u32::try_from(i64::from(line) + shift).unwrap_or(line).max(1))
     }
 
-    /// The hunk that holds an old line, widened by `slack` lines.
+    /// Index of the first hunk that meets these old lines, widened by `slack` lines.
     pub fn old_hunk(&self, old: &str, from: u32, to: u32, slack: u32) -> Option<usize> {
         first_met(&self.file_from(old)?.hunks, |h| (h.old_start, h.old_len), (from, to), slack)
     }
 
-    /// The hunk that added or changed a new line, widened by `slack` lines.
+    /// Index of the first hunk that added or changed one of these new lines, widened by `slack` lines.
     pub fn new_hunk(&self, new: &str, from: u32, to: u32, slack: u32) -> Option<usize> {
         first_met(&self.file_at(new)?.hunks, |h| (h.new_start, h.new_len), (from, to), slack)
     }
@@ -128,7 +141,7 @@ impl Change {
     }
 }
 
-/// The first stretch that meets a range of lines; stretches are in order.
+/// The first stretch that meets a range of lines. Stretches are in order, so this is a binary search.
 fn first_met(
     hunks: &[Hunk],
     span: fn(&Hunk) -> (u32, u32),
@@ -148,13 +161,16 @@ fn first_met(
 fn meets(start: u32, len: u32, from: u32, to: u32, slack: u32) -> bool {
     let end = start + len;
     let (from, to) = (from.saturating_sub(slack), to.saturating_add(slack));
+    // An empty side lies between two lines: no line is in it, but slack can reach it.
     if len == 0 && slack == 0 { false } else { start <= to && from < end.max(start + u32::from(len == 0)) }
 }
 
+/// Reads a unified diff line by line.
 fn parse(diff: &str) -> Change {
     let mut files: Vec<FileChange> = Vec::new();
     let mut body: Option<Body> = None;
     for line in diff.split('\n') {
+        // A body takes its lines by count. Its text may itself look like a header: "--- a/fake".
         if let (Some(open), Some(file)) = (&mut body, files.last_mut()) {
             if open.takes(line, &mut file.hunks) {
                 continue;
@@ -173,7 +189,7 @@ fn parse(diff: &str) -> Change {
     Change::new(files)
 }
 
-/// One line between the stretches of a file; a body begins after the line that announces it.
+/// Reads one line between the stretches of a file; returns the body that this line announces, if it does.
 fn header(line: &str, file: &mut FileChange) -> Option<Body> {
     if let Some(path) = line.strip_prefix("rename from ").or_else(|| line.strip_prefix("copy from ")) {
         file.old = Some(unquoted(path));
@@ -191,7 +207,7 @@ fn header(line: &str, file: &mut FileChange) -> Option<Body> {
     line.strip_prefix("@@ -").and_then(hunk_of).map(Body::new)
 }
 
-/// The lines of a hunk as they go by.
+/// A hunk whose lines are being read.
 struct Body {
     /// Lines of either side that are still to come.
     left: (u32, u32),
@@ -205,8 +221,9 @@ impl Body {
         Self { left, run: Hunk { old_len: 0, new_len: 0, ..shrunk(head) } }
     }
 
-    /// Takes one more line; false when it is none of the hunk's.
+    /// Takes one more line; false when the line is not the hunk's.
     fn takes(&mut self, line: &str, found: &mut Vec<Hunk>) -> bool {
+        // "\ No newline at end of file" follows the last line and still belongs to the hunk.
         if self.left == (0, 0) && !line.starts_with('\\') {
             self.ends(found);
             return false;
@@ -240,8 +257,9 @@ impl Body {
     }
 }
 
-/// `a/x b/x`: enough for files whose other headers name no path (mode changes, empty files).
+/// Reads `a/x b/x`: enough for files whose other headers name no path (mode changes, empty files).
 fn paths_of_header(rest: &str) -> FileChange {
+    // A path may hold blanks, so the header can be split only in the middle, and only if both halves agree.
     let half = rest.len() / 2;
     let same = rest.get(..half).zip(rest.get(half + 1..));
     let path = same.and_then(|(a, b)| {
@@ -261,7 +279,7 @@ fn side(path: &str) -> Option<String> {
     Some(inner.to_owned())
 }
 
-/// Git quotes names with odd bytes: `"a/na\303\257ve"`.
+/// Undoes git's quotes around names with odd bytes: `"a/na\303\257ve"`.
 fn unquoted(path: &str) -> String {
     let Some(inner) = path.strip_prefix('"').and_then(|path| path.strip_suffix('"')) else {
         return path.to_owned();
@@ -287,20 +305,21 @@ fn unquoted(path: &str) -> String {
             None => {}
         }
     }
+    // A path that is not UTF-8 gets replacement characters: it matches no claim, and nothing fails.
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Beyond this a number is no line of any file.
+/// A number beyond this is not a line of any file.
 const LINES_MAX: u32 = 1 << 30;
 
-/// `12,3 +14,2 @@ …`
+/// Reads a hunk's head after its first mark: `12,3 +14,2 @@ …`.
 fn hunk_of(text: &str) -> Option<Hunk> {
     let (old, rest) = text.split_once(" +")?;
     let (new, _) = rest.split_once(" @@")?;
     let span = |text: &str| -> Option<(u32, u32)> {
         let (start, len) = text.split_once(',').unwrap_or((text, "1"));
         let (start, len) = (start.parse().ok()?, len.parse().ok()?);
-        // No file has more lines; sums of two such never overflow.
+        // Checked here once, so that sums of two such numbers never overflow.
         (start <= LINES_MAX && len <= LINES_MAX).then_some((start, len))
     };
     let ((old_start, old_len), (new_start, new_len)) = (span(old)?, span(new)?);

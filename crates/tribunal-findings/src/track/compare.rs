@@ -1,4 +1,7 @@
-//! Two reports over two trees, without a ledger: the tracker as a tool of its own (`tribunal delta`).
+//! Compares two reports over two trees without a ledger: the tracker as a tool of its own (`tribunal delta`).
+//!
+//! There are no reviewers to ask and no rounds, so the classes are fewer than in a loop, and without a repository fewer
+//! still. A claim that is only missing is never called resolved unless its code changed.
 
 use super::anchor::{Anchors, Read, Side};
 use super::change::Change;
@@ -7,30 +10,32 @@ use crate::intake::report::Report;
 use std::cmp::Ordering;
 use tribunal_core::finding::Claim;
 
-/// What became of a finding of the earlier report that has no partner.
+/// The state of a finding of the earlier report that has no partner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gone {
-    /// Its code changed.
+    /// Its code changed, or its file is gone.
     Resolved,
-    /// Its code is as it was.
+    /// Its code is as it was, so nothing shows that it was fixed.
     NotReported,
 }
 
-/// What is new about a finding of the later report that has no partner.
+/// How a finding of the later report that has no partner came to be new.
+///
+/// The distinction tells a reader whether the change broke something or a reviewer merely looked closer this time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fresh {
-    /// No place to judge by.
+    /// Nothing is known about its place.
     New,
     /// On lines that were there before.
     Late,
-    /// On lines the change added.
+    /// On lines that the change added.
     FixInduced,
-    /// The earlier report calls it gone.
+    /// The earlier report lists it as settled.
     Reopened,
 }
 
 impl Gone {
-    /// The word of the public JSON.
+    /// The word for it in the public JSON.
     pub fn word(self) -> &'static str {
         match self {
             Gone::Resolved => "resolved",
@@ -40,7 +45,7 @@ impl Gone {
 }
 
 impl Fresh {
-    /// The word of the public JSON.
+    /// The word for it in the public JSON.
     pub fn word(self) -> &'static str {
         match self {
             Fresh::New => "new",
@@ -51,7 +56,7 @@ impl Fresh {
     }
 }
 
-/// The word of the public JSON for how a severity went.
+/// The word in the public JSON for how a severity changed.
 pub fn severity_word(went: Ordering) -> &'static str {
     match went {
         Ordering::Less => "downgraded",
@@ -60,18 +65,20 @@ pub fn severity_word(went: Ordering) -> &'static str {
     }
 }
 
-/// Pairs and leftovers of two reports.
+/// Pairs and leftovers of two reports; each finding of either is in exactly one list.
+///
+/// Indexes are those of the lists that were given; `compare_reports` turns them into those of the files.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Comparison {
-    /// Findings of both reports, and how their severity went.
+    /// Findings of both reports, and how the severity changed.
     pub pairs: Vec<(Pair, Ordering)>,
-    /// The rest of the earlier report.
+    /// Findings that only the earlier report has.
     pub gone: Vec<(usize, Gone)>,
-    /// The rest of the later report.
+    /// Findings that only the later report has.
     pub fresh: Vec<(usize, Fresh)>,
 }
 
-/// Compares two reports.
+/// Compares two reports of which the change between their trees is known.
 pub fn compare(
     before: &[&Claim],
     after: &[&Claim],
@@ -105,8 +112,10 @@ fn compare_with(
     Comparison { pairs, gone, fresh }
 }
 
-/// Compares two reports as files hold them; all indexes are the files' own. Without a change nothing is known of the
-/// code, so nothing is called resolved, late or induced.
+/// Compares two reports as files hold them; all indexes are the files' own.
+///
+/// Without a change nothing is known of the code, so nothing is called resolved, late or fix-induced. A finding that
+/// the earlier file itself lists as settled is the exception: its return is a reopening.
 pub fn compare_reports(
     before: &Report,
     after: &Report,
@@ -118,6 +127,7 @@ pub fn compare_reports(
         (before.claims.iter().collect(), after.claims.iter().collect());
     let none = Change::default();
     let mut found = compare_with(&old, &new, change.unwrap_or(&none), read, scorer, change.is_none());
+    // After pairing, because a blind comparison still pairs by words.
     if change.is_none() {
         found.gone.iter_mut().for_each(|(_, gone)| *gone = Gone::NotReported);
         found.fresh.iter_mut().for_each(|(_, fresh)| *fresh = Fresh::New);
@@ -128,6 +138,7 @@ pub fn compare_reports(
     found.pairs = pairs;
     found.gone.extend(back.iter().map(|(pair, _)| (pair.before, Gone::Resolved)));
     found.fresh.extend(back.iter().map(|(pair, _)| (pair.after, Fresh::Reopened)));
+    // Only at the end: until here every index is one of `claims`, from here on one of the file.
     for (pair, _) in &mut found.pairs {
         (pair.before, pair.after) = (before.places[pair.before].index, after.places[pair.after].index);
     }
@@ -139,8 +150,10 @@ pub fn compare_reports(
     found
 }
 
+/// What the diff says about a finding that is no longer reported.
 fn gone(claim: &Claim, change: &Change, anchors: &mut Anchors<'_>) -> Gone {
     let Some(file) = claim.file.as_deref() else { return Gone::NotReported };
+    // Deleted: whatever was wrong with it is gone, too.
     if change.new_path(file).is_none() {
         return Gone::Resolved;
     }
@@ -152,6 +165,7 @@ fn gone(claim: &Claim, change: &Change, anchors: &mut Anchors<'_>) -> Gone {
     if changed { Gone::Resolved } else { Gone::NotReported }
 }
 
+/// What the diff says about a finding that was not reported before.
 fn fresh(claim: &Claim, change: &Change, anchors: &mut Anchors<'_>) -> Fresh {
     let Some(file) = claim.file.as_deref() else { return Fresh::New };
     if !change.existed(file) {

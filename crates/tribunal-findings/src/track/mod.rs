@@ -1,14 +1,12 @@
-//! Identity of findings over rounds (SPEC 3.4, 3.5). An id is given once; here claims of this round meet the ledger.
-//! Never lets a must-fix finding go because nobody repeated it.
+//! Identity of findings over rounds. An id is given once; here the claims of this round meet the ledger. A must-fix
+//! finding never goes away because nobody repeated it.
 //!
-//! ```text
-//! track(&Input { round, next_id, ledger, triaged, said, ran, change, fix, removed, read, architect, tools }) -> Outcome
-//! Outcome { tracked: Vec<Tracked>, delta: Delta, cycle: CycleDelta, matches: Vec<Match>, removed: Vec<Block> }
-//! ```
-//! New findings get `next_id`, `next_id + 1`, … in triage order. `change` is the diff between the tree the ledger
-//! was last tracked on and this one, `fix` that between the round before and this one: they differ when a round is
-//! tracked twice (both are empty in round 1 or when the tree is the same); `read` gives files of either tree, on demand. What a
-//! round returns as `removed` is handed in, accumulated, with the rounds after it.
+//! New findings get `next_id`, `next_id + 1`, … in triage order. `change` is the diff between the tree the ledger was
+//! last tracked on and this one, `fix` the diff between the round before and this one. They differ when a round is
+//! tracked twice, and both are empty in round 1 or when the tree is the same.
+//!
+//! The caller gives files of either tree on demand through `read`, and passes the accumulated `removed` of all earlier
+//! rounds. How well the matching works, and why it is built so, is in `docs/design/tracking.md`.
 
 pub mod anchor;
 pub mod assign;
@@ -40,69 +38,77 @@ use tribunal_core::ids::{Check, FindingId, Seat};
 use tribunal_core::ledger::{Delta, Entry, Ledger, Mark, Tracked};
 use tribunal_core::words::Words;
 
-/// Everything tracking needs to know of one round.
+/// Everything tracking needs to know about one round.
+///
+/// Everything is borrowed and given: tracking reads no files and knows no git, so a recorded round can be tracked again
+/// and gives the same result.
 pub struct Input<'a> {
-    /// Which round, from 1.
+    /// Number of the round, from 1.
     pub round: u32,
-    /// The first id that is free.
+    /// The first free id.
     pub next_id: FindingId,
-    /// The ledger before this round.
+    /// The ledger as it was before this round.
     pub ledger: &'a Ledger,
     /// This round's findings after triage.
     pub triaged: &'a [Triaged],
-    /// Answers to findings put by id.
+    /// Answers of reviewers to findings that were put to them by id.
     pub said: &'a BTreeMap<Seat, BTreeMap<FindingId, Said>>,
-    /// Checks that ran in this round over their whole scope: their silence resolves.
+    /// Checks that ran in this round over their whole scope. Only their silence resolves anything.
     pub ran: &'a BTreeSet<Check>,
-    /// The diff between the tree that the ledger's lines are of and this one.
+    /// The diff between the tree that the ledger's lines refer to and this one.
     pub change: &'a Change,
-    /// The diff between the tree of the round before and this one: what is on its added lines came with the fix.
+    /// The diff between the tree of the round before and this one. A finding on its added lines came with the fix.
     pub fix: &'a Change,
-    /// What earlier fixes took out.
+    /// Stretches of code that earlier fixes removed.
     pub removed: &'a [Block],
     /// Gives files of either tree.
     pub read: Read<'a>,
-    /// The maker is the architect, so what an architect must mend is the maker's.
+    /// The builder is the architect, so it can fix what needs an architect.
     pub architect: bool,
-    /// Which checks are tools, and what those say beside the change.
+    /// Which checks are tools, and what those say about unchanged lines.
     pub tools: &'a ToolWords,
 }
 
-/// What tools say that does not count, and which checks they are.
+/// Which checks are tools, and their findings that do not count in this review.
+///
+/// A tool is run on whole files but answers for a change, so its silence on unchanged code proves nothing about it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolWords {
-    /// Checks that are tools: their silence settles only what changed.
+    /// Checks that are tools: their silence settles only findings on changed code.
     pub names: BTreeSet<Check>,
-    /// What they said of lines that did not change.
+    /// Their findings on lines that did not change.
     pub aside: Vec<Claim>,
 }
 
 impl ToolWords {
-    /// Whether a finding is still said, but of a line that is not part of the change.
+    /// Whether a tool still reports this finding, but on a line outside of the change.
     fn says_aside(&self, claim: &Claim) -> bool {
+        // Without the line: it is exactly the line that has become another.
         let key = |claim: &'_ Claim| (claim.file.clone(), claim.rule.clone(), claim.claim.clone());
         self.aside.iter().any(|other| key(other) == key(claim))
     }
 }
 
-/// What became of one triaged finding.
+/// The result of matching one triaged finding.
+///
+/// Every triaged finding has one, so the caller can show why a finding kept its id or got a new one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Match {
-    /// It is a known one.
+    /// It is a finding of the ledger.
     Known {
-        /// Which.
+        /// Its id in the ledger.
         id: FindingId,
-        /// How sure, 0 to 1.
+        /// How certain the match is, 0 to 1.
         score: f64,
-        /// How it was found.
+        /// The rule by which it was found.
         how: How,
     },
-    /// It is new, under this id.
+    /// It is new and got this id.
     New(FindingId),
 }
 
 impl Match {
-    /// The id it has now.
+    /// The id of the finding from now on.
     pub fn id(&self) -> FindingId {
         match self {
             Match::Known { id, .. } | Match::New(id) => *id,
@@ -110,22 +116,27 @@ impl Match {
     }
 }
 
-/// What tracking found.
+/// The result of tracking one round; the machine turns it into events.
+///
+/// Ids are given here and nowhere else, so the caller must record the outcome before it tracks the next round.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// Every finding this round says something about, in id order.
     pub tracked: Vec<Tracked>,
-    /// Counts for the machine.
+    /// Counts for the loop machine.
     pub delta: Delta,
-    /// The delta itself.
+    /// The delta row by row, for reports.
     pub cycle: CycleDelta,
-    /// One per triaged finding, in order.
+    /// One match for each triaged finding, in the same order.
     pub matches: Vec<Match>,
-    /// What this fix took out, for later rounds.
+    /// Code that this fix removed; the caller passes it to later rounds as `removed`.
     pub removed: Vec<Block>,
 }
 
-/// Matches this round's findings to the ledger.
+/// Matches this round's findings to the ledger and decides the fate of each.
+///
+/// First everything that was raised gets its id, then the rest of the ledger is asked what the silence means. The order
+/// matters: silence can be judged only when all matches are known.
 pub fn track(input: &Input<'_>) -> Outcome {
     let matches = matched(input);
     let ids: BTreeMap<usize, FindingId> =
@@ -140,7 +151,7 @@ pub fn track(input: &Input<'_>) -> Outcome {
         let related = triaged.related.iter().filter_map(|key| ids.get(key));
         one.remarks.related = related.copied().filter(|id| *id != one.id).collect();
         match tracked.get_mut(&one.id) {
-            // Two groups of one round that match one entry cannot be: matching is one to one.
+            // Cannot happen, as matching is one to one; if it did, no words would be lost.
             Some(known) => {
                 known
                     .words
@@ -152,6 +163,7 @@ pub fn track(input: &Input<'_>) -> Outcome {
             }
         }
     }
+    // A waived finding is asked, too: its waiver ends when its code changes.
     let speaks = |entry: &Entry| is_live(entry) || matches!(entry.fate, Fate::Waived(_));
     let unrepeated: Vec<(FindingId, &Entry)> =
         input.ledger.iter().filter(|(id, entry)| speaks(entry) && !tracked.contains_key(id)).collect();
@@ -163,18 +175,20 @@ pub fn track(input: &Input<'_>) -> Outcome {
         }
         tracked.insert(id, one);
     }
+    // Last, because it needs to know which findings this fix has cured.
     fates::credit(input, &mut tracked);
     let cycle = fates::cycle(input, &tracked, &silent);
     let delta = cycle.counts(input.change.lines_changed());
     Outcome { delta, cycle, matches, removed: changed.removed, tracked: tracked.into_values().collect() }
 }
 
-/// Entries that this round can speak about.
+/// Whether this round can say anything about an entry by silence or by answer.
 fn is_live(entry: &Entry) -> bool {
     matches!(entry.fate, Fate::Open | Fate::Deferred | Fate::Advisory)
 }
 
-/// How reluctantly a claim is taken for an entry: open ones first, settled ones when the words are clearly theirs.
+/// How reluctantly a claim is taken for an entry: open entries first, settled ones only when the words are clearly
+/// theirs.
 fn reluctance(entry: &Entry) -> f64 {
     match entry.fate {
         Fate::Open | Fate::Deferred | Fate::Advisory => 0.0,
@@ -183,7 +197,9 @@ fn reluctance(entry: &Entry) -> f64 {
     }
 }
 
-/// One assignment over the whole ledger, so that what came back is not mistaken for what is open beside it.
+/// Matches all claims in one assignment over the whole ledger.
+///
+/// Settled entries take part, so that a finding that came back is not mistaken for an open one beside it.
 fn matched(input: &Input<'_>) -> Vec<Match> {
     let mut entries: Vec<(FindingId, &Entry)> = input.ledger.iter().collect();
     entries.sort_by(|a, b| reluctance(a.1).total_cmp(&reluctance(b.1)).then(a.0.cmp(&b.0)));
@@ -202,6 +218,7 @@ fn matched(input: &Input<'_>) -> Vec<Match> {
         let id = entries[found.before].0;
         matches[found.after] = Some(Match::Known { id, score: found.score, how: found.how });
     }
+    // Only for what is left: the assignment is better evidence than an author's habit.
     reworded::join(input, &entries, &mut matches);
     let mut next = input.next_id.0;
     let fresh = |found: Option<Match>| {
@@ -213,8 +230,10 @@ fn matched(input: &Input<'_>) -> Vec<Match> {
     matches.into_iter().map(fresh).collect()
 }
 
-/// What the seats say about which is which: "same as F-12", F-12 called settled by the seat that raises this one, and
-/// F-12 answered for by its id, so that this one is more likely another.
+/// What reviewers themselves say about which finding is which.
+///
+/// "Same as F-12" speaks for the pair. A reviewer that calls F-12 settled, or answers for it by its id, and raises this
+/// claim as well, most likely means another finding.
 fn hints(input: &Input<'_>, entries: &[(FindingId, &Entry)]) -> Hints<'static> {
     let mut hints = Hints::default();
     hints.reluctance.extend(entries.iter().enumerate().map(|(n, (_, entry))| (n, reluctance(entry))));
@@ -235,8 +254,10 @@ fn hints(input: &Input<'_>, entries: &[(FindingId, &Entry)]) -> Hints<'static> {
     hints
 }
 
-/// The region a finding lies in: file and enclosing definition, section, or a stretch of lines. What is about a whole
-/// file has none: three different faults of one file are not the same place.
+/// The region a finding lies in, for the convergence rules: file and enclosing definition, section, or a stretch of
+/// lines.
+///
+/// A finding about a whole file has none, because three different faults of one file are not the same place.
 pub(crate) fn region(claim: &Claim, anchor: &Anchor) -> Option<String> {
     let file = claim.file.as_deref()?;
     if !anchor.symbol.is_empty() {
@@ -245,9 +266,11 @@ pub(crate) fn region(claim: &Claim, anchor: &Anchor) -> Option<String> {
     if let Some(section) = &claim.section {
         return Some(format!("{file}:{section}"));
     }
+    // Blocks of fifty lines: the key must survive small shifts.
     claim.line.map(|line| format!("{file}:{}", line / 50 * 50))
 }
 
+/// Whether the builder of this loop can fix the finding.
 pub(crate) fn makers(claim: &Claim, architect: bool) -> bool {
     match claim.fixable_by {
         FixableBy::Dev => true,

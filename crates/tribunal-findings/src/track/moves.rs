@@ -1,35 +1,37 @@
-//! Lines that a change took out in one place and put in at another: in the same file, in another, with other
-//! indentation, or with a line or two edited on the way. Known by their content alone, so it holds for any language;
-//! what could have come from two places is not called moved.
+//! Finds lines that a change took out in one place and put in at another: in the same file or another one, with other
+//! indentation, or with a line or two edited on the way.
+//!
+//! Lines are known by their content alone, so this holds for any language. Content that could have come from two places
+//! is not called moved: a wrong move would carry a finding to code it was never about.
 
 use super::anchor::{Anchors, Side};
 use super::change::{Change, Hunk};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-/// Lines in a row that must be the only such on both sides for a block to begin.
+/// A block begins with this many lines in a row that are unique on both sides.
 const SEED: usize = 2;
-/// Letters and digits a block must have: less is shared by chance.
+/// Letters and digits a block must have at least; less is shared by chance.
 const TELLING: u32 = 20;
-/// A cited line may be off by this much from the lines that moved.
+/// How far a cited line may be from the lines that moved.
 pub(super) const SLACK: u32 = 2;
 /// Lines that must have gone from one file to another before a finding without a line is looked for there.
 const DESTINATION_LINES: usize = 5;
-/// Changed files that are searched for whatever was taken out.
+/// At most this many changed files are searched for the removed code.
 const FILES_MAX: usize = 2_000;
-/// Changed lines of one side that are looked at; a larger change is not searched to its end.
+/// At most this many changed lines of one side are read; a larger change is not searched to its end.
 const LINES_MAX: usize = 200_000;
 
-/// One changed line that says something.
+/// One changed line that is not blank.
 struct Line {
-    /// Which stretch it belongs to: a block does not run from one into the next.
+    /// The stretch it belongs to: a block does not run from one into the next.
     stretch: u32,
     number: u32,
     hash: u64,
     letters: u32,
 }
 
-/// One line that moved.
+/// One line that moved, with its old and new place.
 struct Step {
     from: u32,
     file: Rc<str>,
@@ -39,6 +41,8 @@ struct Step {
 }
 
 /// Where lines of the earlier tree went.
+///
+/// A line has at most one target. Lines that may have come from several places have none.
 #[derive(Default)]
 pub struct Moves {
     /// By path in the earlier tree, in line order.
@@ -53,7 +57,10 @@ struct Stretches {
 }
 
 impl Moves {
-    /// Looks for blocks in the stretches that hold or touch one of the places; a place without a line is all of its file.
+    /// Looks for blocks in the stretches that hold or touch one of the places; a place without a line is its whole
+    /// file.
+    ///
+    /// Only stretches with a finding on each side are searched, because all this serves is to pair findings.
     pub fn new<'p>(
         change: &Change,
         anchors: &mut Anchors<'_>,
@@ -68,8 +75,10 @@ impl Moves {
         Blocks::new(&old, &new).moves()
     }
 
-    /// Looks in everything that was put in for what was taken out at some places; here a line that says enough by itself
-    /// needs no neighbour.
+    /// Looks for what was removed at some places in everything that was added.
+    ///
+    /// Use it for findings that nobody raised again: their new place has no finding to search around. Here a line that
+    /// says enough by itself needs no neighbour.
     pub fn everywhere<'p>(
         change: &'p Change,
         anchors: &mut Anchors<'_>,
@@ -86,7 +95,8 @@ impl Moves {
         blocks.moves()
     }
 
-    /// Where some lines went, when all of them went to one place as they were.
+    /// Where some lines went, if all of them went to one place unchanged. Stricter than `target`, because it is used to
+    /// keep a finding open at its new place.
     pub fn whole(&self, anchors: &mut Anchors<'_>, old: &str, from: u32, to: u32) -> Option<(Rc<str>, u32)> {
         let steps = self.steps.get(old)?;
         let mut went: Vec<Option<&Step>> = Vec::new();
@@ -96,6 +106,7 @@ impl Moves {
             from,
             to.saturating_sub(from).saturating_add(1),
             &mut |n, text| {
+                // Blank lines have no content to follow, so they may be anywhere.
                 if hashed(text).0 != EMPTY {
                     let at = steps.binary_search_by_key(&n, |step| step.from).ok();
                     went.push(at.map(|at| &steps[at]).filter(|step| step.same));
@@ -104,7 +115,9 @@ impl Moves {
         );
         let first = went.first().copied().flatten()?;
         let went: Vec<&Step> = went.into_iter().collect::<Option<_>>()?;
+        // In the same order in one file; otherwise the lines were scattered, and that is a change.
         let together = went.windows(2).all(|two| two[0].file == two[1].file && two[0].to < two[1].to);
+        // The first line may be blank: count back from the first that has content.
         together.then(|| (first.file.clone(), first.to.saturating_sub(first.from - from).max(1)))
     }
 
@@ -118,7 +131,7 @@ impl Moves {
         Some((step.file.clone(), u32::try_from(to).unwrap_or(1).max(1)))
     }
 
-    /// The file that most of what moved out of a file went to, when that is enough to speak of.
+    /// The file that most of the code moved to, if it is enough to speak of a move.
     pub fn destination(&self, old: &str) -> Option<Rc<str>> {
         let mut count: BTreeMap<&Rc<str>, usize> = BTreeMap::new();
         for step in self.steps.get(old)?.iter().filter(|step| *step.file != *old) {
@@ -128,7 +141,7 @@ impl Moves {
         (lines >= DESTINATION_LINES).then(|| file.clone())
     }
 
-    /// Whether a line itself moved, not only one beside it.
+    /// Whether this very line moved, not only one beside it.
     pub fn holds(&self, old: &str, line: u32) -> bool {
         self.steps.get(old).is_some_and(|steps| steps.binary_search_by_key(&line, |step| step.from).is_ok())
     }
@@ -169,6 +182,7 @@ impl Stretches {
             Side::Before => (hunk.old_start, hunk.old_len),
             Side::After => (hunk.new_start, hunk.new_len),
         };
+        // A set: many findings lie in one stretch, and its lines must be read only once.
         let mut met = BTreeSet::new();
         for (path, line) in places {
             met.extend(touching(hunks(path), line, span).map(|n| (path, n)));
@@ -180,12 +194,13 @@ impl Stretches {
         all
     }
 
-    /// Lines that are the only such here and say enough by themselves, in the order of their content.
+    /// Lines that are unique here and say enough by themselves, sorted by content.
     fn lone(&self) -> Vec<(u64, usize)> {
         let lines = self.lines.iter().enumerate().filter(|(_, line)| line.letters >= TELLING);
         alone(lines.map(|(n, line)| (line.hash, n)).collect())
     }
 
+    /// Reads one stretch; blank lines are left out, as they have no content to recognize.
     fn add(&mut self, anchors: &mut Anchors<'_>, side: Side, path: &str, (from, len): (u32, u32)) {
         if self.lines.len() >= LINES_MAX {
             return;
@@ -200,7 +215,7 @@ impl Stretches {
         });
     }
 
-    /// Beginnings of rows of lines that are the only such here, by content, in the order of the content.
+    /// Beginnings of rows of lines that are unique here, sorted by content.
     fn unique(&self) -> Vec<(u64, usize)> {
         let rows = self.lines.windows(SEED).enumerate();
         let all = rows
@@ -211,7 +226,7 @@ impl Stretches {
     }
 }
 
-/// Those whose content no other has, in the order of the content.
+/// Those whose content occurs once, sorted by content. Content that occurs twice could have come from either place.
 fn alone(mut all: Vec<(u64, usize)>) -> Vec<(u64, usize)> {
     all.sort_unstable();
     let single = |n: usize| {
@@ -221,7 +236,7 @@ fn alone(mut all: Vec<(u64, usize)>) -> Vec<(u64, usize)> {
     (0..all.len()).filter(|n| single(*n)).map(|n| all[n]).collect()
 }
 
-/// Pairs of what has the same content on both sides, in the order of the earlier one.
+/// Pairs with the same content on both sides, in the order of the earlier side.
 fn seeds(ours: &[(u64, usize)], theirs: &[(u64, usize)]) -> Vec<(usize, usize)> {
     let find = |hash: u64| theirs.binary_search_by_key(&hash, |one| one.0).ok().map(|n| theirs[n].1);
     let mut seeds: Vec<(usize, usize)> =
@@ -230,7 +245,7 @@ fn seeds(ours: &[(u64, usize)], theirs: &[(u64, usize)]) -> Vec<(usize, usize)> 
     seeds
 }
 
-/// What moved, line by line, while it is worked out.
+/// The moves while they are worked out: for each old line its target, and which new lines are already given away.
 struct Blocks<'s> {
     old: &'s Stretches,
     new: &'s Stretches,
@@ -239,10 +254,12 @@ struct Blocks<'s> {
 }
 
 impl<'s> Blocks<'s> {
+    /// Grows a block from every pair of unique rows, in the order of the earlier side.
     fn new(old: &'s Stretches, new: &'s Stretches) -> Self {
         let mut blocks =
             Self { old, new, target: vec![None; old.lines.len()], given: vec![false; new.lines.len()] };
         for (i, j) in seeds(&old.unique(), &new.unique()) {
+            // An earlier block has already grown over this pair.
             if blocks.target[i].is_some() || blocks.given[j] {
                 continue;
             }
@@ -262,6 +279,7 @@ impl<'s> Blocks<'s> {
         seeds(&self.old.lone(), &self.new.lone()).into_iter().for_each(|(i, j)| self.add(i, j));
     }
 
+    /// The result, by file and line of the earlier tree.
     fn moves(self) -> Moves {
         let mut moves = Moves::default();
         let (old, new) = (self.old, self.new);
@@ -277,8 +295,8 @@ impl<'s> Blocks<'s> {
     }
 }
 
-/// How many lines from a pair of lines on agree in one direction, stepping over one that was edited on the way when the
-/// two after it agree again.
+/// How many lines agree from a pair on in one direction. One edited line is stepped over if the two after it agree
+/// again.
 fn run(old: &Stretches, new: &Stretches, (i, j): (usize, usize), step: i64) -> usize {
     let (here, there) = (old.lines[i].stretch, new.lines[j].stretch);
     let agree = |n: usize| {
@@ -291,20 +309,21 @@ fn run(old: &Stretches, new: &Stretches, (i, j): (usize, usize), step: i64) -> u
     loop {
         match agree(count + 1) {
             Some(true) => count += 1,
+            // Two, not one: a single equal line after an edit, such as a brace, proves nothing.
             Some(false) if agree(count + 2) == Some(true) && agree(count + 3) == Some(true) => count += 3,
             _ => return count,
         }
     }
 }
 
-/// The hash of nothing.
+/// The hash of a line without content.
 const EMPTY: u64 = 0xcbf2_9ce4_8422_2325;
 
 fn mixed(hash: u64, value: u64) -> u64 {
     (hash ^ value).wrapping_mul(0x0100_0000_01b3).rotate_left(23)
 }
 
-/// A line without its blanks, and how many letters and digits it has.
+/// The hash of a line without its blanks, and how many letters and digits it has.
 fn hashed(text: &str) -> (u64, u32) {
     let mut letters = 0;
     let hash = text.chars().filter(|c| !c.is_whitespace()).fold(EMPTY, |hash, c| {

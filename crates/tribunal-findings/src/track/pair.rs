@@ -1,5 +1,8 @@
-//! Which finding of a later report is which of an earlier one: exact matches first, then the best assignment by score,
-//! then moved code. One to one, always.
+//! Decides which finding of a later report is which of an earlier one: exact matches first, then the best assignment by
+//! score, then moved code. Always one to one.
+//!
+//! Exact matches come first because they are certain and nearly free: in a tool's report most findings go no further.
+//! Everything below is bounded, as a report may hold a hundred thousand findings in one file.
 
 use super::anchor::{Anchors, Read, Side};
 use super::assign::{Edge, assign};
@@ -12,38 +15,44 @@ use crate::similar::{Texts, other_subject};
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::finding::Claim;
 
-/// Pairs of one file that are all compared; beyond, only near ones and those with equal words.
+/// Up to this many pairs of one file are all compared; beyond that only near ones and those with equal words.
 const ALL_PAIRS_MAX: usize = 40_000;
+/// How many lines from its expected place a finding is still looked for in a crowd.
 const NEAR_LINES: f64 = 40.0;
-/// Of these so many on each side of the expected line, and so many with equal words: a crowd must not cost its square.
+/// In a crowd, at most this many on each side of the expected line are compared: a crowd must not cost its square.
 const NEAR_MAX: usize = 60;
+/// In a crowd, at most this many with equal words are compared.
 const SAME_WORDS_MAX: usize = 20;
-/// What a reviewer's own "same as F-12" adds: a prior, so the rest must support it.
+/// What a reviewer's own "same as F-12" adds. A prior only: an author could name any id, so the rest must support it.
 const SAME_AS: f64 = 1.5;
-/// What it takes away that the author calls the earlier one settled: then only nearly the same words are the same.
+/// What it takes away that the author calls the earlier finding settled: then only nearly equal words are the same.
 const SETTLED: f64 = -9.0;
-/// What it takes away that the author answers for the earlier one by its id: people repeat themselves, but seldom in
-/// words of their own.
+/// What it takes away that the author answers for the earlier finding by its id. Reviewers repeat themselves, but
+/// seldom in new words.
 const ANSWERED: f64 = -6.0;
 
-/// Words less alike than this are strange to each other, and what that takes away from one that is over.
+/// Words less alike than this are strange to each other.
 const STRANGE: f64 = 0.3;
+/// What strange words take away from a pair whose earlier finding is settled.
 const STRANGER: f64 = -9.0;
 
-/// What authors say about pairs, beside the findings themselves.
+/// What is known about pairs beside the findings themselves.
+///
+/// Hints shift the odds and do not decide, except `may`, which forbids. Authors are not trusted to say which finding
+/// is which.
 #[derive(Clone, Default)]
 pub struct Hints<'a> {
-    /// Whether an earlier and a later finding can be one at all; all can, where nothing is said.
+    /// Whether an earlier and a later finding can be one at all; without it, all can.
     pub may: Option<&'a dyn Fn(usize, usize) -> bool>,
     /// Later finding → the earlier one its author names.
     pub same_as: BTreeMap<usize, usize>,
-    /// Pairs whose earlier one the author of the later one calls settled.
+    /// Pairs whose earlier finding the author of the later one calls settled.
     pub settled: BTreeSet<(usize, usize)>,
-    /// Pairs whose earlier one the author of the later one calls still there, by its id.
+    /// Pairs whose earlier finding the author of the later one calls still there, by its id.
     pub answered: BTreeSet<(usize, usize)>,
-    /// What must be overcome to pair with an earlier one that is not open any more.
+    /// How much it takes to pair with an earlier finding that is no longer open.
     pub reluctance: BTreeMap<usize, f64>,
-    /// Who wrote what and how; where nothing is said, one reviewer wrote all.
+    /// Who wrote what, and how; without it, one reviewer is taken to have written everything.
     pub voices: Option<Voices>,
 }
 
@@ -52,13 +61,15 @@ impl Hints<'_> {
         self.may.is_none_or(|may| may(before, after))
     }
 
-    /// What is over comes back in words of its own; another complaint at its place is another finding.
+    /// The penalty for strange words. A settled finding comes back in its own words; another complaint at its place is
+    /// another finding.
     fn strange(&self, c: &Candidate) -> f64 {
         let over = self.reluctance.get(&c.before).is_some_and(|reluctance| *reluctance > 0.0);
         let shared = c.features[COSINE].max(c.features[TRIGRAMS]);
         if over && shared < STRANGE { STRANGER } else { 0.0 }
     }
 
+    /// What the authors' words add to a pair, or take from it.
     fn gain(&self, before: usize, after: usize) -> f64 {
         let named = self.same_as.get(&after) == Some(&before);
         let said = match () {
@@ -71,38 +82,43 @@ impl Hints<'_> {
     }
 }
 
-/// How a pair was found.
+/// How a pair was found; reports show it as the reason.
+///
+/// Kept with the match so that people can see why a finding has its id, and how far to trust it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
     /// Same words at the same place, mapped through the diff.
     Exact,
-    /// The best assignment by score.
+    /// By the best assignment of all scores.
     Scored,
-    /// Its code moved.
+    /// By its code, which moved.
     Moved,
-    /// Its author calls the earlier one resolved and says this one of the same place, where nothing changed.
+    /// Its author calls the earlier one resolved and raises this one at the same place, where nothing changed.
     Reworded,
 }
 
-/// One finding in both reports.
+/// One finding that is in both reports.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pair {
     /// Index in the earlier report.
     pub before: usize,
     /// Index in the later report.
     pub after: usize,
-    /// How sure, 0 to 1.
+    /// How certain the pair is, 0 to 1.
     pub score: f64,
-    /// How it was found.
+    /// The rule by which it was found.
     pub how: How,
 }
 
-/// Weights for reports with rules and for those without.
+/// The two sets of weights: for reports with rules and for those without.
+///
+/// Two sets, because tools repeat their words and reviewers do not: what proves a match for one proves little for the
+/// other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scorer {
-    /// Both sides name a rule.
+    /// Used where both sides name a rule.
     pub tool: Weights,
-    /// At least one does not.
+    /// Used where at least one side names none.
     pub reviewer: Weights,
 }
 
@@ -118,14 +134,14 @@ impl Scorer {
     }
 }
 
-/// A pair that could be one finding, with what speaks for it: what calibration works on.
+/// A pair that could be one finding, with its features. Public for the fitting of weights.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
     /// Index in the earlier report.
     pub before: usize,
     /// Index in the later report.
     pub after: usize,
-    /// See `score::NAMES`.
+    /// Values in the order of `score::NAMES`.
     pub features: [f64; FEATURES],
 }
 
@@ -141,8 +157,10 @@ pub fn pair(
     pair_with(before, after, hints, change, Anchors::new(read), scorer, false).0
 }
 
-/// The same, and gives back the files that were read, for whoever asks about the rest. `blind` says that nothing is
-/// known of how the code changed: then equal words in one file are one finding, wherever their lines went.
+/// Pairs as `pair` does, and returns the files that were read, for whoever asks about the rest.
+///
+/// `blind` says that nothing is known of how the code changed. Then equal words in one file are one finding, wherever
+/// their lines went.
 pub(super) fn pair_with<'a>(
     before: &'a [&'a Claim],
     after: &'a [&'a Claim],
@@ -163,10 +181,11 @@ pub(super) fn pair_with<'a>(
         let gain = gain + hints.gain(c.before, c.after) + hints.strange(c) + tie_break(c);
         Edge { left: c.before, right: c.after, gain }
     };
-    // Only what is worth a pair is kept: a large report has millions of candidates.
+    // Only edges that are worth a pair are kept: a large report has millions of candidates.
     let mut edges: Vec<Edge> = Vec::new();
     let worth = |edge: &Edge| {
         let other = blind && is_of_another(before[edge.left], after[edge.right]);
+        // `may` comes last, as it is the most expensive of the three.
         edge.gain > 0.0 && !other && hints.may(edge.left, edge.right)
     };
     work.candidates(&mut |c| edges.extend(Some(edge(&c)).filter(worth)));
@@ -174,18 +193,19 @@ pub(super) fn pair_with<'a>(
         let how = work.how(edge.left, edge.right);
         pairs.push(work.take(edge.left, edge.right, edge.gain, how));
     }
+    // After the assignment: moved code is weaker evidence, so it only gets what is left.
     pairs.extend(work.moved(hints));
     pairs.sort_by_key(|pair| pair.before);
     (pairs, work.anchors)
 }
 
-/// Two sentences of one tool that differ in what they are about. Without the code it cannot be told that a name was
-/// changed, so another name is another finding.
+/// Whether two sentences of one tool differ in what they are about. Without the code nobody can tell that a name was
+/// merely changed, so another name is another finding.
 fn is_of_another(a: &Claim, b: &Claim) -> bool {
     a.rule.is_some() && b.rule.is_some() && other_subject(&a.claim, &b.claim)
 }
 
-/// Every pair that the scorer looks at after exact matching.
+/// Every pair that the scorer looks at after exact matching; the data that weights are fitted on.
 pub fn candidates(before: &[&Claim], after: &[&Claim], change: &Change, read: Read<'_>) -> Vec<Candidate> {
     let mut work = Work::new(before, after, change, Anchors::new(read));
     work.voices = Voices::of_reports(before, after);
@@ -195,11 +215,12 @@ pub fn candidates(before: &[&Claim], after: &[&Claim], change: &Change, read: Re
     all
 }
 
-/// Reports list findings in order: of equal pairs, the one that keeps the order is a hair better.
+/// Prefers the order of the reports among otherwise equal pairs: reports list findings in order.
 fn tie_break(candidate: &Candidate) -> f64 {
     -1e-6 * (candidate.before as f64 - candidate.after as f64).abs().min(1_000.0)
 }
 
+/// The state of one comparison, step by step from exact matches to leftovers.
 struct Work<'a> {
     before: &'a [&'a Claim],
     after: &'a [&'a Claim],
@@ -207,7 +228,7 @@ struct Work<'a> {
     anchors: Anchors<'a>,
     free_before: BTreeSet<usize>,
     free_after: BTreeSet<usize>,
-    /// What exact matching left over of the earlier report, and of the later one.
+    /// What exact matching left over of the earlier report; below, of the later one.
     olds: Leftovers<'a>,
     news: Leftovers<'a>,
     /// Texts of all leftovers, earlier ones first.
@@ -215,10 +236,10 @@ struct Work<'a> {
     voices: Voices,
 }
 
-/// Findings of one report that exact matching left over, prepared for comparing.
+/// Findings of one report that exact matching left over, prepared for comparison.
 #[derive(Default)]
 struct Leftovers<'a> {
-    /// Where a finding is among these, by its index in the report.
+    /// Position of a finding among these, by its index in the report.
     at: Vec<Option<usize>>,
     spots: Vec<Spot<'a>>,
 }
@@ -251,7 +272,7 @@ impl<'a> Work<'a> {
             after,
             change,
             anchors,
-            // What is free is known when exact matching is done.
+            // Which ones are free is known when exact matching is done.
             free_before: BTreeSet::new(),
             free_after: BTreeSet::new(),
             olds: Leftovers::default(),
@@ -267,21 +288,24 @@ impl<'a> Work<'a> {
         paired(before, after, gain, how)
     }
 
-    /// A pair that is not in one file after the rename map was found where its code moved to.
+    /// How a scored pair was found: two files that the rename map does not connect mean that the code moved.
     fn how(&self, before: usize, after: usize) -> How {
         let old = self.before[before].file.as_deref();
         let stayed = old.is_none_or(|old| self.change.new_path(old) == self.after[after].file.as_deref());
         if stayed { How::Scored } else { How::Moved }
     }
 
-    /// Same rule and words at the very line the diff leads to, or about no file at all, in the order of the reports.
+    /// Pairs with the same rule and words at the very line the diff leads to, or about no file at all, in report order.
+    ///
+    /// Sorted hashes instead of a map, and a count of what is given away, keep a crowd of equal findings linear.
     fn exact(&mut self, hints: &Hints<'_>) -> Vec<Pair> {
         let mut waiting: Vec<(u64, usize, bool)> = Vec::with_capacity(self.after.len());
         for (n, claim) in self.after.iter().enumerate() {
             waiting.push((hash_at(claim, claim.file.as_deref(), claim.line), n, true));
         }
         waiting.sort_unstable();
-        // For the first of each hash: how many of it are given away, so that a crowd is not searched again and again.
+        // For the first of each hash, how many are given away, so that a crowd is not searched from its start each
+        // time.
         let mut given: Vec<usize> = vec![0; waiting.len()];
         let mut found = Vec::new();
         for (n, claim) in self.before.iter().enumerate() {
@@ -300,6 +324,7 @@ impl<'a> Work<'a> {
                 given[from] += waiting[free..].iter().take_while(|one| one.0 == hash && !one.2).count();
             }
         }
+        // A gain far above any score: an exact match is reported as practically certain.
         let pairs: Vec<Pair> = found.into_iter().map(|(a, b)| paired(a, b, 12.0, How::Exact)).collect();
         let (mut olds, mut news) = (vec![true; self.before.len()], vec![true; self.after.len()]);
         pairs.iter().for_each(|pair| (olds[pair.before], news[pair.after]) = (false, false));
@@ -308,8 +333,9 @@ impl<'a> Work<'a> {
         pairs
     }
 
-    /// What has the same rule and words in the same file, in the order of their lines: lines move together, so where
-    /// there are more on one side, those are left that make the others move the least.
+    /// Pairs what has the same rule and words in the same file, in the order of their lines.
+    ///
+    /// Lines move together, so where one side has more, those stay unpaired that let the others move the least.
     fn same_words(&mut self) -> Vec<Pair> {
         let sorted = |free: &BTreeSet<usize>, claims: &[&'a Claim]| {
             let mut all: Vec<(Words<'a>, u32, usize)> =
@@ -330,7 +356,7 @@ impl<'a> Work<'a> {
         pairs.into_iter().map(|(a, b)| self.take(a, b, 6.0, How::Scored)).collect()
     }
 
-    /// Where an earlier finding is now, unless its place is gone or changed.
+    /// Where an earlier finding is now; `None` if its place is gone or changed.
     fn kept_place(&self, claim: &'a Claim) -> Option<(Option<&'a str>, Option<u32>)> {
         let Some(old) = claim.file.as_deref() else { return Some((None, claim.line)) };
         let file = self.change.new_path(old)?;
@@ -341,7 +367,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Anchors and texts of what is left; nothing when one side has nothing left.
+    /// Reads anchors and texts of what is left; nothing when one side has nothing left, which saves reading files.
     fn prepare(&mut self) {
         if self.free_before.is_empty() || self.free_after.is_empty() {
             return;
@@ -369,7 +395,7 @@ impl<'a> Work<'a> {
         self.news = Leftovers::new(self.after.len(), &self.free_after, news);
     }
 
-    /// Pairs in one file after the rename map and the moves, or without any file.
+    /// Calls back for pairs in one file, after the rename map and the moves, or without any file.
     fn candidates(&mut self, found: &mut dyn FnMut(Candidate)) {
         self.prepare();
         if self.news.spots.is_empty() {
@@ -380,8 +406,9 @@ impl<'a> Work<'a> {
             let file = self.before[*n].file.as_deref();
             let spot = self.olds.spot(*n);
             let moved = spot.moved.as_ref().map(|(file, _)| &**file).or(spot.destination.as_deref());
-            // A deleted file has no place in the later tree: only where its code moved to.
+            // A deleted file has no place in the later tree: only the place its code moved to.
             let place = file.map(|old| self.change.new_path(old)).map_or(Some(None), |new| new.map(Some));
+            // Both places are tried, since the code may have been copied rather than moved.
             let other = moved.map(Some).filter(|moved| place != Some(*moved));
             place.into_iter().chain(other).for_each(|file| by_file.entry(file).or_default().0.push(*n));
         }
@@ -397,7 +424,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Of many findings in one file: for each the nearest ones, and those with the same words.
+    /// For many findings in one file: each meets the nearest ones and those with the same words.
     fn near_ones(&self, olds: &[usize], news: &[usize], found: &mut dyn FnMut(Candidate)) {
         let line = |b: usize| self.news.spot(b).anchor.line;
         let mut by_line: Vec<(u32, usize)> = news.iter().filter_map(|b| Some((line(*b)?, *b))).collect();
@@ -407,7 +434,7 @@ impl<'a> Work<'a> {
         for a in olds {
             let mut met: BTreeSet<usize> = BTreeSet::new();
             if let Some(same) = by_words.get(self.before[*a].claim.as_str()) {
-                // Of equal words the ones about as far down the list.
+                // Of equal words, the ones about as far down the list.
                 let at = same.partition_point(|b| b < a).saturating_sub(SAME_WORDS_MAX / 2);
                 met.extend(same[at..].iter().take(SAME_WORDS_MAX));
             }
@@ -434,7 +461,7 @@ impl<'a> Work<'a> {
         Candidate { before: a, after: b, features }
     }
 
-    /// What is left may have moved: taken out here, put in there, with the same lines around it and words that agree.
+    /// Pairs leftovers whose code moved: removed here, added there, with the same lines around it and words that agree.
     fn moved(&mut self, hints: &Hints<'_>) -> Vec<Pair> {
         if self.news.spots.is_empty() {
             return Vec::new();
@@ -451,6 +478,7 @@ impl<'a> Work<'a> {
             let met: BTreeSet<usize> = context
                 .iter()
                 .filter_map(|line| by_line.get(line.as_str()))
+                // A line that is everywhere must not make every finding a candidate.
                 .flat_map(|all| all.iter().take(50))
                 .copied()
                 .collect();
@@ -481,6 +509,7 @@ impl<'a> Work<'a> {
     }
 
     fn moved_gain(&self, a: usize, b: usize) -> f64 {
+        // Not fitted: too few labelled moves exist for that. A different rule rules the pair out.
         let f = self.candidate(a, b).features;
         let rules = 1.5 * f[17] - 20.0 * f[18];
         let words = 3.0 * f[13].max(f[TITLE]) + 4.0 * f[12] + 2.0 * f[15] + 1.5 * f[14] - 3.0 * f[19];
@@ -489,15 +518,15 @@ impl<'a> Work<'a> {
     }
 }
 
-/// What findings with the same words in one file have in common: file, rule, words.
+/// The key of findings with the same words in one file: file, rule, words.
 type Words<'a> = (Option<&'a str>, Option<&'a str>, &'a str);
 
 fn words_at(claim: &Claim) -> Words<'_> {
     (claim.file.as_deref(), claim.rule.as_deref(), &claim.claim)
 }
 
-/// Of two lists in order of their lines, each one of the shorter with one of the longer, in order, so that each moves the
-/// least that those before it allow.
+/// Pairs each finding of the shorter list with one of the longer, both in order of line, so that each moves the least
+/// that those before it allow.
 fn aligned(a: &[(Words<'_>, u32, usize)], b: &[(Words<'_>, u32, usize)]) -> Vec<(usize, usize)> {
     if a.len() > b.len() {
         return aligned(b, a).into_iter().map(|(b, a)| (a, b)).collect();
@@ -505,7 +534,7 @@ fn aligned(a: &[(Words<'_>, u32, usize)], b: &[(Words<'_>, u32, usize)]) -> Vec<
     let mut from = 0;
     let mut pairs = Vec::with_capacity(a.len());
     for (n, (_, line, id)) in a.iter().enumerate() {
-        // As many must be left as are still to be paired.
+        // Enough partners must be left for those that are still to be paired.
         let last = b.len() - (a.len() - n);
         let near = (from..=last).take_while(|at| *at == from || b[*at - 1].1 < *line);
         let at = near.min_by_key(|at| b[*at].1.abs_diff(*line)).unwrap_or(from);
@@ -522,7 +551,7 @@ fn paired(before: usize, after: usize, gain: f64, how: How) -> Pair {
     Pair { before, after, score: 1.0 / (1.0 + (-gain).exp()), how }
 }
 
-/// One number for a claim's rule and words at a place; equal ones have equal numbers.
+/// One number for a claim's rule and words at a place; equal claims have equal numbers.
 fn hash_at(claim: &Claim, file: Option<&str>, line: Option<u32>) -> u64 {
     let texts = [claim.claim.as_str(), claim.rule.as_deref().unwrap_or_default(), file.unwrap_or_default()];
     hash_texts(u64::from(line.unwrap_or(0)), &texts)
@@ -533,7 +562,7 @@ fn places<'s>(spots: &'s [Spot<'_>]) -> impl Iterator<Item = (&'s str, Option<u3
     spots.iter().filter_map(|spot| Some((spot.claim.file.as_deref()?, spot.anchor.line)))
 }
 
-/// A line that many places do not share by chance.
+/// Whether a line has enough content that many places do not share it by chance.
 fn is_telling(line: &str) -> bool {
     line.chars().filter(|c| c.is_alphanumeric()).count() >= 6
 }

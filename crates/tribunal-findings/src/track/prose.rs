@@ -1,6 +1,8 @@
-//! How much each word of a reviewer's text says about which finding is meant. Reviewers put some phrases into everything
-//! they write ("please address", "noticed that"): two texts that share only those share nothing. Which phrases these are
-//! is learned from the reviewer's own findings, over a background of how common words are in reviews. Decides nothing.
+//! How much each word of a reviewer's text says about which finding is meant.
+//!
+//! Reviewers put some phrases into everything they write ("please address", "noticed that"), and two texts that share
+//! only those share nothing. Which phrases these are is learned from the reviewer's own findings, over a background of
+//! how common words are in reviews. Nothing is decided here.
 
 use crate::similar::{is_stop, stem};
 use crate::triage::Triaged;
@@ -12,32 +14,34 @@ use tribunal_core::ledger::Entry;
 
 /// How common stems are in reviews; `cargo xtask count-prose` makes the file.
 const BACKGROUND: &str = include_str!("prose.txt");
-/// Of a thousand texts so many have a stem that is not in the table.
+/// How many of a thousand texts are taken to have a stem that is not in the table.
 const RARE: f64 = 1.0;
 
-/// Of one list so many texts are compared with each other: more teach little and cost their square.
+/// At most this many texts of one list are compared with each other: more teach little and cost their square.
 const LEARNED_MAX: usize = 150;
-/// Pairs of unrelated findings that must share a phrase: one pair may do so by chance.
+/// How many pairs of unrelated findings must share a phrase; one pair may do so by chance.
 const OFTEN: usize = 2;
-/// Bytes of a text that are read for phrases.
+/// At most this many bytes of a text are read for phrases.
 const READ_MAX: usize = 2_000;
-/// The key of quoted code, names and numbers: to a phrase they are all alike.
+/// The key of quoted code, names and numbers: within a phrase they are all alike.
 const CODE: u32 = 0;
 
 /// Two words in a row, by their keys.
 type Phrase = (u32, u32);
 
 /// The phrases that one reviewer writes whatever the finding is.
+///
+/// It only lowers the weight of words; it never removes any, since a habitual phrase may be what a finding says.
 #[derive(Clone, Debug, Default)]
 pub struct Prose {
     phrases: BTreeSet<Phrase>,
 }
 
-/// One word of a text.
+/// One word of a text, with its place.
 struct Word {
     at: Range<usize>,
     key: u32,
-    /// It is neither a stop word nor code.
+    /// It carries meaning: neither a stop word nor code.
     says: bool,
 }
 
@@ -49,10 +53,14 @@ struct Text {
 }
 
 impl Prose {
-    /// Learns from lists of texts. The texts of one list are of different findings.
+    /// Learns from lists of texts.
+    ///
+    /// The texts of one list must be about different findings: two texts about one finding share its subject, which
+    /// would then be taken for a habit.
     pub fn learned<'t>(lists: impl IntoIterator<Item = Vec<&'t str>>) -> Prose {
         let mut met: BTreeMap<Phrase, usize> = BTreeMap::new();
         for list in lists {
+            // The latest ones: a reviewer's style is learned from what it wrote last.
             let texts: Vec<Text> = list.iter().rev().take(LEARNED_MAX).map(|text| Text::new(text)).collect();
             for (n, a) in texts.iter().enumerate() {
                 for phrase in texts[n + 1..].iter().flat_map(|b| recurring(a, b)) {
@@ -64,13 +72,14 @@ impl Prose {
         Prose { phrases: met.into_iter().filter_map(often).collect() }
     }
 
-    /// The words of a text that belong to such phrases, as ranges of its bytes in order.
+    /// The words of a text that belong to such phrases, as byte ranges in order.
     pub fn fillers(&self, text: &str) -> Vec<Range<usize>> {
         if self.phrases.is_empty() {
             return Vec::new();
         }
         let words = words(text);
         let covered = covered(&words, &self.phrases);
+        // A name inside a habitual phrase is still what the finding is about.
         let fillers = words.into_iter().zip(covered).filter(|(word, covered)| *covered && word.key != CODE);
         fillers.map(|(word, _)| word.at).collect()
     }
@@ -87,7 +96,7 @@ impl Text {
         Text { words, phrases, names }
     }
 
-    /// What it says outside of these phrases, and in how many words it says something within them.
+    /// The words that carry meaning outside of these phrases, and how many such words are within them.
     fn split(&self, phrases: &BTreeSet<Phrase>) -> (BTreeSet<u32>, usize) {
         let covered = covered(&self.words, phrases);
         let (mut rest, mut within) = (BTreeSet::new(), 0);
@@ -102,8 +111,10 @@ impl Text {
     }
 }
 
-/// The phrases that two texts of different findings share, where they share nothing else and both say more than those:
-/// then the phrases are the reviewer's. Where they are most of a text they may be what it says.
+/// The phrases that two texts of different findings share, where they share nothing else and both say more than those.
+///
+/// Then the phrases are the reviewer's. Where they make up most of a text they may be its message, so they are not
+/// learned.
 fn recurring(a: &Text, b: &Text) -> BTreeSet<Phrase> {
     let shared: BTreeSet<Phrase> = a.phrases.intersection(&b.phrases).copied().collect();
     if shared.is_empty() {
@@ -112,11 +123,12 @@ fn recurring(a: &Text, b: &Text) -> BTreeSet<Phrase> {
     let ((in_a, of_a), (in_b, of_b)) = (a.split(&shared), b.split(&shared));
     let more = in_a.len() + a.names >= of_a && in_b.len() + b.names >= of_b;
     let least = in_a.len().min(in_b.len());
+    // A quarter in common is allowed: unrelated findings of one project share some vocabulary.
     let unrelated = least > 0 && in_a.intersection(&in_b).count() * 4 <= least;
     if more && unrelated { shared } else { BTreeSet::new() }
 }
 
-/// Which words are part of a phrase.
+/// For each word, whether it is part of one of the phrases.
 fn covered(words: &[Word], phrases: &BTreeSet<Phrase>) -> Vec<bool> {
     let mut covered = vec![false; words.len()];
     for (n, two) in words.windows(2).enumerate() {
@@ -127,7 +139,7 @@ fn covered(words: &[Word], phrases: &BTreeSet<Phrase>) -> Vec<bool> {
     covered
 }
 
-/// The words of a text in order; what backticks quote is one word.
+/// The words of a text in order; whatever backticks quote is one word.
 fn words(text: &str) -> Vec<Word> {
     let text = &text[..text.floor_char_boundary(READ_MAX)];
     let mut words = Vec::new();
@@ -152,16 +164,17 @@ fn words(text: &str) -> Vec<Word> {
     words
 }
 
-/// A number for a word; equal stems have equal ones.
+/// A number for a word; equal stems have equal numbers.
 fn key(word: &str) -> u32 {
     if is_code(word) {
         return CODE;
     }
     let fold = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+    // Zero is the key of code, so no stem may have it.
     stem(&word.to_lowercase()).bytes().fold(0x811c_9dc5, fold).max(CODE + 1)
 }
 
-/// A name or a number rather than a word of a language.
+/// Whether this is a name or a number rather than a word of a language.
 fn is_code(word: &str) -> bool {
     word.chars().any(|c| c == '_' || c.is_numeric()) || word.chars().skip(1).any(char::is_uppercase)
 }
@@ -171,13 +184,13 @@ fn stem_of(word: &str) -> Option<String> {
     (!is_code(word) && !is_stop(&lower)).then(|| stem(&lower))
 }
 
-/// The stems of a text that say something, without the code it quotes: what the background counts.
+/// The stems of a text that carry meaning, without the code it quotes: the unit that `cargo xtask count-prose` counts.
 pub fn stems(text: &str) -> BTreeSet<String> {
     let words = words(text);
     words.iter().filter(|word| word.key != CODE).filter_map(|word| stem_of(&text[word.at.clone()])).collect()
 }
 
-/// The share of texts of reviews that have a stem.
+/// The share of review texts that contain a stem.
 pub(crate) fn background(stem: &str) -> f64 {
     static TABLE: OnceLock<BTreeMap<&'static str, f64>> = OnceLock::new();
     let read = || {
@@ -193,16 +206,19 @@ pub(crate) fn background(stem: &str) -> f64 {
 }
 
 /// Who wrote which finding, and how they write.
+///
+/// Each reviewer is learned by itself: one reviewer's habit is another's telling word.
 #[derive(Clone, Debug, Default)]
 pub struct Voices {
     learned: Vec<Prose>,
-    /// Of each finding of the earlier and of the later list, whose it is among those.
+    /// For each finding of the earlier list, the index of its author in `learned`.
     before: Vec<Option<usize>>,
+    /// The same for the later list.
     after: Vec<Option<usize>>,
 }
 
 impl Voices {
-    /// One reviewer for everything that names no rule: all that is known of two reports.
+    /// Takes everything that names no rule for one reviewer's: nothing more is known of two reports.
     pub fn of_reports(before: &[&Claim], after: &[&Claim]) -> Voices {
         let texts = |claims: &[&Claim]| claims.iter().map(|claim| is_free(claim).then_some(0)).collect();
         let free = |claims: &[&'_ Claim]| -> Vec<String> {
@@ -213,10 +229,10 @@ impl Voices {
         Voices { learned: vec![learned], before: texts(before), after: texts(after) }
     }
 
-    /// Each reviewer by itself, from what it said in all earlier rounds and in this one.
+    /// Learns each reviewer by itself, from its findings of all earlier rounds and of this one.
     pub fn of_ledger(entries: &[&Entry], before: &[&Claim], now: &[Triaged]) -> Voices {
         let mut said: BTreeMap<&Source, [Vec<&str>; 2]> = BTreeMap::new();
-        // One text for each finding: several of one finding are related.
+        // One text for each finding: several texts of one finding are related, and would teach its subject.
         for entry in entries {
             let mut met = BTreeSet::new();
             for words in entry.words().iter().filter(|words| is_free(&words.claim)) {
@@ -251,7 +267,7 @@ impl Voices {
         self.fillers(self.before.get(n), text)
     }
 
-    /// The same of the later list.
+    /// The words of a text of the later list that its author writes whatever the finding is.
     pub fn after(&self, n: usize, text: &str) -> Vec<Range<usize>> {
         self.fillers(self.after.get(n), text)
     }
@@ -262,7 +278,7 @@ impl Voices {
     }
 }
 
-/// A claim in somebody's own words: what names a rule is worded by the rule.
+/// Whether a claim is in somebody's own words; one that names a rule is worded by the rule.
 fn is_free(claim: &Claim) -> bool {
     claim.rule.is_none()
 }

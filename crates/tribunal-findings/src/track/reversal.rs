@@ -1,25 +1,28 @@
-//! Fixes that undo fixes: a stretch that an earlier fix took out and this one puts back. Compares lines, judges nobody.
+//! Finds fixes that undo fixes: a stretch that an earlier fix removed and this one puts back.
+//!
+//! A finding there is contested: somebody wants the code one way and somebody else the other way, and another fix would
+//! not end that. This file only compares lines; what to do about it is decided elsewhere.
 
 use super::Input;
 use super::anchor::{Anchors, Side};
 use serde::{Deserialize, Serialize};
 
-/// Lines around a reversed stretch whose findings are contested by it.
+/// Findings within this many lines of a reversed stretch are contested by it.
 const SLACK: u32 = 3;
-/// A stretch must say this much to be recognized.
+/// Letters and digits a stretch must have to be recognized; braces come and go with every fix.
 const TELLING: usize = 12;
 const FILES_MAX: usize = 2_000;
 
-/// A stretch of lines a fix took out.
+/// A stretch of lines that a fix removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
-    /// Path in the tree it was taken from.
+    /// Path in the tree it was removed from.
     pub path: String,
-    /// Its lines, trimmed, blank ones left out.
+    /// Its lines, trimmed, without blank ones, so that a new indentation does not hide a reversal.
     pub lines: Vec<String>,
 }
 
-/// What this fix took out, and where it put back what an earlier one had taken out.
+/// What this fix removed, and where it put back what an earlier one had removed.
 #[derive(Default)]
 pub(super) struct Changed {
     pub removed: Vec<Block>,
@@ -27,8 +30,10 @@ pub(super) struct Changed {
 }
 
 impl Changed {
+    /// Compares this change with everything that earlier fixes removed.
     pub fn new(input: &Input<'_>, anchors: &mut Anchors<'_>) -> Self {
         let mut changed = Self::default();
+        // The first round has no fix before it.
         if input.round <= 1 {
             return changed;
         }
@@ -43,6 +48,7 @@ impl Changed {
                 else {
                     continue;
                 };
+                // A renamed file is still the file the code was taken from.
                 let ours = |block: &&Block| block.path == *new || Some(&block.path) == file.old.as_ref();
                 if input.removed.iter().filter(ours).any(|block| holds(&added, &block.lines)) {
                     changed.reversed.push((new.clone(), hunk.new_start, hunk.new_start + hunk.new_len));
@@ -67,7 +73,7 @@ fn telling(lines: Vec<String>) -> Option<Vec<String>> {
     (letters >= TELLING).then_some(lines)
 }
 
-/// The added lines hold the removed ones, in a row.
+/// Whether the added lines contain the removed ones, in a row.
 fn holds(added: &[String], removed: &[String]) -> bool {
     !removed.is_empty() && added.windows(removed.len()).any(|window| window == removed)
 }

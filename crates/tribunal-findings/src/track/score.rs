@@ -1,5 +1,7 @@
-//! How likely two findings of two reports are one: features of a pair, and weights fitted on labelled reviews
-//! (`cargo xtask fit-tracker` fits and prints them). Says how likely, decides nothing.
+//! How likely two findings of two reports are one: features of a pair, and weights fitted on labelled reviews.
+//!
+//! `cargo xtask fit-tracker` fits and prints the weights. Whoever changes a feature has to fit again, and to look at
+//! `cargo xtask eval-tracker` before and after. Nothing is decided here.
 
 use super::anchor::{Anchor, bare_names, is_word_of, quoted_names};
 use super::change::{Change, Mapped};
@@ -10,7 +12,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use tribunal_core::finding::Claim;
 
-/// Number of features.
+/// Number of features; the arrays below follow the same order.
 pub const FEATURES: usize = 27;
 
 /// Names of the features, in order.
@@ -44,57 +46,59 @@ pub const NAMES: [&str; FEATURES] = [
     "title",
 ];
 
-/// Where the likeness of words is among the features.
+/// Indexes of the two likenesses of words among the features.
 pub(crate) const COSINE: usize = 12;
 pub(crate) const TRIGRAMS: usize = 15;
-/// Where equal titles are.
+/// Index of the feature for equal titles.
 pub(crate) const TITLE: usize = 26;
 
 /// One side of a pair, prepared once.
+///
+/// A finding meets many candidates, so everything that depends on one side alone is computed here and not per pair.
 #[derive(Clone, Debug)]
 pub struct Spot<'a> {
-    /// The claim.
+    /// The claim that is compared.
     pub claim: &'a Claim,
-    /// What stands at its place.
+    /// What stands at its cited place.
     pub anchor: Anchor,
     /// Trigrams of its words.
     pub grams: Vec<u32>,
-    /// Trigrams of its first sentence, where it is long enough to have a title.
+    /// Trigrams of its first sentence, if it is long enough to have a title.
     pub title: Vec<u32>,
-    /// Trigrams of its line.
+    /// Trigrams of the line it cites.
     pub line_grams: Vec<u32>,
-    /// What it quotes.
+    /// Names it quotes, in lower case.
     pub quoted: BTreeSet<String>,
-    /// Of an earlier one: the path in the later tree, and the line the diff leads to.
+    /// Of an earlier finding: the path in the later tree, and the line the diff leads to.
     pub mapped: Option<(&'a str, Expected)>,
-    /// Of an earlier one: where its line moved to.
+    /// Of an earlier finding: where its line moved to.
     pub moved: Option<(Rc<str>, u32)>,
-    /// Of an earlier one without a line: the file its file's code went to.
+    /// Of an earlier finding without a line: the file that its file's code went to.
     pub destination: Option<Rc<str>>,
-    /// It quotes nothing but the definition it lies in.
+    /// The only name it quotes is that of the definition around it.
     pub names_its_place: bool,
-    /// Of a later one: the hunk that added or changed its line.
+    /// Of a later finding: the hunk that added or changed its line.
     pub hunk: Option<usize>,
-    /// What a reviewer's words mean.
+    /// The meaning of a reviewer's words; none for a tool's, which are a template.
     pub meaning: Option<Meaning>,
 }
 
-/// About where a finding should be now.
+/// Where a finding should be now, as far as the diff shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Expected {
     /// The line, or a point between lines.
     pub line: f64,
-    /// The hunk that changed or took out its own line.
+    /// The hunk that changed or removed its own line.
     pub hunk: Option<usize>,
 }
 
 impl<'a> Spot<'a> {
-    /// Prepares a claim with its anchor.
+    /// Prepares a claim with its anchor; for either side.
     pub fn new(claim: &'a Claim, anchor: Anchor) -> Self {
         let mut quoted: BTreeSet<String> =
             quoted_names(&claim.claim).into_iter().map(str::to_lowercase).collect();
         if claim.rule.is_none() {
-            // What nobody quotes is a name where the code at its place has it.
+            // A word that nobody quotes counts as a name where the code at its place has it.
             let in_code = |name: &&str| anchor.context.iter().any(|line| is_word_of(line, name));
             quoted.extend(bare_names(&claim.claim).into_iter().filter(in_code).map(str::to_lowercase));
         }
@@ -121,7 +125,7 @@ impl<'a> Spot<'a> {
         }
     }
 
-    /// The same as a finding of the earlier report: with where it should be now.
+    /// Completes a finding of the earlier report: adds where it should be now.
     pub fn led(mut self, change: &'a Change, moves: &Moves) -> Self {
         let Some(file) = self.claim.file.as_deref() else { return self };
         let Some(line) = self.anchor.line else {
@@ -132,14 +136,14 @@ impl<'a> Spot<'a> {
             Mapped::Kept(line) => Expected { line: f64::from(line), hunk: None },
             Mapped::Changed(at) => Expected { line: at, hunk: change.old_hunk(file, line, line, 0) },
         };
-        // A line that moved is where it went, and no longer where it was.
+        // A moved line is expected only at its new place.
         let stayed = change.new_path(file).filter(|_| !moves.holds(file, line));
         self.mapped = stayed.map(|path| (path, expected));
         self.moved = moves.target(file, line);
         self
     }
 
-    /// The same as a finding of the later report: with the change it lies in.
+    /// Completes a finding of the later report: adds the hunk it lies in.
     pub fn found(mut self, change: &Change) -> Self {
         if let (Some(file), Some(line)) = (self.claim.file.as_deref(), self.anchor.line) {
             self.hunk = change.new_hunk(file, line, line, 0);
@@ -153,13 +157,14 @@ fn trigrams(text: &str) -> Vec<u32> {
     grams(text, 3, 600)
 }
 
-/// Letters from which on a claim has a title and then says more.
+/// A claim with more letters than this has a title and then says more.
 const TITLED: usize = 160;
-/// What two titles share of their trigrams to be one title.
+/// Two titles with more than this share of trigrams in common are one title.
 const SAME_TITLE: f64 = 0.6;
 
-/// Trigrams of the first sentence of a long claim; none of a short one.
+/// Trigrams of the first sentence of a long claim; empty for a short one.
 fn title(claim: &str) -> Vec<u32> {
+    // Counts no further than needed: claims may be very long.
     if claim.chars().take(TITLED + 1).count() <= TITLED {
         return Vec::new();
     }
@@ -168,13 +173,13 @@ fn title(claim: &str) -> Vec<u32> {
     trigrams(first)
 }
 
-/// Two long claims that begin with the same title. Who reviews again repeats it and tells the rest anew, with other names
-/// in it.
+/// Whether two long claims begin with the same title. A reviewer that looks again repeats the title and tells the rest
+/// anew, with other names in it.
 fn same_title(a: &Spot<'_>, b: &Spot<'_>) -> bool {
     dice(&a.title, &b.title) > SAME_TITLE
 }
 
-/// Twice what two sorted sets share over what they hold.
+/// Twice the number of common values over the size of both sets.
 fn dice(a: &[u32], b: &[u32]) -> f64 {
     if a.is_empty() || b.is_empty() {
         return 0.0;
@@ -182,7 +187,7 @@ fn dice(a: &[u32], b: &[u32]) -> f64 {
     2.0 * common(a, b) as f64 / (a.len() + b.len()) as f64
 }
 
-/// The share of quoted names two texts have in common; `None` when one quotes nothing.
+/// The share of quoted names that two texts have in common; `None` when one quotes nothing.
 fn agreement(a: &BTreeSet<String>, b: &BTreeSet<String>) -> Option<f64> {
     let least = a.len().min(b.len());
     (least > 0).then(|| a.intersection(b).count() as f64 / least as f64)
@@ -192,7 +197,10 @@ fn yes(condition: bool) -> f64 {
     if condition { 1.0 } else { 0.0 }
 }
 
-/// The features of an earlier and a later finding; `cosine` and `names` come from the texts of both reports.
+/// The features of an earlier and a later finding.
+///
+/// `cosine` and `names` come from the texts of both reports, because the rarity of a word is known only over all of
+/// them.
 pub fn features(a: &Spot<'_>, b: &Spot<'_>, cosine: f64, names: f64) -> [f64; FEATURES] {
     let mut f = [0.0; FEATURES];
     f[0] = 1.0;
@@ -203,6 +211,7 @@ pub fn features(a: &Spot<'_>, b: &Spot<'_>, cosine: f64, names: f64) -> [f64; FE
     symbol_features(&mut f, &a.anchor, &b.anchor);
     f[COSINE] = cosine;
     f[13] = yes(a.claim.claim == b.claim.claim);
+    // Centred, so that "unknown" is zero and speaks for neither side.
     f[14] = agreement(&a.quoted, &b.quoted).unwrap_or(names - 0.5);
     f[TRIGRAMS] = dice(&a.grams, &b.grams);
     if let (Some(x), Some(y)) = (&a.claim.rule, &b.claim.rule) {
@@ -210,10 +219,11 @@ pub fn features(a: &Spot<'_>, b: &Spot<'_>, cosine: f64, names: f64) -> [f64; FE
         f[18] = yes(x != y);
     }
     f[19] = yes(!a.quoted.is_empty() && !b.quoted.is_empty() && a.quoted.is_disjoint(&b.quoted));
-    // What moved may have got another name around it: that both name it says nothing against them.
+    // Moved code may have got another name around it, so different names of the place say nothing against the pair.
     if a.names_its_place && b.names_its_place && went_there(a, b) {
         (f[14], f[19]) = (names - 0.5, 0.0);
     }
+    // The rest of a retold finding has other names in it.
     if same_title(a, b) {
         f[TITLE] = 1.0;
         f[19] = 0.0;
@@ -222,22 +232,25 @@ pub fn features(a: &Spot<'_>, b: &Spot<'_>, cosine: f64, names: f64) -> [f64; FE
         let (kinds, others) = defect::kinds(x, y);
         (f[24], f[25]) = (kinds, yes(others));
     }
+    // Measured but without a weight: in the labelled data severity depends on the rule.
     f[20] = yes(a.claim.severity == b.claim.severity);
     f[21] = f[16] * cosine;
     f[22] = f[16] * f[14];
     f
 }
 
-/// The earlier one's line moved to where the later one is.
+/// Whether the earlier finding's line moved to where the later one is.
 fn went_there(a: &Spot<'_>, b: &Spot<'_>) -> bool {
     let (Some((path, line)), Some(to)) = (&a.moved, b.anchor.line) else { return false };
     b.claim.file.as_deref() == Some(&**path) && f64::from(line.abs_diff(to)) <= MOVED_REACH
 }
 
-/// Farther from where its line moved to, the move says nothing about a finding.
+/// A finding farther than this from where the line moved to has nothing to do with the move.
 const MOVED_REACH: f64 = 3.0;
 
+/// Fills the features of place; all stay zero where the two are in different files.
 fn place_features(f: &mut [f64; FEATURES], a: &Spot<'_>, b: &Spot<'_>) {
+    // "No line" is a feature of its own: then words and names have to carry the match.
     let (Some(_), Some(to)) = (a.anchor.line, b.anchor.line) else {
         f[16] = 1.0;
         return;
@@ -247,13 +260,14 @@ fn place_features(f: &mut [f64; FEATURES], a: &Spot<'_>, b: &Spot<'_>) {
     let mapped = a.mapped.filter(|(path, _)| *path == file).map(|(_, expected)| expected);
     let moved = a.moved.as_ref().filter(|(path, _)| **path == *file).map(|(_, line)| f64::from(*line));
     let moved = moved.filter(|line| away(*line) <= MOVED_REACH);
-    // Code that moved is expected where it went, unless this one is nearer to where it was.
+    // Moved code is expected where it went, unless this finding is nearer to where it was.
     let (distance, changed, beside) = match (mapped, moved) {
         (Some(at), Some(line)) if away(at.line) < away(line) => (away(at.line), at.hunk, b.hunk),
         (_, Some(line)) => (away(line), None, None),
         (Some(at), None) => (away(at.line), at.hunk, b.hunk),
         (None, None) => return,
     };
+    // Three ranges: exact, near, and same neighbourhood; the fit decides what each is worth.
     f[1] = (-distance / 1.0).exp();
     f[2] = (-distance / 6.0).exp();
     f[3] = (-distance / 30.0).exp();
@@ -270,6 +284,7 @@ fn context(a: &Anchor, b: &Anchor) -> f64 {
     common as f64 / a.context.len().max(b.context.len()) as f64
 }
 
+/// Fills the features of the enclosing definition; unknown code says nothing.
 fn symbol_features(f: &mut [f64; FEATURES], a: &Anchor, b: &Anchor) {
     if a.text.is_empty() || b.text.is_empty() {
         return;
@@ -280,12 +295,12 @@ fn symbol_features(f: &mut [f64; FEATURES], a: &Anchor, b: &Anchor) {
     f[23] = yes(a.symbol != b.symbol);
 }
 
-/// A fitted scorer: log-odds and the odds below which a pair is not taken.
+/// A fitted scorer: weights for the log-odds, and the odds from which a pair is taken.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weights {
-    /// One weight per feature.
+    /// One weight for each feature, in the order of `NAMES`.
     pub weights: [f64; FEATURES],
-    /// Log-odds at which a pair is taken.
+    /// Log-odds from which a pair is taken.
     pub cut: f64,
 }
 
@@ -297,7 +312,7 @@ impl Weights {
     }
 }
 
-/// Both sides name a rule: a tool's report, whose words are stable.
+/// Weights where both sides name a rule: a tool's report, whose words are stable.
 pub const TOOL: Weights = Weights {
     weights: [
         -7.051, 0.500, 2.402, 1.277, 0.882, 2.014, -0.518, 1.043, 0.786, 1.099, 0.0, 0.0, 1.979, 0.812,
@@ -306,8 +321,9 @@ pub const TOOL: Weights = Weights {
     cut: -1.25,
 };
 
-/// A reviewer's report: the words are drawn anew each time. The cut is low because the assignment already prevents most
-/// wrong pairs.
+/// Weights for a reviewer's report, whose words are new each time.
+///
+/// The cut is low because the one-to-one assignment already prevents most wrong pairs.
 pub const REVIEWER: Weights = Weights {
     weights: [
         -6.209, 0.0, 4.499, 2.009, 0.011, 0.869, 0.0, 0.0, 0.0, 2.273, 0.0, 0.0, 1.353, 1.184, 0.725, 0.0,

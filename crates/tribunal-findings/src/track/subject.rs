@@ -1,6 +1,8 @@
-//! What a later claim can be, before anybody asks how near it is: an id never changes its subject. A check's word is
-//! never a reviewer's, nor another check's; another reviewer's only when it describes the same defect; and one
-//! sentence about another thing is another finding, whoever says it.
+//! What a later claim can be at all, before anybody asks how near it is: an id never changes its subject.
+//!
+//! A check's finding is never a reviewer's, nor another check's. Two reviewers have one finding only when both describe
+//! the same defect. One sentence about another thing is another finding, whoever says it. Without these rules an id
+//! could drift, round by round, from one defect to another, and its waiver or ruling would go with it.
 
 use super::Input;
 use super::fates::moved;
@@ -22,17 +24,20 @@ pub(super) fn may_be(input: &Input<'_>, id: FindingId, entry: &Entry, now: &Tria
     let pairs = || entry.words().iter().flat_map(|words| now.texts().map(move |raised| (words, raised)));
     let own = entry.by.iter().any(|by| sources.contains(by));
     if own {
-        // Of what one source said at different times, some must be able to be about one thing.
+        // At least one pair of wordings by the same source must be able to mean the same thing.
         let same = |claim: &Claim, raised: &Raised| {
+            // A rule words its findings by a template, so there a changed name is not a changed subject.
             claim.rule.is_some() || !other_subject(&claim.claim, &raised.claim.claim)
         };
         let mut own = pairs().filter(|(words, raised)| words.by == raised.source).peekable();
         return own.peek().is_none() || own.any(|(words, raised)| same(&words.claim, raised));
     }
+    // Another check, or a check where a reviewer was: never the same.
     if sources.iter().any(|by| matches!(by, Source::Check(_))) {
         return false;
     }
     let named = |raised: &Raised| raised.claim.same_as == Some(id);
+    // Compared at its present place, as the old lines mean nothing in the new tree.
     let place = moved(input, &entry.claim, None);
     let here = |claim: &Claim| Claim {
         file: place.file.clone(),
@@ -44,8 +49,10 @@ pub(super) fn may_be(input: &Input<'_>, id: FindingId, entry: &Entry, now: &Tria
     now.texts().any(named) || pairs().any(|(words, raised)| dedupe::same(&here(&words.claim), &raised.claim))
 }
 
-/// The words of a finding that are nearest to what is raised now, at the place it has: who said something in several
-/// ways may repeat any of them.
+/// The words of a finding that are nearest to what is raised now, at its present place.
+///
+/// A finding that was said in several ways may be repeated in any of them; matching against the first wording alone
+/// would lose it. `None` when there is only one wording.
 pub(super) fn nearest(entry: &Entry, now: &[Triaged]) -> Option<Claim> {
     let mut wordings: Vec<&Claim> = vec![&entry.claim];
     for words in entry.words() {

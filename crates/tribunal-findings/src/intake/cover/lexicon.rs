@@ -1,13 +1,18 @@
-//! The words by which a sentence is told to be harmless, or not. Stems end in `*`. The good ones decide: a clause
-//! without one is in doubt, so that a fault nobody thought of is in doubt as well.
+//! The words by which a sentence is recognized as harmless, or not. Stems end in `*`.
+//!
+//! The good words decide: a clause without one is in doubt, so that a fault nobody thought of is in doubt as well. The
+//! bad ones only keep a sentence with good words from passing. Adding a good word therefore needs more care than adding
+//! a bad one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-/// A list of words, made for looking them up.
+/// A list of words, arranged for lookup.
+///
+/// Sentences are looked up word by word in several tables, so a lookup must not walk the list.
 pub(super) struct Table {
     words: BTreeSet<&'static str>,
-    /// Stems by their first letter.
+    /// Stems by their first letter, so that few are compared.
     stems: BTreeMap<char, Vec<&'static str>>,
 }
 
@@ -30,7 +35,7 @@ impl Table {
     }
 }
 
-/// What a reviewer did, or how it went. In several languages.
+/// Words for what a reviewer did, in several languages.
 pub(super) static DONE: LazyLock<Table> = LazyLock::new(|| Table::of(DONE_WORDS));
 #[rustfmt::skip]
 const DONE_WORDS: &[&str] = &[
@@ -89,7 +94,7 @@ const GOOD_WORDS: &[&str] = &[
     "corretto", "corretti", "passati", "superati", "verdi", "grazie", "approvato",
 ];
 
-/// Words of a fault. In front of them stands something that takes them back, or the sentence is in doubt.
+/// Words of a fault. Something in front of one has to take it back, or the sentence is in doubt.
 pub(super) static BAD: LazyLock<Table> = LazyLock::new(|| Table::of(BAD_WORDS));
 #[rustfmt::skip]
 const BAD_WORDS: &[&str] = &[
@@ -148,7 +153,7 @@ const BAD_WORDS: &[&str] = &[
     "asla", "yok", "không", "nigdy", "nie", "verloren", "perdue", "perdida", "weg",
 ];
 
-/// What turns a sentence round.
+/// Words that turn a sentence round.
 pub(super) static TURNS: LazyLock<Table> = LazyLock::new(|| Table::of(TURNS_WORDS));
 #[rustfmt::skip]
 const TURNS_WORDS: &[&str] = &[
@@ -157,7 +162,7 @@ const TURNS_WORDS: &[&str] = &[
     "notwithstanding", "provided", "pending",
 ];
 
-/// What asks for something to be done, or says what may happen.
+/// Words that ask for something to be done, or say what may happen.
 pub(super) static ASKS: LazyLock<Table> = LazyLock::new(|| Table::of(ASKS_WORDS));
 #[rustfmt::skip]
 const ASKS_WORDS: &[&str] = &[
@@ -166,7 +171,7 @@ const ASKS_WORDS: &[&str] = &[
     "won't", "wouldn't", "shouldn't", "couldn't", "cannot", "can't", "ask", "wonder*",
 ];
 
-/// What denies.
+/// Words that deny a statement.
 pub(super) static DENIES: LazyLock<Table> = LazyLock::new(|| Table::of(DENIES_WORDS));
 #[rustfmt::skip]
 const DENIES_WORDS: &[&str] = &[
@@ -174,7 +179,7 @@ const DENIES_WORDS: &[&str] = &[
     "haven't", "hadn't", "longer", "nowhere", "neither", "dont", "doesnt", "didnt", "isnt",
 ];
 
-/// What says that there is none of something.
+/// Words that say that there is none of something.
 pub(super) static NONE: LazyLock<Table> = LazyLock::new(|| Table::of(NONE_WORDS));
 #[rustfmt::skip]
 const NONE_WORDS: &[&str] = &[
@@ -183,7 +188,7 @@ const NONE_WORDS: &[&str] = &[
     "nessun", "nessuna", "nessuno", "rien",
 ];
 
-/// Verbs and nouns of looking for something: what is looked for is not there because of that.
+/// Words behind which something is looked for: it is not there because of that.
 pub(super) const SOUGHT: &[&str] =
     &["for", "against", "with", "of", "handles", "handle", "handling", "simulated", "injected", "via"];
 
@@ -197,7 +202,7 @@ pub(super) const TOPICS: &[&str] = &[
     "files", "suite", "model", "list", "tracker", "number", "policy", "budgets", "values", "value",
 ];
 
-/// What a reviewer reads and runs, in the plural.
+/// Names of what a reviewer reads and runs.
 pub(super) static THINGS_READ: LazyLock<Table> = LazyLock::new(|| Table::of(THINGS_READ_WORDS));
 #[rustfmt::skip]
 const THINGS_READ_WORDS: &[&str] = &[
@@ -218,7 +223,7 @@ const THINGS_READ_WORDS: &[&str] = &[
     "code", "diff", "suite", "test", "file", "plan", "build", "readme", "changelog", "tree", "source", "documentation",
 ];
 
-/// Words that carry no statement of their own: a clause of these alone is harmless.
+/// Words without a statement of their own: a clause of these alone is harmless.
 pub(super) static COURTESY: LazyLock<Table> = LazyLock::new(|| Table::of(COURTESY_WORDS));
 #[rustfmt::skip]
 const COURTESY_WORDS: &[&str] = &[

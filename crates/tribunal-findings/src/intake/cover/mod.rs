@@ -1,6 +1,12 @@
-//! Whether a sentence of an approving answer is plainly harmless. The law: what is not recognised as a report of what
-//! was read and run, as praise, as the absence of faults or as courtesy may be a fault, in whatever language, and is in
-//! doubt. Doubt costs a question; a fault that passes for harmless costs an approval.
+//! Decides whether a sentence of an approving answer is plainly harmless.
+//!
+//! The law: a sentence that is not recognized as a report of what was read and run, as praise, as the absence of faults
+//! or as courtesy may be a fault, in whatever language, and is in doubt. Doubt costs a question; a fault that passes
+//! for harmless costs an approval.
+//!
+//! So words are added here only to accept more honest sentences, and every new one has to be tried against the
+//! sentences of liars in the tests. A list of faults can never be complete; the list of harmless forms is the one that
+//! decides.
 
 mod lexicon;
 mod partial;
@@ -12,7 +18,10 @@ use super::place;
 use lexicon::{ASKS, BAD, COURTESY, DENIES, DONE, GOOD, NONE, SOUGHT, THINGS_READ, TOPICS, TURNS};
 use std::borrow::Cow;
 
-/// How much a sentence may leave out.
+/// How much a sentence may leave out and still be understood as harmless.
+///
+/// The place of a sentence decides: "the parser, both callers" is a list behind CHECKED, but may be anything in free
+/// prose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Manner {
     /// Prose: each clause must speak for itself.
@@ -25,9 +34,9 @@ pub(crate) enum Manner {
     Tail,
 }
 
-/// The first part of a text that is not plainly harmless.
+/// The first part of a text that is not plainly harmless; `None` if all of it is.
 pub(crate) fn doubtful(text: &str, manner: Manner) -> Option<&str> {
-    // Only the first sentence of what was checked is a list; one that says what is there goes on with it.
+    // Only the first sentence of what was checked is a list; one that says what is there continues it.
     let (asked, mut manner) = (manner, manner);
     for sentence in sentences(text) {
         let here = if asked == Manner::Checked && sight::opens(sentence) { asked } else { manner };
@@ -41,16 +50,20 @@ pub(crate) fn doubtful(text: &str, manner: Manner) -> Option<&str> {
     None
 }
 
-/// Whether a sentence of what was checked says what is there, at a place or in a file, and tells of no fault.
+/// Whether a sentence of what was checked says what is there, at a place or in a file, without naming a fault.
 pub(crate) fn says_what_is_there(sentence: &str) -> bool {
     sight::any(sentence) && is_harmless(sentence, Manner::Checked)
 }
 
-/// The first sentence of a text that speaks against the work, whoever's verdict is missing.
+/// The first sentence of a text that speaks against the work, for answers without a verdict.
+///
+/// The opposite question to `doubtful`: there silence is suspicious, here only plain words against the work count, as
+/// nobody has approved anything.
 pub(crate) fn objection(text: &str) -> Option<&str> {
     sentences(text).into_iter().map(str::trim).find(|sentence| objects(sentence))
 }
 
+/// Whether a sentence plainly speaks against the work.
 fn objects(sentence: &str) -> bool {
     #[rustfmt::skip]
     const AGAINST: &[&str] = &[
@@ -64,7 +77,7 @@ fn objects(sentence: &str) -> bool {
     clauses(&level).any(|clause| {
         let words = words_of(clause);
         let needs_work = words.windows(2).any(|pair| matches!(pair, ["needs" | "need", "work" | "changes"]));
-        // What the reviewer itself could not do is nothing against the work.
+        // What the reviewer itself could not do is not held against the work.
         let own =
             matches!(words.as_slice(), ["i" | "we", verb, ..] if verb.starts_with("c") || *verb == "did");
         needs_work || is_faulty(&words) && !own || words.iter().any(|word| has(AGAINST, word))
@@ -81,7 +94,7 @@ pub(crate) fn is_foreign(text: &str) -> bool {
     script::is_foreign(text)
 }
 
-/// Cuts a text into sentences. A stop inside code, a name or a number ends none.
+/// Cuts a text into sentences. A stop inside code, a name or a number does not end one.
 pub(crate) fn sentences(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut start = 0;
@@ -103,6 +116,7 @@ pub(crate) fn sentences(text: &str) -> Vec<&str> {
         if stops && !is_abbreviation(&text[start..at]) {
             found.push(&text[start..at + c.len_utf8()]);
             start = at + c.len_utf8();
+            // Code that is never closed must not join the rest of the text into one sentence.
             code = false;
         }
     }
@@ -112,6 +126,7 @@ pub(crate) fn sentences(text: &str) -> Vec<&str> {
 }
 
 fn is_abbreviation(before: &str) -> bool {
+    // "e.g. the parser" is one sentence; cut after "e.g." its rest would lack a verb.
     let last = before.rsplit(|c: char| c.is_whitespace() || c == '(').next().unwrap_or("");
     matches!(
         last.to_lowercase().as_str(),
@@ -119,17 +134,21 @@ fn is_abbreviation(before: &str) -> bool {
     )
 }
 
+/// Judges one sentence, clause by clause.
+///
+/// A clause can be vouched for by the clauses before it (a report goes on as a list, a denial goes on with "or"), so a
+/// few flags are carried from clause to clause. One doubtful clause dooms the sentence.
 fn is_harmless(sentence: &str, manner: Manner) -> bool {
-    // Both ways were tried: nothing is lacking.
+    // Both ways were tried, so nothing is lacking.
     let levelled = level(sentence).replace("with and without ", "with ").replace("with or without ", "with ");
     if partial::alarms(sentence) || manner == Manner::Prose && partial::asks(sentence, &levelled) {
         return false;
     }
-    // `src/a.rs:4 (!)`, `src/a.rs?`: a place that is pointed at.
+    // `src/a.rs:4 (!)`, `src/a.rs?`: somebody points at a place.
     if levelled.contains([PLACE, CODE]) && (sentence.trim_end().ends_with('?') || sentence.contains("(!")) {
         return false;
     }
-    // `unchanged since the last round`: of what was said before, nobody knows here whether it is mended.
+    // `unchanged since the last round`: nobody knows here whether what was said before is fixed.
     if ["last round", "last time", "last review"].iter().any(|words| levelled.contains(words)) {
         return false;
     }
@@ -139,14 +158,15 @@ fn is_harmless(sentence: &str, manner: Manner) -> bool {
     if script::is_foreign(&levelled) {
         return script::is_harmless(&levelled, manner);
     }
+    // Behind a verdict and in a list, the report is understood from the context.
     let mut before = matches!(manner, Manner::Tail | Manner::List);
     let mut guarded = false;
     let mut absent = false;
     let mut sought = false;
-    // What is there was said, and may go on: `a.txt is new and holds one word`.
+    // The clause before said what is there, and this one may continue it: `a.txt is new and holds one word`.
     let mut saw = false;
     let parts: Vec<&str> = levelled.split(':').collect();
-    // A report of what was done; behind a statement, `compared with UTC` goes on with that one.
+    // Whether something was stated before: behind a statement, `compared with UTC` continues it and is not a report.
     let mut told = false;
     let evident = clauses(&levelled).any(|clause| {
         let words = words_of(clause);
@@ -156,7 +176,7 @@ fn is_harmless(sentence: &str, manner: Manner) -> bool {
     });
     let as_asked = clauses(&levelled).any(|clause| vouch::as_asked(&words_of(clause)));
     for (at, part) in parts.iter().enumerate() {
-        // `src/a.rs:4: the loop` says something of that place.
+        // `src/a.rs:4: the loop` says something about that place.
         let of_place = at > 0 && parts[at - 1].contains(PLACE);
         before &= !of_place;
         // `the parser: I read …` names its topic first.
@@ -170,7 +190,7 @@ fn is_harmless(sentence: &str, manner: Manner) -> bool {
             if words.is_empty() {
                 continue;
             }
-            // `I saw that the loop spins` states something; only things go on with a list.
+            // `I saw that the loop spins` states something; only things continue a list.
             let stated = part[..offset(part, clause)].ends_with(" that ");
             let manner = if of_place { Manner::Prose } else { manner };
             let goes_on = saw && manner == Manner::Checked && sight::goes_on(&words, stated);
@@ -178,15 +198,15 @@ fn is_harmless(sentence: &str, manner: Manner) -> bool {
             match judge(&words, before && !stated, manner) {
                 Judged::Harmless(reports) => before = reports || before,
                 Judged::Unknown if as_asked && vouch::may_be_as_asked(&words) => {}
-                // `the line that was named`, and what came of what was done.
+                // A relative clause, `the line that was named`, or the outcome of something that was done.
                 Judged::Unknown
                     if manner == Manner::Checked && (evident || stated) && !partial::tells(&words) => {}
                 Judged::Unknown if goes_on => {}
-                // `handles missing files and empty files`.
+                // More of what is handled: `handles missing files and empty files`.
                 Judged::Unknown if guarded && words.len() <= 2 && is_list_item(&words) => {}
-                // `no critical, high or medium findings`.
+                // More faults that are denied: `no critical, high or medium findings`.
                 Judged::Doubtful | Judged::Unknown if absent && is_more_of_none(&words) => continue,
-                // `checked for bugs, security problems and leaks`.
+                // More of what was looked for: `checked for bugs, security problems and leaks`.
                 Judged::Doubtful | Judged::Unknown if sought && is_more_sought(&words) => continue,
                 Judged::Doubtful | Judged::Unknown => return false,
             }
@@ -199,19 +219,19 @@ fn is_harmless(sentence: &str, manner: Manner) -> bool {
     true
 }
 
-/// Where a part of a text begins in it.
+/// The offset of a part of a text within it.
 fn offset(text: &str, part: &str) -> usize {
     (part.as_ptr() as usize).saturating_sub(text.as_ptr() as usize).min(text.len())
 }
 
-/// A few words without a verb in front of a report of what was done.
+/// Whether these are a few words without a verb in front of a report of what was done.
 fn is_topic_of(part: &str, next: &str) -> bool {
     let words = words_of(part);
     let told = clauses(next).next().is_some_and(|clause| reports(&words_of(clause)));
     told && words.len() <= 4 && !is_faulty(&words) && is_list_item(&words) && !part.contains(PLACE)
 }
 
-/// `Correctness: …`, `Security: …`: the name of what is judged in the next words.
+/// Whether this names the aspect that the next words judge: `Correctness: …`, `Security: …`.
 fn is_aspect(part: &str) -> bool {
     #[rustfmt::skip]
     const ASPECTS: &[&str] = &[
@@ -222,7 +242,7 @@ fn is_aspect(part: &str) -> bool {
     ASPECTS.contains(&words_of(part).join(" ").as_str())
 }
 
-/// More of what there is none of: severities and names of faults, joined by `or`.
+/// Whether a clause continues a denial: severities and names of faults, joined by `or`.
 fn is_more_of_none(words: &[&str]) -> bool {
     #[rustfmt::skip]
     const MORE: &[&str] = &[
@@ -232,10 +252,11 @@ fn is_more_of_none(words: &[&str]) -> bool {
     ];
     let joined = words.iter().any(|word| matches!(*word, "or" | "nor"));
     let all = words.iter().all(|word| MORE.contains(word));
+    // "No bugs, leaks" may be a denial and then a fault; a plural needs its "or".
     all && (joined || words.len() == 1 && words.iter().all(|word| !word.ends_with('s')))
 }
 
-/// More of what was looked for: `security problems`, `leaks`.
+/// Whether a clause lists more of what was looked for: `security problems`, `leaks`.
 fn is_more_sought(words: &[&str]) -> bool {
     #[rustfmt::skip]
     const KINDS: &[&str] = &[
@@ -251,17 +272,17 @@ fn is_more_sought(words: &[&str]) -> bool {
     last && words[..words.len() - 1].iter().all(|word| KINDS.contains(word) || SOUGHT.contains(word))
 }
 
-/// Whether a name such as `has_bugs` tells of a fault.
+/// Whether a name such as `has_bugs` names a fault.
 pub(crate) fn names_a_fault(words: &str) -> bool {
     words.split_whitespace().any(|word| BAD.has(word))
 }
 
-/// Stands for code, a path or a link.
+/// Stands for code, a path or a link in a levelled sentence.
 const CODE: char = '\u{1}';
-/// Stands for a place with a line.
+/// Stands for a place with a line. Kept apart from `CODE`: words beside a line may name what is wrong there.
 const PLACE: char = '\u{2}';
 
-/// In lower case, without markup; code, paths and links each as one mark.
+/// A sentence in lower case without markup; code, paths and links each become one mark.
 fn level(sentence: &str) -> String {
     let mut out = String::with_capacity(sentence.len());
     let untagged = without_tags(sentence);
@@ -287,7 +308,7 @@ fn level(sentence: &str) -> String {
     out
 }
 
-/// A tag ends a clause, as `<b>` and `</b>` do.
+/// The text with every tag replaced by the end of a clause, as `<b>` and `</b>` are.
 fn without_tags(text: &str) -> Cow<'_, str> {
     if !text.contains('<') {
         return Cow::Borrowed(text);
@@ -302,7 +323,7 @@ fn without_tags(text: &str) -> Cow<'_, str> {
         match end {
             Some(end) => {
                 out.push_str(" ; ");
-                // A name or an address says nothing; a sentence does.
+                // A name or an address in an attribute says nothing; a sentence does.
                 let told = |value: &&str| value.contains(' ') || !value.is_ascii();
                 for value in tail[..end].split(['"', '\'']).skip(1).step_by(2).filter(told) {
                     out.push_str(value);
@@ -320,6 +341,7 @@ fn without_tags(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Adds text outside of code, with every place in it as a mark.
 fn push_plain(out: &mut String, text: &str) {
     let mut from = 0;
     for found in place::find(text) {
@@ -332,6 +354,7 @@ fn push_plain(out: &mut String, text: &str) {
     push_words(out, &text[from..]);
 }
 
+/// Adds words in lower case. A flag, a path or a link becomes one mark, so that its parts do not count as words.
 fn push_words(out: &mut String, text: &str) {
     for word in text.split_inclusive(char::is_whitespace) {
         let trimmed =
@@ -360,7 +383,7 @@ fn push_words(out: &mut String, text: &str) {
     }
 }
 
-/// `and/or` is no path; `handlers/`, `./hooks/...` and `pkg/tree/*.go` are.
+/// Whether a word is a path: `handlers/`, `./hooks/...` and `pkg/tree/*.go` are, `and/or` is not.
 fn is_path_word(word: &str) -> bool {
     let parts: Vec<&str> = word.split('/').collect();
     let marked = word.ends_with('/')
@@ -371,7 +394,7 @@ fn is_path_word(word: &str) -> bool {
     marked && !numbers
 }
 
-/// Clauses end at stops, dashes and brackets, and at the words that join statements.
+/// Splits a text into clauses, at stops, dashes and brackets, and at the words that join statements.
 fn clauses(text: &str) -> impl Iterator<Item = &str> {
     let cut = |c: char| {
         matches!(
@@ -425,22 +448,27 @@ fn words_of(clause: &str) -> Vec<&str> {
         .collect()
 }
 
+/// The judgement of one clause.
 enum Judged {
-    /// The flag says that it reports what was done.
+    /// Nothing can be wrong here. The flag says that the clause reports what was done.
     Harmless(bool),
-    /// Nothing in it speaks for or against.
+    /// Nothing in it speaks for or against; the clauses around it decide.
     Unknown,
+    /// It may name a fault.
     Doubtful,
 }
 
-/// One clause; `before` says that an earlier clause of the sentence reports what was done.
+/// Judges one clause; `before` says that an earlier clause of the sentence reports what was done.
+///
+/// Doubt comes before all praise: a clause that limits itself, names a fault or lacks something is doubtful whatever
+/// else it says.
 fn judge(words: &[&str], before: bool, manner: Manner) -> Judged {
     let bare = |word: &&str| {
         word.starts_with(|c: char| c.is_ascii_digit())
             || word.chars().all(|c| c == CODE || !c.is_alphabetic())
     };
     if words.iter().all(bare) {
-        // A place alone, in prose, points at something.
+        // In prose, a place alone points at something.
         let listed = matches!(manner, Manner::Checked | Manner::List) || manner == Manner::Prose && before;
         let points = words.iter().any(|word| word.contains(PLACE)) && !listed;
         return if points { Judged::Doubtful } else { Judged::Harmless(false) };
@@ -451,7 +479,7 @@ fn judge(words: &[&str], before: bool, manner: Manner) -> Judged {
             words.len() > 1 && reports(words) && !words.iter().any(|w| w.contains(PLACE)),
         );
     }
-    // What is good of a part alone is not good of the rest.
+    // These sound like a limit or a wish but speak of the whole change, so they pass before limits are asked.
     if partial::bounds_the_change(words) || partial::would_land(words) {
         return Judged::Harmless(false);
     }
@@ -472,7 +500,7 @@ fn judge(words: &[&str], before: bool, manner: Manner) -> Judged {
     let places = words.iter().any(|word| word.contains(PLACE));
     let good = (0..words.len()).any(|at| GOOD.has(words[at]) && vouch::counts(words, at));
     let sure = (good || vouch::assures(words) || vouch::praises(words)) && !places;
-    // A good word that does not count is no name of a thing either.
+    // A good word that does not count is not the name of a thing either.
     let vain = !good && words.iter().any(|word| GOOD.has(word));
     // Beside a place, a few words may name what is wrong there.
     let named = !places || words.iter().all(|word| partial::is_plain_name(word));
@@ -484,7 +512,7 @@ fn judge(words: &[&str], before: bool, manner: Manner) -> Judged {
             Judged::Harmless(true)
         }
         Manner::List if good || has_tests(words) || sure => Judged::Harmless(true),
-        // What the tests cover may go on as a list.
+        // A clause about what the tests cover may be continued as a list.
         Manner::Prose | Manner::Tail if sure => Judged::Harmless(vouch::lists_tests(words)),
         Manner::List if thing && !places => Judged::Harmless(true),
         Manner::Prose if before && !places && thing => Judged::Harmless(true),
@@ -494,11 +522,11 @@ fn judge(words: &[&str], before: bool, manner: Manner) -> Judged {
     }
 }
 
-/// What was asked for: a statement about it behind CHECKED says how it is met.
+/// Words for what was asked for: behind CHECKED, a statement about it says how it is met.
 const ASKED_FOR: &[&str] =
     &["task", "tasks", "must-haves", "criteria", "plan", "spec", "notes", "refutation", "tool", "script"];
 
-/// `F-3 is unchanged`: a finding by its id, and no word that it is gone.
+/// Whether a clause names a finding by its id without a word that it is gone: `F-3 is unchanged`.
 fn names_an_open_finding(words: &[&str]) -> bool {
     let id = |word: &&str| {
         let digits = word.strip_prefix('f').map(|rest| rest.strip_prefix('-').unwrap_or(rest));
@@ -508,8 +536,10 @@ fn names_an_open_finding(words: &[&str]) -> bool {
     words.iter().any(id) && !words.iter().any(|word| GONE.contains(word)) && !reports(words)
 }
 
-/// `it prints 1`, `the command answers "ok"`: what came out, given word for word. Anything but a number or a quotation
-/// may be a fault in plain words (`it prints the password`), and is not taken for an observation.
+/// Whether a clause gives what came out word for word: `it prints 1`, `the command answers "ok"`.
+///
+/// Anything but a number or a quotation may be a fault in plain words (`it prints the password`), and is not taken for
+/// an observation.
 fn observes(words: &[&str]) -> bool {
     const CAME_OUT: &[&str] = &[
         "prints", "printed", "print", "outputs", "returns", "returned", "answers", "answered", "says",
@@ -523,13 +553,13 @@ fn observes(words: &[&str]) -> bool {
     (1..=3).contains(&at) && at + 1 < words.len() && words[at + 1..].iter().all(literal)
 }
 
-/// `every branch has a test`.
+/// Whether a clause says that something is tested: `every branch has a test`.
 fn has_tests(words: &[&str]) -> bool {
     words.iter().any(|word| matches!(*word, "has" | "have"))
         && words.last().is_some_and(|word| matches!(*word, "test" | "tests"))
 }
 
-/// `here is my review of the parser`, `let me go through the files`.
+/// Whether a clause announces the review: `here is my review of the parser`, `let me go through the files`.
 fn announces(words: &[&str]) -> bool {
     const REVIEW: &[&str] =
         &["review", "assessment", "report", "summary", "answer", "feedback", "analysis", "opinion"];
@@ -545,6 +575,7 @@ fn announces(words: &[&str]) -> bool {
         && (opens && names || walks || matches!(words, ["let", "me", ..] | ["let's", ..]))
 }
 
+/// Whether a table has a word; an entry with `*` matches every word that begins so.
 fn has(table: &[&str], word: &str) -> bool {
     table.iter().any(|entry| match entry.strip_suffix('*') {
         Some(stem) => word.starts_with(stem),
@@ -552,12 +583,15 @@ fn has(table: &[&str], word: &str) -> bool {
     })
 }
 
-/// `grep for the old name finds nothing`.
+/// Whether a search is said to have found nothing: `grep for the old name finds nothing`.
 fn searched_in_vain(words: &[&str]) -> bool {
     matches!(words, ["grep" | "rg" | "ripgrep" | "ag", .., "finds" | "found" | "shows", "nothing"])
 }
 
 /// Whether a clause opens with what was done: `I read …`, `also ran …`, `compiled with …`.
+///
+/// The verb has to come within the first words, after nothing but subjects and small words. Further on it may belong to
+/// a statement about the code.
 fn reports(words: &[&str]) -> bool {
     #[rustfmt::skip]
     const SUBJECTS: &[&str] = &[
@@ -587,7 +621,8 @@ fn reports(words: &[&str]) -> bool {
         || foreign && words.iter().any(|word| DONE.has(word))
 }
 
-/// `migrated rows keep the old id`, `loaded code runs as root`: says something of what was done to, and not who did it.
+/// Whether a clause speaks of things that something was done to, not of who did it: `migrated rows keep the old id`,
+/// `loaded code runs as root`. It begins like a report and is a statement about the code.
 fn tells_of_done_things(words: &[&str]) -> bool {
     const GO_ON: &[&str] = &[
         "of",
@@ -649,7 +684,7 @@ fn tells_of_done_things(words: &[&str]) -> bool {
     opens && (many || one)
 }
 
-/// `no issues found`, `nothing to report`, `keine Beanstandungen`.
+/// Whether a clause denies faults: `no issues found`, `nothing to report`, `keine Beanstandungen`.
 fn absence(words: &[&str]) -> bool {
     let none = words.iter().position(|word| NONE.has(word) || *word == "no");
     let denies = words.iter().position(|word| DENIES.has(word));
@@ -736,7 +771,10 @@ fn absence(words: &[&str]) -> bool {
     !denied && (named || vouch::denies_faults(words, at))
 }
 
-/// Whether a clause holds a word of a fault that nothing takes back, asks for something, or turns.
+/// Whether a clause contains a word of a fault that nothing takes back, asks for something, or turns.
+///
+/// Denials are followed word by word, because each takes back only what it governs: "no errors, the counter leaks"
+/// still has a leak.
 fn is_faulty(words: &[&str]) -> bool {
     let joined = || words.join(" ");
     // `checked if` and `checked once` say what was done; `fine if` and `fine once` set a condition.
@@ -758,7 +796,7 @@ fn is_faulty(words: &[&str]) -> bool {
         return true;
     }
     let mut none = false;
-    // Up to where `without` denies.
+    // The position up to which `without` denies.
     let mut excused = 0;
     for (at, word) in words.iter().enumerate() {
         if partial::WITHOUT.contains(word) {
@@ -788,7 +826,7 @@ fn is_faulty(words: &[&str]) -> bool {
     false
 }
 
-/// `did not find any problems`.
+/// Whether a denial is of faults: `did not find any problems`.
 fn denies_a_fault(from: &[&str]) -> bool {
     const FIND: &[&str] =
         &["find", "found", "see", "notice", "spot", "discover", "encounter", "observe", "hit"];
@@ -796,7 +834,7 @@ fn denies_a_fault(from: &[&str]) -> bool {
     found.is_some_and(|at| from[at..].iter().any(|word| BAD.has(word) || ["any", "anything"].contains(word)))
 }
 
-/// `for errors`, `the error paths`: a fault as a topic, at the end of a report of what was done.
+/// Whether a word of a fault is only a topic, at the end of a report of what was done: `for errors`, `the error paths`.
 fn is_topic(words: &[&str], at: usize) -> bool {
     let after = words.get(at + 1).is_some_and(|next| TOPICS.contains(next));
     let reported = reports(words);
@@ -816,7 +854,7 @@ fn is_zero(words: &[&str], at: usize) -> bool {
     at > 0 && matches!(words[at - 1], "0" | "zero" | "no")
 }
 
-/// `3 failed`, `2 errors`.
+/// Whether a number of failures stands here: `3 failed`, `2 errors`.
 fn is_count_of_failures(words: &[&str], at: usize) -> bool {
     let number = words[at].parse::<u32>().ok().filter(|number| *number > 0);
     const WORSE: &[&str] = &[
@@ -826,7 +864,7 @@ fn is_count_of_failures(words: &[&str], at: usize) -> bool {
     number.is_some() && words.get(at + 1).is_some_and(|next| has(WORSE, next))
 }
 
-/// `exits with 1`, `exit code 137`, `returned status 2`: a number other than 0 near a word of an end.
+/// Whether a run is said to have failed: `exits with 1`, `exit code 137`, `returned status 2`.
 fn is_failed_exit(words: &[&str], at: usize) -> bool {
     let ends = words[at].starts_with("exit") || matches!(words[at], "rc" | "errorlevel" | "returncode");
     let status = matches!(words[at], "status" | "code")
@@ -838,7 +876,7 @@ fn is_failed_exit(words: &[&str], at: usize) -> bool {
     (ends || status) && words[at + 1..].iter().take(4).find(number).is_some_and(|number| *number != "0")
 }
 
-/// `3 of 11 files`, `3/11`.
+/// Whether a share falls short: `3 of 11 files`.
 fn falls_short(words: &[&str]) -> bool {
     let number = |word: &str| {
         const NAMES: [&str; 7] = ["zero", "one", "two", "three", "four", "five", "six"];
@@ -849,7 +887,7 @@ fn falls_short(words: &[&str]) -> bool {
     words.windows(3).any(|w| matches!(w[1], "of" | "von" | "de" | "sur") && less(number(w[0]), number(w[2])))
 }
 
-/// `every line of it`: a word for a thing behind a joint.
+/// Whether a small word is only an object behind a preposition: `every line of it`.
 fn is_object(words: &[&str], at: usize) -> bool {
     let joint = |word: &str| {
         matches!(word, "of" | "in" | "with" | "through" | "to" | "on" | "from" | "for" | "around")
@@ -857,7 +895,7 @@ fn is_object(words: &[&str], at: usize) -> bool {
     matches!(words[at], "it" | "this" | "there") && at > 0 && joint(words[at - 1])
 }
 
-/// Words that no name of a thing has.
+/// Words that the name of a thing does not contain.
 #[rustfmt::skip]
 const LIST_VERBS: &[&str] = &[
     "is", "are", "was", "were", "be", "been", "has", "have", "had", "does", "do", "did", "gets", "get", "goes",
@@ -866,7 +904,7 @@ const LIST_VERBS: &[&str] = &[
     "see", "cf", "same", "exists", "exist", "approving", "stays", "stands", "keeps", "runs", "needs",
 ];
 
-/// What goes on with a name.
+/// Words that continue a name.
 #[rustfmt::skip]
 const LIST_JOINTS: &[&str] = &[
     "of", "in", "for", "with", "to", "on", "by", "from", "against", "and", "or", "at", "per", "under", "over",
@@ -874,19 +912,22 @@ const LIST_JOINTS: &[&str] = &[
     "again",
 ];
 
-/// Behind these a word in `s` may as well be a verb: `lands on`, `runs as`, `fires twice`.
+/// Before these a word in `s` may as well be a verb: `lands on`, `runs as`, `fires twice`.
 #[rustfmt::skip]
 const VERBAL: &[&str] = &[
     "on", "as", "to", "at", "by", "from", "into", "through", "after", "twice", "again", "over",
 ];
 
-/// What opens a subject.
+/// Words that open a subject.
 #[rustfmt::skip]
 const DETERMINERS: &[&str] = &[
     "the", "a", "an", "this", "that", "its", "one", "my", "our",
 ];
 
-/// A thing that was read or run too: a few words without a verb.
+/// Whether these are a thing that was read or run, too: a few words without a verb.
+///
+/// There is no dictionary of verbs here, so anything that could be one counts as one. A name with a plural in the wrong
+/// place is then asked about, which is the cheaper error.
 fn is_list_item(words: &[&str]) -> bool {
     let finite = |at: usize| {
         let word = words[at];
@@ -920,7 +961,7 @@ fn is_list_item(words: &[&str]) -> bool {
                 | "none"
         )
     });
-    // `reads past the end` goes on with what was named before.
+    // `reads past the end` continues what was named before.
     let tells = words
         .first()
         .is_some_and(|first| first.ends_with('s') && first.len() > 3 && !THINGS_READ.has(first))
@@ -935,7 +976,7 @@ fn is_list_item(words: &[&str]) -> bool {
         && !is_foreign_sentence(words)
 }
 
-/// Four words of another language, or three that nobody knows, may be a sentence.
+/// Whether words may be a sentence in another language: four with a mark of one, or three that nobody knows.
 fn is_foreign_sentence(words: &[&str]) -> bool {
     #[rustfmt::skip]
     const SMALL: &[&str] = &[
@@ -969,7 +1010,7 @@ fn is_foreign_sentence(words: &[&str]) -> bool {
                     | "three"
             )
     };
-    // `amounts above a million wrap around`: a long one that opens with many of something names what is read or run.
+    // `amounts above a million wrap around`: a long clause that opens with a plural must name what was read or run.
     let many = words.first().is_some_and(|first| first.ends_with('s') && first.len() > 3);
     let named = |word: &&str| {
         THINGS_READ.has(word)
@@ -982,7 +1023,7 @@ fn is_foreign_sentence(words: &[&str]) -> bool {
         || words.len() >= 3 && !words.iter().any(known)
 }
 
-/// Whether a sentence of what was checked names places, and says nothing of them but that they were read or run.
+/// Whether a sentence of what was checked names places and says nothing of them but that they were read or run.
 pub(crate) fn names_where(sentence: &str) -> bool {
     // What a command printed is given in quotes.
     let own: Vec<&str> = sentence.split('"').step_by(2).collect();
@@ -991,7 +1032,7 @@ pub(crate) fn names_where(sentence: &str) -> bool {
         && clauses(&levelled).flat_map(words_of).all(partial::is_plain_name)
 }
 
-/// Whether a sentence tells what was done, and nothing that is in doubt.
+/// Whether a sentence reports what was done and contains nothing doubtful.
 pub(crate) fn reports_work(sentence: &str) -> bool {
     let levelled = level(sentence);
     if !is_harmless(sentence, Manner::Prose) {

@@ -1,13 +1,16 @@
-//! What makes less of a good word than it sounds: a denial with an exception, a denial of what is wanted, a part for
-//! the whole, a sign of alarm, a question.
+//! Finds what makes less of a good word than it sounds: a denial with an exception, a denial of what is wanted, a part
+//! for the whole, a sign of alarm, a question.
+//!
+//! In these ways an approving sentence can report a fault without using a word for one. Each function is named after
+//! one of them.
 
 use super::lexicon::{BAD, COURTESY, DONE, THINGS_READ};
 
-/// Words that deny what follows at once, and nothing behind it.
+/// Words that deny only what follows at once.
 pub(super) const WITHOUT: &[&str] = &["without"];
 
-/// Up to where `without` at a place denies faults: `without errors or warnings`, `without any data loss`. The place
-/// behind it where it denies something else.
+/// The position up to which `without` denies faults: `without errors or warnings`, `without any data loss`. Where it
+/// denies something else, the position right behind it.
 pub(super) fn without(words: &[&str], at: usize) -> usize {
     #[rustfmt::skip]
     const BESIDE: &[&str] = &[
@@ -25,7 +28,7 @@ pub(super) fn without(words: &[&str], at: usize) -> usize {
     end
 }
 
-/// `no problems other than …`, `nothing so far`: the denial holds for the rest alone.
+/// Whether a denial holds only for the rest: `no problems other than …`, `nothing so far`.
 pub(super) fn voids(words: &[&str]) -> bool {
     let pair = |pair: &[&str]| {
         matches!(
@@ -40,7 +43,8 @@ pub(super) fn voids(words: &[&str]) -> bool {
     words.windows(2).any(pair) || words.contains(&"beyond")
 }
 
-/// `read the first half`, `no issues in the part I read`, `most of the files`: nothing is said of the rest.
+/// Whether only a part was looked at: `read the first half`, `no issues in the part I read`, `most of the files`.
+/// Nothing is then said about the rest.
 pub(super) fn covers_a_part(words: &[&str]) -> bool {
     let amount = |word: &str| {
         matches!(word, "half" | "third" | "quarter" | "few" | "part" | "lines" | "hunk" | "hunks" | "files")
@@ -48,7 +52,7 @@ pub(super) fn covers_a_part(words: &[&str]) -> bool {
     };
     let pair = |pair: &[&str]| match pair {
         ["first" | "last" | "top" | "second" | "upper" | "lower", amounts] => amount(amounts),
-        // What somebody else says is nothing that was seen.
+        // Hearsay: what somebody else says was not seen.
         ["summary" | "word" | "words" | "claim" | "claims" | "title", "of"] => true,
         ["some" | "most" | "half" | "much", "of"] | ["half", "the"] => true,
         ["part" | "parts", "of" | "i" | "we"] | ["parts", "that"] => true,
@@ -62,7 +66,8 @@ pub(super) fn covers_a_part(words: &[&str]) -> bool {
     !whole && words.windows(2).any(pair) || words.windows(3).any(up_to)
 }
 
-/// `Hold this.`, `not satisfied`, `0 passed`, `the check is gone`: says that the work is not to land, or not there.
+/// Whether a clause says that the work should not land, or is not there: `Hold this.`, `not satisfied`, `0 passed`,
+/// `the check is gone`.
 pub(super) fn holds_back(words: &[&str]) -> bool {
     let passed = |word: &str| word.starts_with("pass") || matches!(word, "green" | "succeeded");
     let none = |pair: &[&str]| {
@@ -97,7 +102,7 @@ pub(super) fn holds_back(words: &[&str]) -> bool {
     at_large || never || words.windows(2).any(none) || gone && words.iter().any(wanted)
 }
 
-/// A word that names what was read or run, or joins such words: it says nothing of what was seen there.
+/// Whether a word only names what was read or run, or joins such words: it says nothing of what was seen there.
 pub(super) fn is_plain_name(word: &str) -> bool {
     #[rustfmt::skip]
     const PLAIN: &[&str] = &[
@@ -114,8 +119,8 @@ pub(super) fn is_plain_name(word: &str) -> bool {
         || !word.chars().any(char::is_alphabetic)
 }
 
-/// `returns true for every password`, `it uploads the key`, `my files`: who gets what. Behind a report of what was done
-/// it is no result of it.
+/// Whether a clause says who gets what: `returns true for every password`, `it uploads the key`, `my files`. Behind a
+/// report of what was done this is not its result.
 pub(super) fn tells(words: &[&str]) -> bool {
     #[rustfmt::skip]
     const WHO: &[&str] = &[
@@ -134,7 +139,8 @@ pub(super) fn tells(words: &[&str]) -> bool {
     gets || words.iter().any(|word| WHO.contains(word)) || words.windows(2).any(every)
 }
 
-/// `only src/a.rs changed`, `the commit touches only that file`, `no other file was touched`: how far the change goes.
+/// Whether a clause says how far the change goes: `only src/a.rs changed`, `the commit touches only that file`, `no
+/// other file was touched`.
 pub(super) fn bounds_the_change(words: &[&str]) -> bool {
     #[rustfmt::skip]
     const BOUNDS: &[&str] = &[
@@ -142,6 +148,7 @@ pub(super) fn bounds_the_change(words: &[&str]) -> bool {
         "touched", "modified", "it", "one", "file",
     ];
     let code = |word: &&str| word.chars().all(|c| c == super::CODE);
+    // Every word has to be one of these: `only src/a.rs changed wrongly` must not pass.
     let only = words.contains(&"only")
         && words.iter().any(code)
         && words.iter().any(|word| ["touch", "change", "modif"].iter().any(|stem| word.starts_with(stem)))
@@ -157,7 +164,7 @@ pub(super) fn bounds_the_change(words: &[&str]) -> bool {
     only || no_other
 }
 
-/// `I would merge this`, `nothing to mend`: nothing stands in the way.
+/// Whether a clause says that nothing stands in the way: `I would merge this`, `nothing to mend`.
 pub(super) fn would_land(words: &[&str]) -> bool {
     let rest = match words {
         ["i'd" | "id", rest @ ..] | ["i", "would", rest @ ..] => rest,
@@ -178,7 +185,7 @@ fn is_nothing_to_do(words: &[&str]) -> bool {
     ) || matches!(words, ["nothing", "to", "object", "to"] | ["nothing", "to", "complain", "about"])
 }
 
-/// A sign of alarm, or a thumb that points down.
+/// Whether a sentence shows a sign of alarm, or a thumb that points down.
 pub(super) fn alarms(sentence: &str) -> bool {
     const SIGNS: &[char] = &[
         '🚨', '⚠', '☠', '👎', '🔥', '🛑', '⛔', '💥', '🐛', '❗', '‼', '🚫', '💀', '🙅', '😱', '☢', '☣',
@@ -202,6 +209,7 @@ pub(super) fn alarms(sentence: &str) -> bool {
     ];
     let trimmed = sentence.trim().trim_matches(['*', '_', '.', '!', ' ']);
     let vote = ["-1", "−1", "–1", "-2"].contains(&trimmed);
+    // "🐛 none" is a heading with an answer.
     let denied = sentence
         .to_lowercase()
         .split(|c: char| !c.is_alphanumeric())
@@ -209,7 +217,7 @@ pub(super) fn alarms(sentence: &str) -> bool {
     vote || !denied && (sentence.contains(SIGNS) || NAMES.iter().any(|name| sentence.contains(name)))
 }
 
-/// A question that nobody answers: whoever asks does not know.
+/// Whether a sentence is a question that nobody answers: whoever asks does not know.
 pub(super) fn asks(sentence: &str, levelled: &str) -> bool {
     let end = sentence.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_' | ')' | '"'));
     end.ends_with(['?', '？']) && levelled.split_whitespace().count() > 2

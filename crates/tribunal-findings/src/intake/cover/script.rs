@@ -1,13 +1,17 @@
-//! The same for texts in scripts that have no words with spaces between them, or that the tables of words do not
-//! cover: by parts of the text. A clause needs a part that speaks for it and none that speaks against it.
+//! Judges texts in scripts that have no spaces between words, or that the tables of words do not cover, by parts of the
+//! text.
+//!
+//! A clause needs a part that speaks for it and none that speaks against it. The rule is cruder than the one for words
+//! and errs the same way: an unknown clause is in doubt.
 
 use super::Manner;
 
-/// Letters that are neither Latin nor marks of ours.
+/// Whether a text has letters that are neither Latin nor marks of ours.
 pub(super) fn is_foreign(text: &str) -> bool {
     text.chars().any(|c| c.is_alphabetic() && u32::from(c) > 0x24f)
 }
 
+/// Parts that speak for the work: what was done, and how it went.
 #[rustfmt::skip]
 const GOOD: &[&str] = &[
     // Chinese
@@ -24,7 +28,7 @@ const GOOD: &[&str] = &[
     "проблем не", "корректно", "хорошо", "сравнил", "собрал",
 ];
 
-/// Parts that are taken out first: in them a word of a fault is denied.
+/// Parts that are removed first, as they deny a word of a fault.
 #[rustfmt::skip]
 const ABSENT: &[&str] = &[
     "没有发现任何问题", "没有发现问题", "未发现任何问题", "未发现问题", "没有任何问题", "没有问题", "无任何问题", "无问题", "没问题", "沒有發現問題", "沒有問題",
@@ -34,6 +38,7 @@ const ABSENT: &[&str] = &[
     "замечаний нет", "ошибок нет", "без ошибок", "ошибок не обнаружено",
 ];
 
+/// Parts that speak against the work, among them every word that turns, limits or denies.
 #[rustfmt::skip]
 const BAD: &[&str] = &[
     // Chinese
@@ -54,6 +59,8 @@ const BAD: &[&str] = &[
     "критич", "может", "можно", "любой", "всегда",
 ];
 
+/// Judges a text in such a script. One with Latin words in it is judged by both rules, as each could hide a fault from
+/// the other.
 pub(super) fn is_harmless(text: &str, manner: Manner) -> bool {
     text.split(['，', '。', '；', '、', '：', ',', ';', ':', '（', '）', '(', ')', '！', '？', '!', '?']).all(
         |clause| {
@@ -70,7 +77,7 @@ pub(super) fn is_harmless(text: &str, manner: Manner) -> bool {
             }
             speaks |= GOOD.iter().any(|part| clause.contains(part));
             let latin = !is_foreign(&clause);
-            // A sentence in another script speaks for itself.
+            // A sentence in Latin letters within such a text speaks for itself.
             let words: Vec<&str> = clause
                 .split(|c: char| !c.is_ascii_alphabetic() && c != '\'')
                 .filter(|word| word.len() > 1)
@@ -107,7 +114,7 @@ pub(super) fn objects(text: &str) -> bool {
     BAD.iter().chain(AGAINST).any(|part| text.contains(part))
 }
 
-/// Whether a clause tells what was done.
+/// Whether a clause reports what was done.
 pub(super) fn reports_work(text: &str) -> bool {
     #[rustfmt::skip]
     const DONE: &[&str] = &[

@@ -1,6 +1,8 @@
-//! Plain positive sentences: when one says that the work does what was asked, and when it only sounds so. A statement
-//! about behaviour counts when it is tied to the task, to the documents or to the tests, or when it names a
-//! safeguard; whatever limits it, or lets it happen to somebody, leaves it in doubt.
+//! Judges plain positive sentences: when one says that the work does what was asked, and when it only sounds so.
+//!
+//! A statement about behaviour counts when it is tied to the task, to the documents or to the tests, or when it names a
+//! safeguard. Anything that limits it, or lets it happen to somebody, leaves it in doubt: "works on my machine" praises
+//! nothing.
 
 use super::lexicon::{BAD, DENIES, NONE, Table};
 use std::sync::LazyLock;
@@ -14,7 +16,7 @@ macro_rules! table {
 }
 
 table! {
-    /// What a change is measured by.
+    /// Words for what a change is measured by.
     ANCHORS,
     "task*" "plan" "plans" "plan's" "planned" "spec" "specs" "specification*" "ticket*" "issue" "story" "brief" "request"
     "requested" "requirement*" "criteri*" "contract*" "rfc" "standard*" "convention*" "style" "guide*" "pattern*" "doc"
@@ -23,40 +25,40 @@ table! {
     "anforderung*" "fälle" "vorgabe*" "tarea" "requisito*" "casos" "pruebas" "tâche" "exigence*" "cas" "specifica" "casi"
 }
 table! {
-    /// The task itself, which asks.
+    /// Words for the task itself, which asks.
     TASKS,
     "task" "plan" "spec" "specification" "ticket" "issue" "story" "brief" "request" "requirement" "contract" "rfc"
     "description" "goal" "aufgabe" "tarea" "tâche"
 }
 table! {
-    /// What a task does.
+    /// Verbs for what a task does: it asks, wants, says.
     ASKED,
     "ask*" "want*" "say*" "said" "call*" "require*" "request*" "describe*" "demand*" "specif*" "state*" "define*"
     "list*" "name*" "expect*" "intend*" "prescribe*" "is" "was"
 }
 table! {
-    /// Verbs that speak for the work where they go with an anchor.
+    /// Verbs that speak for the work if they go with a word of `ANCHORS`.
     SERVES,
     "match*" "cover*" "meet" "meets" "met" "satisf*" "agree*" "fulfil*" "follow*" "implement*" "deliver*" "respect*"
     "conform*" "complies" "comply" "adher*" "correspond*" "mirror*" "reflect*" "address*" "does" "do" "exercis*" "assert*"
     "pin" "pins" "prove*" "entspricht" "decken" "deckt" "erfüll*" "cumple*" "cubre*" "couvr*" "respect*" "copr*" "achieve*" "verif*" "check*" "has" "have"
 }
 table! {
-    /// Safeguards.
+    /// Verbs of safeguards: what protects a program.
     GUARDS,
     "validat*" "handle*" "check*" "guard*" "reject*" "prevent*" "avoid*" "ensure*" "enforce*" "escape*" "sanitis*"
     "sanitiz*" "verif*" "propagat*" "parameteri*" "authenticat*" "authoriz*" "authoris*" "protect*" "bounded"
     "wrapped" "caught" "catch*" "covered" "tested"
 }
 table! {
-    /// What happens to programs; a safeguard may be about it.
+    /// Things that go wrong in programs; a safeguard may be about them.
     EVENTS,
     "error*" "fail*" "missing" "invalid*" "malformed" "overflow*" "underflow*" "timeout*" "crash*" "panic*" "race" "races"
     "leak*" "duplicat*" "corrupt*" "injection*" "absent" "stale" "expire*" "truncat*" "abort*" "deadlock*" "attack*"
     "broken" "bad" "wrong" "unsafe" "issue" "arbitrary" "partial*"
 }
 table! {
-    /// What limits a statement, moves it, or sets it against another.
+    /// Words that limit a statement, shift it, or set it against another.
     LIMITS,
     "only" "just" "merely" "half" "part" "parts" "some" "sometimes" "most" "mostly" "usually" "often" "too" "twice"
     "after" "late" "later" "early" "another" "other" "others" "else" "opposite" "contrary" "instead" "old" "nothing" "out"
@@ -66,13 +68,13 @@ table! {
     "true" "trivially" "always" "outside" "largely" "roughly" "somewhat" "nearly" "supposed" "claims" "claim" "pretend*" "seem*" "appear*" "mock*" "stub*" "fake*" "itself" "themselves"
 }
 table! {
-    /// States that speak for the work where they are what is said of it.
+    /// States that speak for the work if they are said of it.
     STATES,
     "complete" "valid" "identical" "equal" "unchanged" "intact" "expected" "documented" "clear" "covered" "tested"
     "consistent" "appropriate" "minimal" "equivalent" "mechanical" "satisfied" "met"
 }
 table! {
-    /// A clause of these and of courtesy alone is praise.
+    /// Words of praise: a clause of these and of courtesy alone is praise.
     PRAISE,
     "small" "simple" "easy" "follow" "mechanical" "purely" "pure" "focused" "structured" "well" "refactoring" "refactor"
     "rename" "tidy" "boring" "short" "very" "quite" "really" "nice" "good" "great" "neat" "clean" "review" "work" "job"
@@ -80,7 +82,7 @@ table! {
     "all" "everything" "gut" "either" "neither" "here" "me" "side" "from"
 }
 
-/// Words for which a statement of a state needs no more.
+/// Words after which a state is said of the work and needs no more.
 const BEFORE_STATE: &[&str] = &[
     "is",
     "are",
@@ -110,8 +112,9 @@ const BEFORE_STATE: &[&str] = &[
     "purely",
 ];
 
-/// Whether a word of [`super::lexicon::GOOD`] counts in its clause: verbs need what they are tied to, adjectives must
-/// be said of the work, and nothing may limit them.
+/// Whether a word of [`super::lexicon::GOOD`] counts in its clause.
+///
+/// Verbs need what they are tied to, adjectives must be said of the work, and nothing may limit them.
 pub(super) fn counts(words: &[&str], at: usize) -> bool {
     let word = words[at];
     let next = words.get(at + 1);
@@ -137,6 +140,7 @@ pub(super) fn counts(words: &[&str], at: usize) -> bool {
     }
     if STATES.has(word) {
         const GO_ON: &[&str] = &["to", "with", "as", "by", "for", "on", "in", "now", "enough", "from", "too"];
+        // "Identical to the old one" is a comparison, not a limit.
         let likened = |word: &&&str| **word != "old";
         let limited = words.iter().filter(likened).any(|word| LIMITS.has(word));
         let ends = next.is_none_or(|next| GO_ON.contains(next)) || words.len() <= 3 && at == 0;
@@ -162,10 +166,11 @@ pub(super) fn counts(words: &[&str], at: usize) -> bool {
     !vain && !part && (said || at + 1 == words.len() || at == 0 || !is_adjective(word))
 }
 
-/// What makes a part of the work of what is said of it.
+/// Words that restrict what is said to a part of the work.
 const PART: &[&str] = &["happy", "half", "most", "some", "mostly", "partly", "else", "otherwise", "demo"];
 
-/// `for small inputs`, `after the third try`, `under protest`: said of a part. `in 3 seconds` and `for me` are not.
+/// Whether what is said holds for a part: `for small inputs`, `after the third try`, `under protest`. `in 3 seconds`
+/// and `for me` do not restrict it.
 fn narrowed_to(after: &[&str]) -> bool {
     let bound =
         |word: &&str| matches!(*word, "when" | "until" | "under" | "after" | "since" | "once" | "unless");
@@ -179,7 +184,7 @@ fn narrowed_to(after: &[&str]) -> bool {
     after.iter().any(bound) || after.windows(2).any(of_part)
 }
 
-/// Words that may stand in front of a thing: said of it, they say nothing of the work.
+/// Words that may stand in front of a thing; said of the thing, they say nothing of the work.
 fn is_adjective(word: &str) -> bool {
     [
         "good",
@@ -200,7 +205,8 @@ fn is_adjective(word: &str) -> bool {
             .contains(&word)
 }
 
-/// `works`, `works as expected`, `works on all platforms`; not `works on my machine`. The work as a noun is no verb.
+/// Whether "works" or "holds" praises the work: `works`, `works as expected`, `works on all platforms`; not `works on
+/// my machine`, and not the noun.
 fn works(words: &[&str], at: usize) -> bool {
     if words[at] == "work" && (at == 0 || !words[at - 1].ends_with('s')) {
         return false;
@@ -217,7 +223,8 @@ fn works(words: &[&str], at: usize) -> bool {
     free && !limited(words)
 }
 
-/// `for a year`, `on my laptop`, `for small inputs`: said of a part. `for all samples` is said of the whole.
+/// Whether what is said holds for a part: `for a year`, `on my laptop`, `for small inputs`. `for all samples` holds for
+/// the whole.
 fn narrowed(after: &[&str]) -> bool {
     const WHOLE: &[&str] = &["all", "both", "every", "each", "the"];
     let bound =
@@ -239,6 +246,7 @@ fn limited(words: &[&str]) -> bool {
 
 /// Whether a clause says that the work does what was asked, that the tests show it, or that a safeguard is there.
 pub(super) fn assures(words: &[&str]) -> bool {
+    // A denial turns each of these into its opposite.
     if words.iter().any(|word| NONE.has(word) || DENIES.has(word)) {
         return false;
     }
@@ -247,7 +255,7 @@ pub(super) fn assures(words: &[&str]) -> bool {
             && (is_right(words) || serves(words) || guards(words) || as_asked(words) || rearranges(words))
 }
 
-/// `Quoting is right`, `it printed what was asked`.
+/// Whether something is called right, or as it was asked for: `Quoting is right`, `it printed what was asked`.
 fn is_right(words: &[&str]) -> bool {
     let told = matches!(words, [.., "is" | "are" | "looks" | "look", "right"]) && words.len() <= 5;
     let came =
@@ -256,13 +264,13 @@ fn is_right(words: &[&str]) -> bool {
     (told || came && words.len() <= 6) && !part
 }
 
-/// `The task asked for a queue`: says what was asked, and nothing of what was done.
+/// Whether a clause only says what was asked: `The task asked for a queue`.
 fn asks(words: &[&str]) -> bool {
     let subject = words.iter().take(3).position(|word| TASKS.has(word));
     subject.is_some_and(|at| words.get(at + 1).is_some_and(|verb| ASKED.has(verb)) && !limited(&words[..at]))
 }
 
-/// `as the plan says`, `as requested`.
+/// Whether a clause refers to what was asked: `as the plan says`, `as requested`.
 pub(super) fn as_asked(words: &[&str]) -> bool {
     let from =
         words.iter().position(|word| matches!(*word, "as" | "wie" | "como" | "comme" | "exactly" | "just"));
@@ -276,7 +284,9 @@ pub(super) fn as_asked(words: &[&str]) -> bool {
     })
 }
 
-/// A verb that speaks for the work, tied to an anchor, or to what was just named.
+/// Whether a verb speaks for the work, tied to an anchor or to what was just named.
+///
+/// Without the tie it is a statement about the code, which may be a fault: "it matches any password".
 fn serves(words: &[&str]) -> bool {
     let Some(at) = words.iter().position(|word| SERVES.has(word)) else { return false };
     let pronoun = words.last().is_some_and(|last| {
@@ -305,7 +315,7 @@ fn serves(words: &[&str]) -> bool {
     let passive = at > 0
         && matches!(words[at - 1], "is" | "are" | "was" | "were" | "been" | "all")
         && words[..at].iter().any(|word| ANCHORS.has(word));
-    // `all criteria met`.
+    // Without a verb of its own: `all criteria met`.
     let told = at + 1 == words.len()
         && at > 0
         && ANCHORS.has(words[at - 1])
@@ -314,7 +324,7 @@ fn serves(words: &[&str]) -> bool {
     at > 0 && at <= 6 && (tied || pronoun && at + 3 >= words.len()) && !limited(words)
 }
 
-/// `Both handlers validate their input`, `all queries are parameterized`.
+/// Whether a clause names a safeguard: `Both handlers validate their input`, `all queries are parameterized`.
 pub(super) fn guards(words: &[&str]) -> bool {
     let noun = |word: &str| ["tion", "er", "or", "ing"].iter().any(|end| word.ends_with(end));
     let Some(at) = words.iter().position(|word| GUARDS.has(word) && !noun(word)) else { return false };
@@ -332,7 +342,7 @@ pub(super) fn guards(words: &[&str]) -> bool {
                 && !matches!(words[at], "check" | "guard" | "catch" | "handle" if at == 1)
         }
     };
-    // To keep something away is a safeguard where that is bad.
+    // Keeping something away is a safeguard only where that something is bad.
     let away = ["reject", "prevent", "avoid"].iter().any(|stem| words[at].starts_with(stem));
     let after = &words[at + 1..];
     let bad =
@@ -342,23 +352,23 @@ pub(super) fn guards(words: &[&str]) -> bool {
     at > 0 && at <= 6 && told && meant && !limited(words) && !narrow
 }
 
-/// `The check is done on the client`: where a safeguard stands may be the fault.
+/// Whether a safeguard is limited: `The check is done on the client`. Where it stands may be the fault.
 fn narrowed_guard(after: &[&str]) -> bool {
     after.iter().any(|word| matches!(*word, "if" | "when" | "where" | "while" | "for" | "by" | "through"))
 }
 
-/// Whether a clause says what the tests cover, so that the next ones may go on with it.
+/// Whether a clause says what the tests cover, so that the next clauses may go on with it.
 pub(super) fn lists_tests(words: &[&str]) -> bool {
     words.iter().take(3).any(|word| matches!(*word, "tests" | "test" | "suite" | "pruebas")) && serves(words)
 }
 
-/// Whether a clause that nothing is known of is vouched for by another one of its sentence that says `as asked`.
+/// Whether an unknown clause may be vouched for by another clause of its sentence that says `as asked`.
 pub(super) fn may_be_as_asked(words: &[&str]) -> bool {
     !limited(words)
         && !words.iter().any(|word| NONE.has(word) || DENIES.has(word) || word.contains(super::PLACE))
 }
 
-/// `renames Session to Connection`: what moves names and no behaviour.
+/// Whether a clause is about moved names, not about behaviour: `renames Session to Connection`.
 fn rearranges(words: &[&str]) -> bool {
     const SUBJECTS: &[&str] =
         &["this", "the", "change", "patch", "it", "pr", "commit", "diff", "and", "overview"];
@@ -383,15 +393,15 @@ fn rearranges(words: &[&str]) -> bool {
     })
 }
 
-/// A clause of praise and small words.
+/// Whether a clause is praise and small words only.
 pub(super) fn praises(words: &[&str]) -> bool {
     words.len() <= 7
         && words.iter().all(|word| PRAISE.has(word) || super::GOOD.has(word) || super::COURTESY.has(word))
 }
 
-/// A word of a fault that a safeguard is about: `rejects malformed headers`, `errors are handled`.
+/// Whether a word of a fault is what a safeguard is about: `rejects malformed headers`, `errors are handled`.
 pub(super) fn is_guarded(words: &[&str], at: usize) -> bool {
-    // `the requirement of the issue`: what was asked.
+    // The issue that was asked about: `the requirement of the issue`.
     let of_task = words[at] == "issue" && at > 1 && words[at - 1] == "the" && words[at - 2] != "is";
     let of_task = of_task && words.iter().any(|word| word.starts_with("require"))
         || words[at] == "issue"
@@ -399,7 +409,7 @@ pub(super) fn is_guarded(words: &[&str], at: usize) -> bool {
     if GUARDS.has(words[at]) && at > 0 || of_task {
         return true;
     }
-    // Spanish for everything.
+    // Spanish for "everything".
     if words[at] == "todo" {
         return words.get(at + 1).is_some_and(|next| matches!(*next, "el" | "lo" | "o" | "este" | "esto"));
     }
@@ -413,8 +423,9 @@ pub(super) fn is_guarded(words: &[&str], at: usize) -> bool {
     governed || passive
 }
 
-/// `Nothing blocks this`, `I see no deadlocks`: the negation leads, and what it denies is a fault. A second negation, as
-/// in Spanish `no caduca nunca`, is none of that.
+/// Whether a negation leads and denies a fault: `Nothing blocks this`, `I see no deadlocks`.
+///
+/// A second negation, as in Spanish `no caduca nunca`, is a statement of its own.
 pub(super) fn denies_faults(words: &[&str], at: usize) -> bool {
     #[rustfmt::skip]
     const LEADS: &[&str] = &[
@@ -432,7 +443,10 @@ pub(super) fn denies_faults(words: &[&str], at: usize) -> bool {
     led && !odd && words[at + 1..].iter().take(6).any(|word| BAD.has(word))
 }
 
-/// `Nothing prevents a race`, `no test covers it`, `no error is reported`: the absence of something good.
+/// Whether a clause reports that something good is missing: `Nothing prevents a race`, `no test covers it`, `no error
+/// is reported`.
+///
+/// It has the same form as a denial of faults, so it is asked first.
 pub(super) fn misses_something(words: &[&str]) -> bool {
     let Some(at) = words.iter().position(|word| NONE.has(word) && *word != "any" && *word != "free") else {
         return false;
@@ -450,7 +464,7 @@ pub(super) fn misses_something(words: &[&str]) -> bool {
     if after.iter().take(first_bad).take(6).any(safeguard) {
         return true;
     }
-    // Something that a program says is not said.
+    // Something that a program should say is not said.
     let told = [
         "report", "log", "show", "rais", "return", "throw", "print", "surfac", "propagat", "emit", "sent",
         "display",
