@@ -97,13 +97,15 @@ fn public_entry(key: &str, value: Option<&str>) -> Option<String> {
     let (name, variable) = rest.rsplit_once('.').map_or((None, rest), |(name, last)| (Some(name), last));
     let value = match section {
         // Only these keys of a remote are public; others, such as `proxy`, may hold a password.
-        "remote" if ["url", "pushurl"].contains(&variable) => Some(without_password(value?)),
-        "remote" if variable == "fetch" => value.map(str::to_owned),
+        "remote" if ["url", "pushurl", "fetch"].contains(&variable) => value,
         // A named section of `diff` or `merge` defines a driver, which is a program.
         "diff" | "merge" if name.is_some() => return None,
-        _ if SECTIONS.contains(&section) && !LEFT_OUT.contains(&key) => value.map(str::to_owned),
+        _ if SECTIONS.contains(&section) && !LEFT_OUT.contains(&key) => value,
         _ => return None,
     };
+    // A remote is not the only place for an address: submodules have one, and so may a branch in the place of a remote's
+    // name.
+    let (name, value) = (name.map(without_password), value.map(without_password));
     let head = match name {
         Some(name) => format!("[{section} \"{}\"]", name.replace('\\', "\\\\").replace('"', "\\\"")),
         None => format!("[{section}]"),
@@ -161,6 +163,17 @@ mod tests {
         assert_eq!(read("remote.o.url"), "https://h/p");
         assert_eq!(read("branch.main.remote"), "o");
         assert_eq!(read("core.bare"), "false");
+    }
+
+    #[test]
+    fn addresses_lose_their_password_wherever_they_stand() {
+        let listed = "submodule.lib.url\nhttps://me:SECRET@h/lib\0branch.main.remote\nhttps://SECRET@h/p\0\
+            branch.main.pushremote\nssh://SECRET@h/p\0submodule.https://SECRET@h/x.active\ntrue\0";
+        let text = public_text(listed);
+        assert!(!text.contains("SECRET"), "{text}");
+        for kept in ["https://h/lib", "https://h/p", "ssh://h/p", "[submodule \"https://h/x\"]"] {
+            assert!(text.contains(kept), "{kept}: {text}");
+        }
     }
 
     #[test]

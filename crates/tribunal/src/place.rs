@@ -76,6 +76,11 @@ impl Place {
         state::runs_in(&self.root).0
     }
 
+    /// Whether there is a run of this name that the user made.
+    pub fn is_own(&self, run: &str) -> bool {
+        state::is_own_run(&self.root, run)
+    }
+
     /// A sentence about runs in this folder that the user did not make; `None` if there are none.
     pub fn strangers(&self) -> Option<String> {
         match state::runs_in(&self.root).1 {

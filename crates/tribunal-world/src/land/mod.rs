@@ -211,7 +211,7 @@ impl Landing {
         let mut shut = self.commands_of_project(site, &onto, &commit, &new_head, &mut notes)?;
         // The project's commands come first. If one is red, the builder works on the lane again in any case.
         if shut.is_none() {
-            shut = self.commands_of_settings(site, base != onto, &commit, &new_head)?;
+            shut = self.commands_of_settings(site, base != onto, &commit, &new_head, &mut notes)?;
         }
         match shut {
             Some(Shut::Red(red)) => return Ok((red_checks(red), notes)),
@@ -290,6 +290,7 @@ impl Landing {
         merged: bool,
         commit: &Oid,
         new_head: &Oid,
+        notes: &mut Vec<Note>,
     ) -> Result<Option<Shut>, GitError> {
         let plan = self.verification.iter().filter(|_| merged);
         let plan = plan.map(|command| (Check::new(VERIFICATION), command.clone()));
@@ -311,6 +312,9 @@ impl Landing {
             }
             match found {
                 Ok(claims) => red.extend(claims.into_iter().map(|claim| (check.clone(), claim))),
+                Err(why) if self.lenient => {
+                    notes.push(Note::Warning(format!("{check} did not run and stopped nothing: {why}")));
+                }
                 Err(why) => return Ok(Some(Shut::NotRun(why))),
             }
         }

@@ -144,12 +144,21 @@ pub fn runs_in(root: &Path) -> (Vec<String>, usize) {
     let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
     let found = folders.filter(|entry| entry.path().join(tribunal_journal::FILE).is_file());
     let owner = Owner::known();
-    let made = |path: &Path| owner.as_ref().is_some_and(|owner| owner.made(path));
-    let believed = |path: &Path| made(path) || !stands(Defence::OwnRuns);
-    let (own, others): (Vec<_>, Vec<_>) = found.partition(|entry| believed(&entry.path()));
+    let (own, others): (Vec<_>, Vec<_>) = found.partition(|entry| is_believed(owner.as_ref(), &entry.path()));
     let mut runs: Vec<String> = own.iter().filter_map(|entry| entry.file_name().into_string().ok()).collect();
     runs.sort_unstable_by(|a, b| b.cmp(a));
     (runs, others.len())
+}
+
+/// Whether a project has a run of this name that the user made.
+pub fn is_own_run(root: &Path, run: &str) -> bool {
+    let path = root.join(FOLDER).join("runs").join(run);
+    let is_folder = path.symlink_metadata().is_ok_and(|meta| meta.is_dir());
+    is_folder && path.join(tribunal_journal::FILE).is_file() && is_believed(Owner::known().as_ref(), &path)
+}
+
+fn is_believed(owner: Option<&Owner>, run: &Path) -> bool {
+    owner.is_some_and(|owner| owner.made(run)) || !stands(Defence::OwnRuns)
 }
 
 /// Rejects a `.tribunal` folder that is a link or holds one.

@@ -47,11 +47,20 @@ pub(crate) fn is_loop(of: &str) -> bool {
     of.contains('/') || of.starts_with("phase.") || of.starts_with(CHAIN)
 }
 
-/// All loops of a plan, in the order of their names.
+/// All loops of a plan, in the order in which they began.
 pub(crate) fn loops_of<'a>(docket: &'a Docket, plan: &PlanId) -> impl Iterator<Item = &'a Loop> {
     let prefix = format!("{plan}/");
-    let from = LoopId::new(&prefix);
-    docket.loops.range(from..).take_while(move |(id, _)| id.as_str().starts_with(&prefix)).map(|(_, lp)| lp)
+    let named = docket.loops.range(LoopId::new(&prefix)..);
+    let named = named.take_while(|(id, _)| id.as_str().starts_with(&prefix));
+    let mut loops: Vec<&Loop> = named.map(|(_, lp)| lp).collect();
+    // By their names the tenth would come before the second.
+    loops.sort_by_key(|lp| entry(lp.id()));
+    loops.into_iter()
+}
+
+/// The number at the end of a loop's name. It grows with every loop of a lane, whatever the loop is about.
+fn entry(id: &LoopId) -> u32 {
+    id.as_str().rsplit_once('.').and_then(|(_, entry)| entry.parse().ok()).unwrap_or(0)
 }
 
 /// The current document of a plan: as approved, or else as the run found it.
@@ -112,5 +121,17 @@ pub(crate) fn standing_word(standing: &Standing<'_>) -> &'static str {
         Standing::Landed(_) => "merged",
         Standing::Refused(_) => "refused",
         Standing::Dropped(_) => "dropped",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_ordered_as_numbers() {
+        let mut ids = ["01-01/plan.10", "01-01/plan.9", "01-01/task-3.2"].map(LoopId::new);
+        ids.sort_by_key(entry);
+        assert_eq!(ids.map(|id| id.to_string()), ["01-01/task-3.2", "01-01/plan.9", "01-01/plan.10"]);
     }
 }

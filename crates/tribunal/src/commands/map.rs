@@ -30,8 +30,11 @@ pub fn run(globals: &Globals, args: &Map) -> Result<Done, Failure> {
             )));
         }
     }
-    std::fs::create_dir_all(&folder)?;
-    tribunal_world::write_atomic(&path, text.as_bytes())?;
+    let written =
+        std::fs::create_dir_all(&folder).and_then(|()| tribunal_world::write_atomic(&path, text.as_bytes()));
+    written.map_err(|error| {
+        Failure::work(format!("cannot write {shown}: {error}")).hint("`tribunal map --print` shows the map")
+    })?;
     if globals.json {
         out::json(&serde_json::json!({ "written": shown }))?;
     } else if !globals.quiet {

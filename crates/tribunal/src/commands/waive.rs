@@ -71,8 +71,12 @@ fn found(place: &Place, args: &Waive) -> Result<(Seen, FindingId), Failure> {
             Err(_) => continue,
             Ok(seen) => seen,
         };
-        // Only reviews that can be read are searched.
-        let Ok(docket) = seen.docket() else { continue };
+        // Only reviews that can be read are searched, but the one that was named has to be.
+        let docket = match seen.docket() {
+            Err(error) if is_wanted => return Err(error.into()),
+            Err(_) => continue,
+            Ok(docket) => docket,
+        };
         let Some(review) = &docket.about.review else { continue };
         let Some(lp) = docket.examined().filter(|lp| lp.tracked().is_some()) else { continue };
         let newest = last.entry(review.key.clone()).or_insert_with(|| run.clone());

@@ -303,8 +303,9 @@ pub fn environment(env: &[(String, String)]) -> Entries {
     Ok(entries)
 }
 
-const TABLES: [&str; 10] =
-    ["run", "plan", "task", "qa", "phase", "chain", "gates", "checks", "git", "agents"];
+/// The tables of settings that a variable can reach. Rows of adapters and tools are tables within tables, and cannot be named.
+pub(super) const TABLES: [&str; 11] =
+    ["run", "plan", "task", "qa", "phase", "chain", "gates", "checks", "git", "agents", "budget"];
 
 /// Reads flags in the order given; the last one counts.
 pub fn flags(flags: &[(String, String, String)]) -> Entries {

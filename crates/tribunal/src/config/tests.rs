@@ -66,6 +66,10 @@ fn value(config: &Config, key: &str) -> (String, Layer) {
 fn the_defaults_are_whole() {
     let config = load(&Sources::default()).unwrap();
     let table: toml::Table = toml::from_str(DEFAULTS).unwrap();
+    // Every table of plain settings can be reached by a variable.
+    for name in table.keys().filter(|name| !["adapters", "tools"].contains(&name.as_str())) {
+        assert!(super::source::TABLES.contains(&name.as_str()), "{name}");
+    }
     // The engine's type and the defaults file name the same keys: nothing is missing, nothing is extra.
     assert_eq!(toml::Value::try_from(&config.settings).unwrap(), toml::Value::Table(table));
     assert!(config.values.len() >= 40, "{}", config.values.len());

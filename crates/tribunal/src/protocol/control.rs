@@ -4,6 +4,7 @@
 //! answer differently.
 
 use super::args::{Control, ControlAction, GateArgs, Lease, LeaseAction};
+use super::gates::task_number;
 use super::{Answer, context, gates, ground, leases, plan, plan_id};
 use crate::failure::Failure;
 use serde_json::{Value, json};
@@ -133,7 +134,7 @@ fn task<'a>(args: &'a Control, ground: &Ground) -> Result<Task<'a>, Failure> {
             read.value.map(|plan| (path.clone(), plan))
         }
     };
-    let number = args.task.parse().unwrap_or(0);
+    let number = task_number(&args.task)?;
     let claimed = || {
         let (_, plan) = found.as_ref()?;
         let task = plan.tasks.iter().find(|task| task.number == number)?;

@@ -28,17 +28,18 @@ fn of(ground: &Ground) -> Result<Settings, Failure> {
 }
 
 fn asked(args: &GateArgs, bounds: Bounds) -> Result<Asked, Failure> {
-    // Scripts name a task `1`, `T1` or `01-02-T1`.
-    let word = args.task.rsplit(['T', 't', '-']).next().unwrap_or(&args.task);
-    let task = word
-        .parse()
-        .map_err(|_| Failure::usage(format!("{:?} is no task", args.task)).hint("give its number, from 1"))?;
     Ok(Asked {
         plan: plan_id(&args.phase, &args.plan)?,
-        task,
+        task: task_number(&args.task)?,
         contract: gates::meant(&args.contract),
         bounds,
     })
+}
+
+/// The number of a task, which scripts name `1`, `T1` or `01-02-T1`.
+pub(super) fn task_number(task: &str) -> Result<u32, Failure> {
+    let word = task.rsplit(['T', 't', '-']).next().unwrap_or(task);
+    word.parse().map_err(|_| Failure::usage(format!("{task:?} is no task")).hint("give its number, from 1"))
 }
 
 /// `hard-gate`: exit code 0 pass, 2 fail, 3 did not run.

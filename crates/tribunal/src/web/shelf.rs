@@ -90,12 +90,13 @@ impl Shelf {
         Shelf { place, kept: Mutex::default(), lines: Mutex::default() }
     }
 
-    /// True if there is such a run. The name comes from a URL, so only plain characters are allowed.
+    /// True if the user made such a run. The name comes from a URL, so only plain characters are allowed.
+    ///
+    /// A run that came with a branch is not listed, and must not open by its address either: its journal holds a
+    /// stranger's words under the user's own page.
     pub fn has(&self, run: &str) -> bool {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        !run.is_empty()
-            && run.chars().all(plain)
-            && self.place.run_dir(run).join(tribunal_journal::FILE).is_file()
+        !run.is_empty() && run.chars().all(plain) && self.place.is_own(run)
     }
 
     /// A run as it stands, at most a moment old.

@@ -106,9 +106,11 @@ fn blank(text: &str) -> Blanked {
         if matches!(next, In::Comment { doc: true }) {
             doc_lines.insert(line);
         }
-        if rest[0] == b'\n' {
+        // An escape steps over the newline at which a string goes on.
+        let newlines = bytes[at..at + width].iter().filter(|byte| **byte == b'\n').count();
+        if newlines > 0 {
             counted = false;
-            line += 1;
+            line += newlines;
         }
         state = next;
         at += width;
@@ -191,6 +193,12 @@ mod tests {
         assert!(code.contains("fn f<'a>(x: &'a u8) {}"), "{code}");
         assert_eq!(code.len(), text.len());
         assert_eq!(code.lines().count(), text.lines().count());
+    }
+
+    #[test]
+    fn a_string_that_goes_on_counts_its_lines() {
+        let text = "const A: &str = \"a \\\n    b\";\n/// Doc.\nfn f() {}\n";
+        assert_eq!(Source::new(text).doc_lines, BTreeSet::from([2]));
     }
 
     #[test]
