@@ -1,4 +1,7 @@
 //! What follows from a loop's state alone, without any input.
+//!
+//! Each function returns one event and is called again until nothing follows. So every consequence has one cause in
+//! the journal, and a crash between two of them resumes at the right one.
 
 use super::crew::{Hand, HandState, crew_for};
 use super::events::LoopEvent;
@@ -13,9 +16,10 @@ use crate::policy::AtTheCap;
 use std::collections::BTreeMap;
 
 impl Loop {
-    /// Out of runs is stuck, out of attempts is failed.
+    /// Ends a loop whose builder has run out: of runs is stuck, of attempts is failed.
     pub(super) fn settle_making(&self, crew: &[Hand], join_fails: u32) -> Option<LoopEvent> {
         let spent = self.policy.iterations_max.is_some_and(|max| self.iterations_here >= max);
+        // A builder that finished with its last run is not stuck.
         if spent && crew.iter().any(|hand| !hand.is_over()) {
             return Some(self.end(Outcome::Stuck));
         }
@@ -35,7 +39,7 @@ impl Loop {
         self.stop_or_ask(Outcome::Stale, Why::Stale)
     }
 
-    /// The panel is seated when every check has an answer. A check that could not run is a person's question.
+    /// Asks the panel when every check has an answer. A check that could not run is a question for a person.
     pub(super) fn settle_checking(&self, bench: &Bench) -> Option<LoopEvent> {
         // Every check is heard before a person is asked about one that did not run.
         if bench.checks.values().any(|state| self.may_run(state)) {
@@ -44,7 +48,7 @@ impl Loop {
         if !bench.checks_done() {
             return Some(self.ask(Why::ChecksDidNotRun));
         }
-        // What a check asks gets its id first; then it is put to the panel by it.
+        // A question of a check gets its finding id first; then it is put to the panel by that id.
         if !bench.put_forward(&self.policy, &self.ledger).is_empty() {
             return Some(LoopEvent::PanelSeated { seats: Vec::new() });
         }
@@ -58,9 +62,10 @@ impl Loop {
         matches!(state, CheckState::Asking(fails) if *fails < self.policy.attempts_max)
     }
 
-    /// The ruling comes when every case is closed and every objection has a ground.
+    /// Rules when every case is closed and every objection has a ground.
     ///
-    /// The order matters: triage and hearings can take a reviewer's last ground away, so grounds are judged after them.
+    /// The order matters: triage and hearings can take a reviewer's last ground away, so grounds are judged after
+    /// them.
     pub(super) fn settle_hearing(
         &self,
         bench: &Bench,
@@ -84,7 +89,10 @@ impl Loop {
         Some(LoopEvent::Ruled { ruling: bench.rule(&self.policy, &self.ledger) })
     }
 
-    /// A pass after delta rounds, or with a check left out, is confirmed by one final pass.
+    /// Whether one final pass must confirm a pass: after delta rounds, or if a check was left out.
+    ///
+    /// Delta rounds show only what changed. Without the final pass nobody would have looked at the whole in its last
+    /// form.
     fn needs_confirming(&self, bench: &Bench) -> bool {
         let left_out = self.policy.checks.iter().any(|check| !bench.checks.contains_key(check));
         self.round > 1 && !self.confirming && (self.policy.confirm || left_out)
@@ -106,7 +114,7 @@ impl Loop {
         }
     }
 
-    /// Whether rework may help: the convergence controller decides.
+    /// Whether rework may help. The convergence controller decides.
     fn settle_rework(&self, bench: &Bench) -> LoopEvent {
         let course = Course {
             policy: &self.policy,
@@ -119,7 +127,7 @@ impl Loop {
         let seats = self.exhaustive_seats(bench);
         match converge::next(&course) {
             Next::Exhaust if !seats.is_empty() => LoopEvent::ExhaustiveOrdered { seats },
-            // Where no reviewer of this sitting is left, nobody can hold the pass.
+            // If no reviewer of this round is left, nobody can hold the pass.
             Next::GoOn | Next::Exhaust => {
                 let crew = crew_for(&self.policy, &self.ledger).into_iter().map(|hand| hand.share);
                 LoopEvent::ReworkOrdered { crew: crew.collect() }
@@ -146,7 +154,7 @@ impl Loop {
         }
     }
 
-    /// A question to a person; where nobody can be asked, the end that a stop would give.
+    /// A question to a person; if nobody can be asked, the end that a stop would give.
     fn ask(&self, why: Why) -> LoopEvent {
         let not_shown = match why {
             Why::NoQuorum => self.bench().map(Bench::not_shown).unwrap_or_default(),
@@ -159,6 +167,7 @@ impl Loop {
         }
     }
 
+    /// The end of the loop, about the newest revision.
     pub(super) fn end(&self, outcome: Outcome) -> LoopEvent {
         LoopEvent::Ended { outcome, revision: self.current.clone() }
     }

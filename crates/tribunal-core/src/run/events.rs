@@ -1,4 +1,7 @@
 //! What a run records. The journal keeps these events, and a run is the fold of them.
+//!
+//! They are stored for as long as the run is. A variant or field may be added with a default, but none may be renamed
+//! or change its meaning: old journals must fold to the same state.
 
 use super::messages::{Ending, Refusal};
 use super::question::{LaneChoice, LaneDecision, Stuck};
@@ -96,7 +99,7 @@ pub enum RunEvent {
         /// Where the lane stopped, and what may be chosen.
         stuck: Stuck,
     },
-    /// A person decided about it.
+    /// A person decided about a stuck lane.
     LaneDecided {
         /// The plan that it happened to.
         plan: PlanId,
@@ -191,6 +194,9 @@ pub enum RunEvent {
 
 impl RunEvent {
     /// The effect whose report this is.
+    ///
+    /// An event that names one is refused by `apply` unless the run wants that effect. A new event that answers an
+    /// effect belongs in this list.
     pub(super) fn answers(&self) -> Option<&EffectId> {
         match self {
             RunEvent::LoopEnded { effect, .. }
@@ -208,13 +214,16 @@ impl RunEvent {
         }
     }
 
-    /// The lanes whose wants it may change (the run itself is one of them), besides the lane whose turn it is to land;
-    /// `None` when it may be any.
+    /// The lanes whose wants it may change (the run itself counts as one), besides the lane whose turn it is to land;
+    /// `None` if it may be any.
+    ///
+    /// The engine asks only these for their wants after a turn. In a run with a thousand lanes asking all of them
+    /// would cost more than the turn; a law compares both.
     pub fn touches(&self) -> Option<Vec<Of>> {
         let lane = |plan: &PlanId| Of::new(plan.as_str());
         match self {
             RunEvent::Intended { effect, .. } | RunEvent::Cleared { effect } => Some(vec![effect.of.clone()]),
-            // It ends the work of every lane.
+            // A stop ends the work of every lane.
             RunEvent::LaneDecided { decision, .. } if decision.choice == LaneChoice::Stop => None,
             RunEvent::LaneOpened { plan }
             | RunEvent::PlanDropped { plan, .. }
@@ -236,7 +245,7 @@ impl RunEvent {
         }
     }
 
-    /// It moves a lane without being a report: only while plans are judged or built.
+    /// Whether it moves a lane without being a report. That is possible only while plans are judged or built.
     pub(super) fn is_of_a_lane(&self) -> bool {
         matches!(
             self,
@@ -249,7 +258,7 @@ impl RunEvent {
         )
     }
 
-    /// The event's name, as in the journal.
+    /// The name of the event, as in the journal.
     pub fn name(&self) -> &'static str {
         match self {
             RunEvent::Opened(_) => "opened",
@@ -270,6 +279,7 @@ impl RunEvent {
             RunEvent::Checkpointed { .. } => "checkpointed",
             RunEvent::Failed { .. } => "failed",
             RunEvent::ReviewOpened => "review_opened",
+            /// How the run will end is settled.
             RunEvent::Closing { .. } => "closing",
             RunEvent::FinishOrdered => "finish_ordered",
             RunEvent::Finished { .. } => "finished",

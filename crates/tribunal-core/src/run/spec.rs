@@ -1,4 +1,7 @@
 //! Everything a run is told before it begins.
+//!
+//! It is the run's first event and never changes. A setting that a user edits during a run takes effect in the next
+//! one.
 
 use crate::effect::FinishStep;
 use crate::ids::{FindingId, PlanId, Revision};
@@ -42,7 +45,7 @@ pub struct TasksDone {
 pub enum PlanGate {
     /// One refused plan stops the phase.
     All,
-    /// The passed ones go on.
+    /// The plans that passed go on.
     Each,
 }
 
@@ -52,7 +55,7 @@ pub enum PlanGate {
 pub enum Land {
     /// A wave together, in plan order, when all of it is approved.
     Group,
-    /// Each when it is approved.
+    /// Each lane by itself, as soon as it is approved.
     Each,
 }
 
@@ -65,7 +68,7 @@ pub struct Policies {
     pub plan: Policy,
     /// For one task of a plan.
     pub task: Policy,
-    /// A repair after a refused landing.
+    /// For a repair after a refused landing.
     pub repair: Policy,
     /// For the delivery of a plan, all tasks together.
     pub qa: Policy,
@@ -86,8 +89,9 @@ pub struct RunSpec {
     pub land: Land,
     /// Whether deliveries are judged before they land.
     pub qa: bool,
-    /// Lanes have no SUMMARY: what their last task left goes to the delivery gate, or to the landing queue. A lane that
-    /// made nothing at all is dropped, because there is nothing that a person could decide about.
+    /// Lanes have no SUMMARY: what their last task left goes to the delivery gate, or to the landing queue.
+    ///
+    /// A lane that made nothing at all is dropped, because there is nothing that a person could decide about.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub bare: bool,
     /// The result is not brought to the user's branch before a person orders it.
@@ -95,13 +99,13 @@ pub struct RunSpec {
     pub hold: bool,
     /// Whether the phase is reviewed at the end.
     pub review: bool,
-    /// How a polish of what the review passed is judged; none where nothing is polished.
+    /// How a polish of the reviewed result is judged; none if nothing is polished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub polish: Option<Box<Policy>>,
     /// What exists already and is reviewed at once; nothing is built.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exists: Option<Exists>,
-    /// An artifact to be made and judged; where plans are built, what judges them all against it at the end.
+    /// An artifact to be made and judged; if plans are built, what judges them all against it at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chain: Option<Box<ChainSpec>>,
     /// When the user's branch has moved, the result is rebased onto it without asking.
@@ -128,7 +132,7 @@ pub struct ChainSpec {
     pub name: String,
     /// The rules of its loop.
     pub policy: Policy,
-    /// Spent rounds do not shut the gate: it goes on, not approved, with what is open on record.
+    /// Spent rounds do not shut the gate: the artifact goes on, not approved, with its open findings on record.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub goes_on: bool,
 }
@@ -144,7 +148,7 @@ pub struct Exists {
     /// The revision that the lines of those findings are of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Revision>,
-    /// The highest id that reviews of it gave before: none is given twice.
+    /// The highest id that reviews of it gave before, so that no id is given twice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<FindingId>,
 }
