@@ -73,6 +73,8 @@ fn written<'de, D: serde::Deserializer<'de>>(from: D) -> Result<String, D::Error
 }
 
 /// Why a file is not inside a contract.
+///
+/// The three have different remedies: undo the change, change the plan, or find out who wrote such a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Breach {
@@ -136,6 +138,7 @@ pub fn gathered(breaches: Vec<(String, String)>) -> Vec<Breaches> {
         return breaches.into_iter().map(one).collect();
     }
     for (file, words) in breaches {
+        // There are few different texts, so a search is cheap and keeps the order.
         match by_words.iter_mut().find(|(known, _)| *known == words) {
             Some((_, files)) => files.push(file),
             None => by_words.push((words, vec![file])),
@@ -263,6 +266,7 @@ pub(crate) fn word_matches(pattern: &[u8], word: &[u8]) -> bool {
             }
             _ => match star {
                 Some((at, from)) => {
+                    // The last star takes one byte more, and matching goes on behind it.
                     star = Some((at, from + 1));
                     p = at + 1;
                     w = from + 1;

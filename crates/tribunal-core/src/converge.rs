@@ -92,10 +92,12 @@ impl Round {
     }
 
     fn is_healthy(&self) -> bool {
+        // Strictly more: a round that resolves nothing is not healthy.
         self.resolved > 2 * self.broken()
     }
 
     fn turns_over(&self) -> bool {
+        // Without late findings nothing turns over, even if nothing was resolved.
         self.missed > 0 && 2 * self.missed >= self.resolved
     }
 }
@@ -206,6 +208,7 @@ fn count(ledger: &Ledger, series: &[RoundRecord]) -> Round {
     Round {
         round: record.round,
         open: many(&mut record.must.keys().copied()),
+        // By ids alone: a finding with another severity is still the same finding.
         unchanged: before.is_some_and(|before| before.must.keys().eq(record.must.keys())),
         complete: record.complete,
         resolved: many(&mut gone.filter(|id| !record.must.contains_key(id))),
@@ -264,7 +267,7 @@ fn is_stale(rounds: &[Round], limit: u32) -> bool {
     tail(rounds, limit as usize).is_some_and(still)
 }
 
-/// The first pattern that applies, in order of how much it tells a person.
+/// The first pattern that applies, in the order of the table in `docs/design/convergence.md`.
 fn pattern(course: &Course<'_>, rounds: &[Round]) -> Option<Pattern> {
     let open = || course.ledger.open();
     open()
@@ -280,7 +283,7 @@ fn pattern(course: &Course<'_>, rounds: &[Round]) -> Option<Pattern> {
         .or_else(|| growth(rounds))
 }
 
-/// Two rounds with that word, not necessarily in a row. One reviewer may exaggerate once.
+/// Two rounds said so, not necessarily in a row.
 fn fundamental(rounds: &[Round]) -> Option<Pattern> {
     (rounds.iter().filter(|round| round.fundamental).count() >= 2).then_some(Pattern::Fundamental)
 }
@@ -315,6 +318,7 @@ fn survived(course: &Course<'_>, rounds: &[Round]) -> Option<Pattern> {
         return left_again(course.series).map(Pattern::SurvivedUntouched);
     }
     twice().next().map(|(id, entry)| match entry.survived_touched {
+        // One touch is enough to call it touched: somebody tried.
         0 => Pattern::SurvivedUntouched(id),
         _ => Pattern::SurvivedTouched(id),
     })
@@ -324,6 +328,7 @@ fn survived(course: &Course<'_>, rounds: &[Round]) -> Option<Pattern> {
 fn left_again(series: &[RoundRecord]) -> Option<FindingId> {
     let [.., before, last] = series else { return None };
     let left = |(id, times): (&FindingId, &u32)| last.left.get(id).is_some_and(|now| now > times);
+    // All of them: a rework that touched at least one has begun on the list.
     before.left.iter().all(left).then(|| before.left.keys().next().copied())?
 }
 
@@ -348,6 +353,7 @@ fn moving_goalposts(course: &Course<'_>, rounds: &[Round]) -> Option<Pattern> {
     let since = rounds.iter().position(|round| round.round == pass.round)?;
     // Or it has stopped shrinking: late findings replace what is resolved, and no fewer are open than a round before.
     let stands = last.open >= pass.open || (last.turns_over() && last.open >= rounds[rounds.len() - 2].open);
+    // Late blockers of the pass itself are what it was held for.
     let missed = last.round > pass.round && record.must.iter().any(blocks);
     (missed && stands).then(|| Pattern::Turnover(stretch(&rounds[since..])))
 }
@@ -359,6 +365,7 @@ fn churn(rounds: &[Round]) -> Option<Pattern> {
     // Findings that were there all along and seen late are not a lack of progress.
     let late: u32 = rounds[1..].iter().map(|round| round.late).sum();
     let shrinks = sum.open_after.saturating_sub(late) < sum.open_before;
+    // Without damage a stretch that does not shrink is stale or growth, which have rules of their own.
     (!shrinks && sum.broken > 0 && 2 * sum.broken >= sum.resolved).then_some(Pattern::Churn(sum))
 }
 

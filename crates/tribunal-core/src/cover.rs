@@ -15,6 +15,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// How much of the change a reviewer has been shown, this part and those before it together.
+///
+/// The world fills it in when it builds a prompt. A reviewer's own statement about what it read is never used for
+/// this.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Shown {
     /// How many parts it takes to show everything. With a limit, not all of them may be asked.
@@ -130,6 +133,8 @@ pub struct Heard {
 }
 
 /// What a reviewer without a verdict said about what it did see: only its objections.
+///
+/// Its silence about a finding closes nothing: the finding may lie in the part that was never shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partly {
     /// Its objections: new findings, and those it says are still there. None if the reviewer was not asked.
@@ -178,8 +183,10 @@ pub fn merge<'a>(answers: impl IntoIterator<Item = &'a Answer>) -> Option<Answer
             }
         }
         whole.checked = joined(&whole.checked, &part.checked);
+        // One reason is enough: its author has to repeat the whole statement anyway.
         whole.refused = whole.refused.or_else(|| part.refused.clone());
         whole.intent = match (whole.intent.take(), &part.intent) {
+            // Parts that understood the task alike need not say it twice.
             (Some(before), Some(intent)) if before != *intent => Some(joined(&before, intent)),
             (before, intent) => before.or_else(|| intent.clone()),
         };
@@ -208,6 +215,7 @@ fn strictness(said: &Said) -> u8 {
 
 /// How many parts are asked, of those it takes.
 pub fn asked(policy: &Policy, shown: Shown) -> u32 {
+    // A limit of 0 would ask nobody, and nothing could ever be approved.
     shown.parts.min(policy.parts_max.max(1))
 }
 
@@ -268,6 +276,7 @@ impl Bench {
         }
         let mut parts = self.heard.get(seat).cloned().unwrap_or_default();
         parts.insert(n.part, Heard { n, answer: answer.clone(), shown });
+        // Each part reports what has been shown by then, so the largest is the sum.
         let total = parts.values().map(|heard| heard.shown).max().unwrap_or(shown);
         match merge(parts.values().map(|heard| &heard.answer)) {
             // Both must hold: every hunk shown, and no part left unasked because of the limit.
@@ -302,6 +311,7 @@ impl Bench {
     /// The first part that was not answered.
     pub(crate) fn next_part(&self, seat: &Seat) -> Try {
         let heard = |part: &u32| self.parts_of(seat).any(|(at, _)| at == part);
+        // The first gap and not the number heard: a part may have been taken back.
         Try { part: (0..).find(|part| !heard(part)).unwrap_or(0), ..Try::default() }
     }
 
@@ -340,6 +350,7 @@ impl Bench {
 
     /// Whether a reviewer may be left out because the change takes too many parts. Nobody may have asked it yet.
     pub(crate) fn is_too_large(&self, policy: &Policy, seat: &Seat, shown: Shown) -> bool {
+        // Once a part was answered, leaving the reviewer out would lose what it objected to.
         let unasked = self.parts_of(seat).next().is_none();
         unasked && !shown.is_odd() && !shown.is_whole() && !may_be_shown(policy, shown)
     }

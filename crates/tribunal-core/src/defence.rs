@@ -5,6 +5,7 @@
 //! or reads anything: whoever starts such a program names the ones that are off.
 
 #[cfg(all(feature = "undefended", not(debug_assertions)))]
+// A release has no debug assertions, so no release can be built with the feature.
 compile_error!("the feature `undefended` is for proving tests, never for a release");
 
 #[cfg(feature = "undefended")]

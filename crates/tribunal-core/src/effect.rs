@@ -57,6 +57,8 @@ impl FinishStep {
 }
 
 /// The kind of work that an effect is.
+///
+/// A step with a name in it (`Make`, `Judge`) can be wanted several times at once, one effect for each name.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
@@ -99,6 +101,7 @@ impl Step {
     /// result.
     pub fn is_one_shot(&self) -> bool {
         match self {
+            // Listed in full, so that a new step does not compile before somebody has decided this.
             Step::Make(_)
             | Step::Judge(_)
             | Step::Hear(_)
@@ -143,6 +146,7 @@ impl fmt::Debug for Step {
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            // Part of the printed effect id, which is also the key under which an answer to a question is posted.
             Step::Make(maker) => write!(f, "make:{maker}"),
             Step::Join => f.write_str("join"),
             Step::Check(check) => write!(f, "check:{check}"),
@@ -163,6 +167,9 @@ impl fmt::Display for Step {
 }
 
 /// Which try at a step. It only grows within one entry.
+///
+/// Every kind of repetition has a field of its own, so that two launches never share an id and a reader of the
+/// journal sees why there was a second one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Try {
     /// Which part of the change a reviewer is shown, from 0.
@@ -191,6 +198,7 @@ impl fmt::Display for Try {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let backup = if self.backup { "b" } else { "" };
         let again = if self.again { "a" } else { "" };
+        // From 1, as people count.
         write!(f, "#{backup}{}{again}", self.fails + 1)?;
         match self.part {
             0 => Ok(()),
@@ -275,6 +283,7 @@ impl Intents {
     }
     /// These wants, and for each that was launched with a deadline the wake-up that guards it.
     pub fn with_wakes<W>(&self, wants: Vec<(EffectId, W)>, wake: fn(Time) -> W) -> Vec<(EffectId, W)> {
+        // An effect that still waits for a free place has no intent and so no deadline yet.
         let due = |(effect, _): &(EffectId, W)| Some((effect.wake(), wake(self.due(effect).flatten()?)));
         let wakes: Vec<(EffectId, W)> = wants.iter().filter_map(due).collect();
         wants.into_iter().chain(wakes).collect()
@@ -299,6 +308,7 @@ impl Intents {
     ///
     /// The next launch gets the next number, so a report of the first one, should it still come, has a stale id.
     pub fn clear(&mut self, effect: &EffectId) -> bool {
+        // An effect that was never intended has nothing to clear, and must not skip a launch number.
         let known = self.close(effect);
         if known {
             *self.cleared.entry((effect.step.clone(), effect.n)).or_insert(0) += 1;

@@ -80,6 +80,7 @@ impl FailureKind {
     /// A kind belongs in the list only if nothing can change between two attempts. Everything else passes often
     /// enough to be worth one.
     pub fn may_pass(self) -> bool {
+        // A list of the hopeless kinds: a new one gets its second attempt until somebody knows better.
         !matches!(
             self,
             FailureKind::Quota

@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// How bad a finding is, in order: a suggestion is the least.
+///
+/// Blockers and warnings must be fixed. Whether a warning really stops the work is up to the policy
+/// (`panel::needs_rework`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
@@ -40,6 +43,7 @@ impl Severity {
 
 impl fmt::Display for Severity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // `pad` and not `write_str`, so that columns line up.
         f.pad(self.word())
     }
 }
@@ -69,6 +73,8 @@ impl fmt::Display for Verdict {
 }
 
 /// Who can fix a finding.
+///
+/// It routes the finding: one that the builder cannot fix goes to a person at once instead of costing rounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FixableBy {
@@ -148,6 +154,7 @@ impl Claim {
             end: None,
             section: None,
             severity,
+            // The value that is assumed for a form without one. It is high enough that the finding is not deferred.
             confidence: 80,
             confidence_stated: false,
             claim: claim.into(),
@@ -246,6 +253,7 @@ impl Answer {
     /// Whether it says what the n-th unread part of an earlier answer is: a finding under that label, or none.
     pub fn settles(&self, n: u32) -> bool {
         let label = format!("U-{n}");
+        // In either case: an agent may write the label as it likes.
         let raised =
             |claim: &Claim| claim.label.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(&label));
         self.settled.contains_key(&n) || self.raised.iter().any(raised)
@@ -279,6 +287,8 @@ impl Reply {
 }
 
 /// Who raised a finding.
+///
+/// The difference matters: a reviewer may be asked about its finding and can take it back; a check has to pass.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {

@@ -78,6 +78,8 @@ impl Gate {
 }
 
 /// The answer of a gate.
+///
+/// A gate that did not run is a third answer, so that no caller can take silence for a pass by forgetting a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GateResult {

@@ -98,6 +98,9 @@ pub struct OneRun {
 }
 
 /// How a command stands on one tree.
+///
+/// `Flaky` and `Unknown` are states of their own, so that nobody has to decide at each place whether they count as
+/// green. They never do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandState {
@@ -147,8 +150,10 @@ impl CommandState {
         let failed = runs.iter().rev().find(|one| matches!(one.run, CommandRun::Failed(_)));
         let ended_well = runs.iter().any(|one| matches!(one.run, CommandRun::Passed | CommandRun::NoTest(_)));
         match (failed, ended_well) {
+            // Any mix of failing and passing runs is flaky, in whatever order they came.
             (Some(one), true) => CommandState::Flaky { how: one.how.clone() },
             (Some(one), false) => {
+                // If a test was counted, tests did run, whatever the output says about missing things.
                 CommandState::Red { how: one.how.clone(), broke: one.missing && !one.counted }
             }
             (None, _) => CommandState::not_failed(runs),
@@ -192,6 +197,9 @@ impl CommandState {
 }
 
 /// A command on both trees.
+///
+/// Both trees are needed: a command that was red before says nothing about the change, and one that was never run
+/// says nothing at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compared {
     /// How it stands on the tree before the change.
@@ -241,6 +249,9 @@ pub fn changed_with_code(checks_kept: bool, base: &CommandState, base_with_scrip
 }
 
 /// What follows from how a command ended.
+///
+/// Only the blockers become findings. The answers about the state before the change are reported and stop nothing,
+/// because the builder did not cause them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
@@ -313,17 +324,21 @@ pub fn answer(compared: &Compared) -> Answer {
     // A command that fails by itself did run, whether or not anybody sees tests: it is red, and that is reported.
     let idle = |state: &CommandState| matches!(state, NoTest | Red { broke: true, .. } | Unknown { .. });
     match (before, now) {
+        // First: a command that is green now is green, whatever it was before, unless the change touched its judge.
         (_, Green) => match with_base_judge {
             Some(judged) => answer_of_base_judge(compared, judged),
             None => Answer::Green,
         },
         // Whoever approved this tree, or took it as it is, was asked already.
         (_, NoTest | Unknown { .. }) if *same_tree => Answer::NoTests(now.word()),
+        // Somebody configured this command to get tests, so its silence is a question.
         (NoTest, NoTest) if *configured => {
             Answer::NotRun("it ran no test, before the change and now".to_owned())
         }
         (NoTest, NoTest) => Answer::NoTests("it ran no test, before the change and now".to_owned()),
+        // Nobody asked for tests and nothing says that there are any: a new project is not stopped for that.
         _ if !configured && !has_tests && idle(before) && idle(now) => Answer::NoTests(both()),
+        // One side is missing, so nothing can be compared.
         (_, Unknown { .. }) | (Unknown { .. }, _) => Answer::NotRun(both()),
         // Both fail because something is not installed, so no test ran on either tree.
         (Red { broke: true, .. }, Red { broke: true, .. }) if !same_tree => Answer::NotRun(both()),
@@ -343,6 +358,7 @@ pub fn answer(compared: &Compared) -> Answer {
 fn answer_of_base_judge(compared: &Compared, judged: &BaseJudge) -> Answer {
     use CommandState::{Green, NoTest, Unknown};
     let state = &judged.state;
+    // The same question about the run with the base's judge. Without the second judge, or it would ask for ever.
     let alone = Compared { now: state.clone(), with_base_judge: None, ..compared.clone() };
     let with = judged.with();
     let says = |what: &str| format!("{what} {with}; exit code 0 with the change's own");
@@ -390,6 +406,7 @@ pub fn tests_nothing(argv: &[String]) -> bool {
     }
     // Also `-ec` and `-lc`: the last letter of combined flags takes the argument.
     let at = rest.iter().position(|word| word.starts_with('-') && word.ends_with('c'));
+    // A shell without `-c` runs a script, which may test anything.
     let Some(line) = at.and_then(|at| rest.get(at + 1)) else { return false };
     let mut commands = line.split([';', '\n', '&', '|']).filter(|one| !one.trim().is_empty());
     // A substitution runs a program that is not read here, so the line may test something.
@@ -415,6 +432,7 @@ pub fn findings(answer: &Answer, counted: Vec<String>) -> Vec<String> {
 /// that stands there in the same way is what the person took. Everything else that blocks refuses. `worse` is whether
 /// tests fail by name that did not before: a command that was red before hides them behind its exit status.
 pub fn may_land(answer: &Answer, worse: bool, accepted: Option<&CommandState>, now: &CommandState) -> bool {
+    // By kind alone: the texts of two runs of the same failure differ.
     let kind = std::mem::discriminant;
     match answer {
         Answer::RedBefore(_) if worse => accepted.is_some_and(|lane| kind(lane) == kind(now)),

@@ -39,6 +39,7 @@ pub enum Held {
 impl Held {
     /// Whether rebasing the result onto the branch may help.
     pub fn needs_rebase(&self) -> bool {
+        // Every other reason lies in the worktree or with the user, and no rebase changes that.
         *self == Held::Moved
     }
 
@@ -93,6 +94,7 @@ pub fn arrival(files: &[(String, FileOnBranch)]) -> Arrival {
     let named = |wanted: fn(FileOnBranch) -> bool| -> Vec<String> {
         files.iter().filter(|(_, file)| wanted(*file)).map(|(path, _)| path.clone()).collect()
     };
+    // One file is enough: a result of which a part was taken away is not the result.
     let undone = named(|file| matches!(file, FileOnBranch::AsBefore | FileOnBranch::Lacking));
     match undone.is_empty() {
         true => {
@@ -115,6 +117,8 @@ pub enum HeldChoice {
 }
 
 /// A person's answer about a held result.
+///
+/// The name is recorded with it, so that a reader of the journal knows who ordered what.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeldDecision {
     /// The person who decided.

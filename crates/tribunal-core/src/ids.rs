@@ -26,6 +26,7 @@ macro_rules! name {
         }
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                // `pad` honours the width of a column.
                 f.pad(&self.0)
             }
         }
@@ -69,6 +70,7 @@ name!(
     PlanId
 );
 
+// Plans are looked up by the text of an effect's owner, without making an id of it.
 impl std::borrow::Borrow<str> for PlanId {
     fn borrow(&self) -> &str {
         &self.0

@@ -26,6 +26,8 @@ pub enum Mark {
 }
 
 /// One finding as the tracking effect reports it.
+///
+/// The tracking effect gives the id: only it can read files and compare lines, which the core cannot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tracked {
     /// Its id, which is given once.
@@ -180,6 +182,8 @@ impl Entry {
 }
 
 /// A carried finding: open, or waived by a person, and passed to a new loop under its id.
+///
+/// The id travels with it, so that a finding has one history across loops and a person can name it in every report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Handed {
     /// The id it had before and keeps.
@@ -192,6 +196,7 @@ pub struct Handed {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
     entries: BTreeMap<FindingId, Entry>,
+    // With the round, because a mark is true for that round only.
     marks: BTreeMap<FindingId, (u32, Mark)>,
     // What was already counted in a round, because a round may be tracked more than once.
     counted: BTreeSet<(u32, FindingId, Turn)>,
@@ -217,6 +222,7 @@ impl Ledger {
                 Fate::Waived(who) => Fate::Waived(who.clone()),
                 _ => Fate::Open,
             };
+            // Round 0 is before the first one: the finding was not made here.
             let entry = Entry { fate, first_round: 0, ..h.entry.clone() };
             (h.id, entry)
         });
@@ -361,6 +367,7 @@ impl Ledger {
     /// Ends the loop for every open finding: each gets its final fate.
     pub fn close(&mut self, must_fix: &Fate) {
         for entry in self.entries.values_mut().filter(|entry| entry.fate == Fate::Open) {
+            // A suggestion never blocks, so it ends as advice however the loop ends.
             entry.fate = if entry.severity.must_fix() { must_fix.clone() } else { Fate::Advisory };
         }
     }
@@ -409,7 +416,9 @@ impl Entry {
         if self.ordered && tracked.fate == Fate::Open {
             *(if tracked.touched { &mut self.survived_touched } else { &mut self.survived_untouched }) += 1;
         }
+        // The rework has been judged now, whatever came of it.
         self.ordered = false;
+        // A referral of an earlier round stays until it is heard.
         if tracked.referred.is_some() {
             self.referred = tracked.referred.clone();
         }

@@ -66,6 +66,7 @@ pub trait Machine {
 /// The events of a turn are one transaction. A reader of the journal never sees a state that `settle` would leave at
 /// once.
 pub fn turn<M: Machine>(machine: &mut M, input: &M::In) -> Result<Vec<M::Ev>, OutOfOrder> {
+    // Nothing happened, so nothing can follow: the turn before ended settled.
     let Some(event) = machine.decide(input) else { return Ok(Vec::new()) };
     machine.apply(&event)?;
     let mut events = vec![event];
@@ -84,6 +85,8 @@ pub fn settle<M: Machine>(machine: &mut M) -> Result<Vec<M::Ev>, OutOfOrder> {
 }
 
 /// Which waiting agents to launch: in the order of their ids, while fewer than `width` run.
+///
+/// The order is fixed so that a simulation and a replay launch the same agents.
 pub fn launches<'a>(
     waiting: impl IntoIterator<Item = &'a EffectId>,
     running: usize,

@@ -16,6 +16,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Where one check of the round stands.
+///
+/// A check that did not run is a state of its own. It is neither a pass nor a failure, and nothing may treat it as
+/// one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CheckState {
     /// It runs; so many attempts are lost.
@@ -85,6 +88,9 @@ pub struct Owed {
 }
 
 /// What verdicts and findings add up to.
+///
+/// There is no ruling for "probably good": if nobody can vouch for the revision, it is `NoQuorum`, and a person
+/// decides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ruling {
@@ -166,6 +172,7 @@ pub fn unusable(answer: &Answer, put: &[FindingId], round: u32, owed: Option<&Ow
 
 /// Whether it is an approval that says nothing about what was checked.
 fn is_bare(answer: &Answer) -> bool {
+    // A finding shows that somebody looked.
     let evident = !answer.checked.trim().is_empty() || !answer.raised.is_empty();
     answer.verdict == Verdict::Approve && !evident && stands(Defence::Evidence)
 }
@@ -200,6 +207,7 @@ fn raises_must_fix(answer: &Answer) -> bool {
 
 /// What an answer that does not count leaves to settle; none if it named nothing.
 pub fn objection(answer: &Answer) -> Option<Owed> {
+    // It rejected for a reason that was read; the answer did not count for another one.
     let lost = rejects(answer) && raises_must_fix(answer);
     let parts = u32::try_from(answer.unread.len()).unwrap_or(u32::MAX);
     (parts > 0 || lost || is_mute(answer)).then(|| Owed { floor: stated(answer), parts })
@@ -389,6 +397,7 @@ impl Bench {
     /// Whether nobody has shown yet, on this revision, what a check asks about.
     fn is_unanswered(&self, check: &Check, claim: &Claim, ledger: &Ledger) -> bool {
         let source = Source::Check(check.clone());
+        // By words and rule: a claim of this round has no id yet.
         let same = |entry: &Entry| {
             entry.by.contains(&source) && entry.claim.rule == claim.rule && entry.claim.claim == claim.claim
         };
@@ -453,6 +462,7 @@ impl Bench {
         let (rejected, failed) = (self.checks_reject(policy), self.checks_fail(ledger));
         let sits = |seat: &&Seat| match policy.asked {
             Asked::Always => true,
+            // The work goes back anyway, so a review would only cost.
             Asked::UnlessChecksReject => !rejected,
             Asked::OnlyIfChecksFail => failed || !ledger.put_to(seat).is_empty(),
         };
@@ -507,6 +517,7 @@ impl Bench {
                 let upheld = repeated.contains(&at) || self.author_upholds(tracked);
                 // Only the end of a loop, or a person, carries, waives or gives up.
                 let early = matches!(tracked.fate, Fate::Carried | Fate::Waived(_) | Fate::Unresolved);
+                // A check that still reports what a person waived must not open it again.
                 let waived = is_waived(ledger, tracked.id, &tracked.fate);
                 let fate = if (upheld || early) && !waived { Fate::Open } else { tracked.fate.clone() };
                 match self.is_shown(tracked, ledger) {
@@ -519,6 +530,7 @@ impl Bench {
         let accounted = |check: &Check, worst: Severity| {
             let source = Source::Check(check.clone());
             let holds = |id: FindingId, by: &BTreeSet<Source>, fate: &Fate, severity: Severity| {
+                // At least as bad as the check reported: a milder finding in its place would let a blocker pass.
                 let stands = *fate == Fate::Open || is_waived(ledger, id, fate);
                 by.contains(&source) && stands && severity >= worst
             };
@@ -625,6 +637,7 @@ impl Bench {
         if open.iter().any(|(_, entry)| needs_rework(policy, entry.severity)) {
             return Ruling::NoQuorum;
         }
+        // A conditional verdict is never a plain pass, even if no finding of it is left.
         let conditional = self.answers().any(|(_, answer)| answer.verdict == Verdict::Conditional);
         if conditional || !open.is_empty() {
             let carried = open.iter().map(|(id, _)| *id).collect();
@@ -635,6 +648,7 @@ impl Bench {
 
     /// Whether somebody behind the finding spoke in this round: its check failed, or its reviewer answered.
     fn is_present(&self, id: FindingId, entry: &Entry) -> bool {
+        // A reviewer without a verdict counts only for findings that it was heard on.
         let objects = |seat: &Seat| self.partly.get(seat).is_some_and(|partly| !partly.unheard.contains(&id));
         entry.by.iter().any(|source| match source {
             Source::Check(check) => matches!(self.checks.get(check), Some(CheckState::Failed(_))),

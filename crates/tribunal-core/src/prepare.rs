@@ -55,6 +55,7 @@ pub fn is_lock_file(path: &str) -> bool {
 
 /// What a change is prepared from, by the lock files of both sides.
 pub fn prepared_from(base: &LockFiles, change: &LockFiles) -> PreparedFrom {
+    // Any difference counts, also a file less: the packages would be others.
     if base == change { PreparedFrom::Base } else { PreparedFrom::Change }
 }
 

@@ -1,7 +1,7 @@
 //! The protocol's tables as functions: turns, models, token budgets, risk, gate policy, approval. Numbers in, numbers
 //! out; where a value comes from is the caller's business.
 //!
-//! The numbers are those of the protocol, whose scripts read the same tables. They are not tuned here.
+//! The numbers are the protocol's; they are not tuned here.
 
 use crate::policy::Effort;
 use serde::Serialize;
@@ -84,6 +84,7 @@ pub fn risk(facts: RiskFacts) -> (Risk, u32, Vec<&'static str>) {
         (facts.must_haves > 4, "more than 4 must_haves"),
     ];
     let reasons: Vec<&'static str> = table.iter().filter(|(hit, _)| *hit).map(|(_, words)| *words).collect();
+    // Each reason counts once, however far its limit is passed.
     let risk = match reasons.len() {
         0 | 1 => Risk::Low,
         2 => Risk::Medium,
@@ -93,6 +94,8 @@ pub fn risk(facts: RiskFacts) -> (Risk, u32, Vec<&'static str>) {
 }
 
 /// What is asked of a plan and its tasks.
+///
+/// Effort alone chooses the depth; approval and confirmation also depend on risk and autonomy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct GatePolicy {
     /// How deep quality is looked at: skip, quick, standard, deep.
@@ -113,13 +116,14 @@ pub fn gate_policy(effort: Effort, risk: Risk, autonomy: Autonomy) -> GatePolicy
         Effort::Balanced => ("standard", "blockers_findings"),
         Effort::Thorough | Effort::Max => ("deep", "full"),
     };
+    // Approval and confirmation go together, except in the one cell below.
     let both = autonomy.asks()
         && match effort {
             Effort::Thorough | Effort::Max => true,
             Effort::Fast | Effort::Balanced => risk == Risk::High,
             Effort::Turbo => false,
         };
-    // The one cell of the table where a person approves and the task is not confirmed in two steps.
+    // The cell where a person approves and the task is not confirmed in two steps.
     let only_approval = effort == Effort::Balanced && risk == Risk::Medium && autonomy == Autonomy::Cautious;
     GatePolicy { qa_tier, approval_required: both || only_approval, communication_level, two_phase: both }
 }
@@ -174,7 +178,7 @@ pub fn turns(role: &str, effort: Effort, set: TurnsSet) -> Option<u32> {
         TurnsSet::Scaled(n) => u64::try_from(n).unwrap_or(0),
         TurnsSet::Unset => u64::from(turns_base(role)?),
     };
-    // In tenths, so that the result is the same on every machine: no floating point.
+    // In tenths: integers round the same way everywhere.
     let tenths = match effort {
         Effort::Thorough | Effort::Max => 15,
         Effort::Balanced => 10,
@@ -211,6 +215,7 @@ impl ModelClass {
 /// The class of model a profile gives a role; none for an unknown profile or role.
 pub fn model_class(profile: &str, role: &str) -> Option<ModelClass> {
     use ModelClass::{Large, Medium, Small};
+    // Before the profiles, whose last arms take any role.
     if !ROLES.contains(&role) {
         return None;
     }
@@ -250,6 +255,7 @@ pub fn tokens_for(role: &str, score: usize) -> u64 {
         13..=20 => 13,
         _ => 16,
     };
+    // Multiplied first, or the tenths would be lost.
     tokens_base(role) * tenths / 10
 }
 
@@ -263,6 +269,7 @@ pub fn tokens_after_overage(remaining: u64) -> u64 {
 
 /// Tokens of a text, estimated: four bytes each.
 pub fn tokens_of(text: &str) -> u64 {
+    // Rounded up: an estimate that is too low would overrun the budget.
     (text.len() as u64).div_ceil(4)
 }
 

@@ -65,6 +65,7 @@ fn same_model(a: Party<'_>, b: Party<'_>) -> Same {
     let (one, other) = (level(a.model), level(b.model));
     match () {
         () if one.is_empty() || other.is_empty() => Same::Unknown,
+        // Before the line below: even a model that was only asked for is worth reporting if the names agree.
         () if one.starts_with(&other) || other.starts_with(&one) => Same::Yes,
         () if a.model_asked || b.model_asked => Same::Unknown,
         () => Same::No,
@@ -83,6 +84,7 @@ fn same_name(a: &str, b: &str) -> Same {
 /// Whether two agents use the same login. Another name may stand for the same person: nobody can tell.
 fn same_login(a: Party<'_>, b: Party<'_>) -> Same {
     let named = same_name(a.login, b.login) == Same::Yes;
+    // Two launches of one program without a named login use the same one.
     let by_program = same_name(a.program, b.program) == Same::Yes && a.login == b.login;
     if named || by_program { Same::Yes } else { Same::Unknown }
 }

@@ -242,6 +242,7 @@ fn folders(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for pair in words.windows(2).filter(|pair| INTO.contains(&pair[0])) {
         let path = past_variables(pair[1]).trim_start_matches('/');
+        // A second `cd` starts from the first one, or from the root again in a subshell: both are tried.
         let inner = found.last().and_then(|last| normal(last, path));
         found.extend(normal("", path).into_iter().chain(inner));
     }

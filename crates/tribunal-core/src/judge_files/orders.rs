@@ -222,6 +222,7 @@ fn led_by(argv: &[&str]) -> Led {
     let Some(program) = argv.first().map(|word| bare(word.trim_start_matches(['@', '-', '+']))) else {
         return Led::Files;
     };
+    // `cargo +nightly test` names its toolchain first.
     let first = || argv[1..].iter().find(|word| !word.starts_with(['-', '+'])).copied().unwrap_or_default();
     let is_harmless = |word: &&&str| !word.starts_with('-') || HARMLESS.contains(*word) || is_jobs(word);
     let owned: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
@@ -229,6 +230,7 @@ fn led_by(argv: &[&str]) -> Led {
     let module = modules(&owned).first().and_then(|path| path.strip_suffix(".py")).map(str::to_owned);
     let program = module.as_deref().unwrap_or(program);
     match program {
+        // `cargo xtask` runs code of the tree; `cargo test` runs cargo.
         "cargo" if !CARGO_OWN.contains(&first()) => Led::Code,
         "go" if !GO_OWN.contains(&first()) => Led::Code,
         _ if TASK_RUNNERS.contains(&program) => Led::Tasks,

@@ -46,6 +46,7 @@ impl Effort {
     /// Reads the protocol's words, which know no level above `thorough` and call the least `low`.
     pub fn parse(word: &str) -> Option<Effort> {
         Some(match word.trim().to_ascii_lowercase().as_str() {
+            // Not `Fast`, as settings read `low`: the protocol calls its least level `low`.
             "turbo" | "low" => Effort::Turbo,
             "fast" => Effort::Fast,
             "balanced" | "medium" => Effort::Balanced,
@@ -114,6 +115,7 @@ impl Effort {
 
     /// Whether a person approves the builder's proposal before it starts on a plan.
     pub fn asks_first(self, plan: PlanCare, autonomy: Autonomy) -> bool {
+        // The plan's own wish comes first: neither effort nor autonomy takes it away.
         plan.attended || self.gates(plan, autonomy).approval_required || plan_approval(self, autonomy)
     }
 }

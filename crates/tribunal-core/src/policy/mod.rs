@@ -52,6 +52,8 @@ impl fmt::Display for Use {
 }
 
 /// When the panel is asked.
+///
+/// A review costs more than a check, so most uses ask the panel only about work that the checks let through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Asked {
@@ -74,6 +76,8 @@ pub enum NoVerdict {
 }
 
 /// What the end of the budget, or standing still, means.
+///
+/// A loop inside a lane ends and leaves the question to its lane, which knows more choices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AtTheCap {
@@ -86,6 +90,8 @@ pub enum AtTheCap {
 }
 
 /// How long one launch may take, in milliseconds.
+///
+/// They bound a launch, not a round: a retry has its own deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timeouts {
     /// The limit for a builder.

@@ -157,6 +157,8 @@ pub enum LoopIn {
 }
 
 /// One builder's share of a rework.
+///
+/// It is part of the event that orders the rework, so that a resumed loop asks the same fixers for the same findings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Share {
     /// Who fixes these findings.

@@ -133,6 +133,7 @@ impl Loop {
             judged: Vec::new(),
             seen: Vec::new(),
             current: None,
+            // Findings that were taken over name lines of an earlier revision.
             tracked: since,
             failed_checks: BTreeSet::new(),
             unchecked: BTreeMap::new(),
@@ -153,6 +154,7 @@ impl Loop {
 
     pub(super) fn timeout_ms(&self, step: &Step) -> u64 {
         match step {
+            // Only launches have a deadline, and in a loop those are builders and reviewers.
             Step::Make(_) => self.policy.timeouts.make_ms,
             _ => self.policy.timeouts.judge_ms,
         }
@@ -232,12 +234,14 @@ impl Loop {
         if self.confirming || self.is_exhaustive() {
             return None;
         }
+        // Not the revision under review itself: a round that hears an argument would show an empty change.
         self.seen.iter().rev().find(|seen| Some(*seen) != self.current.as_ref())
     }
     /// What a final pass need not show to this reviewer again.
     ///
     /// It is empty in every other round, and if a finding is put to the reviewer: then it is shown everything.
     pub fn looks(&self, seat: &Seat) -> &[Look] {
+        // A reviewer with an open finding sees everything, or it could not say that the finding is gone.
         let put = |bench: &Bench| !bench.put_to(seat, &self.ledger).is_empty();
         if !self.confirming || self.is_exhaustive() || self.bench().is_none_or(put) {
             return &[];
@@ -248,6 +252,7 @@ impl Loop {
     ///
     /// It stands for a reviewer that has said nothing since, never for an objection.
     pub fn keeps_verdict(&self, seat: &Seat, n: Try) -> bool {
+        // Only on the first try: a reviewer that was launched and failed has confirmed nothing.
         n == Try::default() && !self.looks(seat).is_empty() && self.kept_verdict(seat).is_some()
     }
     /// The verdict that a reviewer may keep: it has said nothing in this pass and owes no answer.
@@ -313,6 +318,7 @@ impl Loop {
     ///
     /// A retry is a new loop: an ended loop that comes to life again would break the law that nothing follows an end.
     pub fn handed(&self) -> Vec<Handed> {
+        // The end of a loop has turned its open findings into unresolved ones.
         let left = |fate: &Fate| matches!(fate, Fate::Open | Fate::Unresolved);
         self.ledger
             .iter()

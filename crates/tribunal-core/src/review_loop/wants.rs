@@ -54,6 +54,7 @@ impl Loop {
     /// Everybody who may start, and the join when all are over.
     pub(super) fn wants_making(&self, crew: &[Hand], join_fails: u32) -> Vec<(EffectId, LoopWant)> {
         if crew.iter().all(Hand::is_over) {
+            // Fixers that were given up are left out. If all were, `settle` has ended the loop.
             let part = |hand: &Hand| match &hand.state {
                 HandState::Done(revision) => Some((hand.share.maker.clone(), revision.clone())),
                 HandState::Working(_) | HandState::Gone => None,

@@ -199,6 +199,8 @@ impl RunEvent {
     /// effect belongs in this list.
     pub(super) fn answers(&self) -> Option<&EffectId> {
         match self {
+            // Only for effects of a lane. One of the run itself may change the stage, and with it the wants of every
+            // lane.
             RunEvent::LoopEnded { effect, .. }
             | RunEvent::Summarised { effect, .. }
             | RunEvent::Landed { effect, .. }
@@ -241,6 +243,7 @@ impl RunEvent {
             {
                 Some(vec![effect.of.clone()])
             }
+            // Everything else may move the run to another stage.
             _ => None,
         }
     }

@@ -49,6 +49,9 @@ impl Ending {
 }
 
 /// Why a landing was refused.
+///
+/// Each has another repair: a conflict and a red check go to a builder, an approval that does not carry over goes to
+/// reviewers first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Refusal {

@@ -44,6 +44,8 @@ pub(super) enum PlanState {
 }
 
 /// What a lane has to know about its run to move on.
+///
+/// They are copied into each call, so that a lane cannot see the run or its siblings.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LaneRules {
     /// Deliveries are judged before they land.
@@ -224,6 +226,7 @@ impl PlanRun {
     pub(super) fn enter(&mut self, state: PlanState) {
         self.state = state;
         self.entry += 1;
+        // A checkpoint may judge the work of the task before; its report still counts during the next one.
         let at_tasks = self.lane().is_some_and(Lane::is_at_tasks);
         if at_tasks {
             self.intents.retain(|effect| effect.step == Step::Checkpoint);
@@ -237,6 +240,7 @@ impl PlanRun {
 
     /// Moves the lane to its next step.
     pub(super) fn move_lane(&mut self, change: impl FnOnce(&mut Lane)) -> Option<()> {
+        // On a copy, because `enter` replaces the state as a whole and counts it as a new entry.
         let mut lane = self.lane()?.clone();
         change(&mut lane);
         // The next loop counts its own runs from zero; `since` goes on counting for the checkpoint.
@@ -249,6 +253,7 @@ impl PlanRun {
     pub(super) fn ticket(&self) -> u32 {
         match self.lane() {
             Some(Lane { at: At::Queued { ticket, .. }, .. }) => *ticket,
+            // Behind everybody. Only queued lanes are compared.
             _ => u32::MAX,
         }
     }

@@ -95,6 +95,9 @@ pub struct LaneDecision {
 }
 
 /// A stuck lane, as the person sees it.
+///
+/// It holds everything that a choice needs. The lane's loop is over by then, and its findings would otherwise be
+/// gone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stuck {
     /// The step at which it stopped.

@@ -1,7 +1,6 @@
 //! Everything a run is told before it begins.
 //!
-//! It is the run's first event and never changes. A setting that a user edits during a run takes effect in the next
-//! one.
+//! It is the run's first event and never changes, so a run that is resumed is judged by the rules that it began with.
 
 use crate::effect::FinishStep;
 use crate::ids::{FindingId, PlanId, Revision};
@@ -10,6 +9,9 @@ use crate::policy::Policy;
 use serde::{Deserialize, Serialize};
 
 /// One plan of the run, as its documents say.
+///
+/// The wave, the dependencies and the claimed files are three different reasons to wait; `settle.rs` checks all of
+/// them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanSpec {
     /// The id of the plan: `01-02`.
@@ -50,6 +52,9 @@ pub enum PlanGate {
 }
 
 /// When the lanes of a run land.
+///
+/// Together is easier to follow for a person, because a wave is asked about as a whole. One by one is faster, because
+/// no lane waits for its siblings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Land {
@@ -126,6 +131,9 @@ pub struct RunSpec {
 }
 
 /// One artifact of a chain.
+///
+/// An artifact is made and judged in one loop. If the run also builds plans, the same loop compares the result with
+/// the artifact.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChainSpec {
     /// What it is called: `spec`. It names its loop.
@@ -138,6 +146,8 @@ pub struct ChainSpec {
 }
 
 /// Something that is there to be reviewed.
+///
+/// A review of a change that exists is a run without plans: it begins at its review.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exists {
     /// The revision that is reviewed.

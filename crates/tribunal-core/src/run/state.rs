@@ -121,6 +121,7 @@ impl Run {
     /// The machine after its first event.
     pub fn open(spec: &RunSpec) -> Run {
         let places = |ids: &[PlanId]| -> Vec<usize> {
+            // An id that is not in this run names nothing to wait for.
             ids.iter().filter_map(|id| spec.plans.iter().position(|plan| plan.id == *id)).collect()
         };
         let gated = spec.gate.is_some();
@@ -147,6 +148,7 @@ impl Run {
             tickets: 0,
             tip: spec.exists.as_ref().map(|exists| exists.revision.clone()),
             landings: Vec::new(),
+            // `land_again` is an order to land given beforehand, so it allows as many rebases as one.
             rebases: if spec.land_again { REBASES_MAX } else { 0 },
             ordered: false,
             ground: None,
@@ -201,6 +203,7 @@ impl Run {
     ///
     /// A result of several lanes would have to name the one that is meant.
     pub fn may_work_again(&self) -> bool {
+        // A review may have had fixers change the result, so it must not have had one.
         let one_lane = self.plans.len() == 1 && self.landings.len() == 1 && self.spec.bare;
         matches!(self.stage, Stage::Held { .. }) && one_lane && !self.spec.review
     }
@@ -300,6 +303,7 @@ impl Run {
             // If nothing was built, there is only the record of it to bring.
             Ending::Shut if self.spec.chain.is_some() && self.spec.plans.is_empty() => &self.spec.finish,
             Ending::Shut | Ending::Stopped => {
+                // The boundary commit records what happened. Nothing of the result itself may reach the branch.
                 let boundary = self.spec.finish.first() == Some(&FinishStep::Boundary);
                 &self.spec.finish[..usize::from(boundary)]
             }
