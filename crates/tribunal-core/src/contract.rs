@@ -62,6 +62,7 @@ pub struct Contract {
 fn written<'de, D: serde::Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
+    // Other tools write `phase: 1`, and we write `phase: "01"`.
     enum Written {
         Text(String),
         Number(u64),
@@ -167,6 +168,7 @@ pub fn alike<T>(found: Vec<(String, T)>) -> Vec<(String, Vec<T>)> {
             None => groups.push((words, vec![one])),
         }
     }
+    // Few of one kind stay single, so that the builder can answer each.
     let parted = |(words, group): (String, Vec<T>)| match group.len() > BREACHES_SINGLY {
         true => vec![(words, group)],
         false => group.into_iter().map(|one| (words.clone(), vec![one])).collect(),

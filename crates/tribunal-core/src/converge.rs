@@ -274,6 +274,7 @@ fn pattern(course: &Course<'_>, rounds: &[Round]) -> Option<Pattern> {
         .find(|(_, entry)| entry.flipped)
         .map(|(id, _)| Pattern::Contested(id))
         .or_else(|| fundamental(rounds))
+        // Before the patterns of rounds: more rounds cannot help a finding that nobody here can fix.
         .or_else(|| open().find(|(_, entry)| !entry.makers).map(|(id, _)| Pattern::NotTheMakers(id)))
         .or_else(|| region(rounds))
         .or_else(|| survived(course, rounds))

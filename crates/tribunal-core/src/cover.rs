@@ -82,7 +82,7 @@ impl fmt::Display for Shown {
     }
 }
 
-/// What a reviewer was shown whole in one sitting: the change from `since`, or from its beginning, to a revision.
+/// What a reviewer was shown whole in one round: the change from `since`, or from its beginning, to a revision.
 ///
 /// A final pass adds up what the reviewer was shown before, so that it shows only the rest. The world works that out
 /// in hunks: a hunk of the approved change counts as shown if a look showed one just like it.
@@ -99,6 +99,7 @@ pub struct Look {
 /// What it raised and replied was heard in its own round. An objection never stands like this: a reviewer that
 /// objects is asked.
 pub(crate) fn kept(answer: &Answer) -> Option<Answer> {
+    // Everything that belongs to one round is emptied: it was tracked there, and would count twice.
     (!rejects(answer)).then(|| Answer {
         raised: Vec::new(),
         said: BTreeMap::new(),
@@ -183,7 +184,7 @@ pub fn merge<'a>(answers: impl IntoIterator<Item = &'a Answer>) -> Option<Answer
             }
         }
         whole.checked = joined(&whole.checked, &part.checked);
-        // One reason is enough: its author has to repeat the whole statement anyway.
+        // One reason is enough to say why the evidence does not count.
         whole.refused = whole.refused.or_else(|| part.refused.clone());
         whole.intent = match (whole.intent.take(), &part.intent) {
             // Parts that understood the task alike need not say it twice.

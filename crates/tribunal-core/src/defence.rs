@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[cfg(feature = "undefended")]
 static OFF: AtomicU64 = AtomicU64::new(0);
 
+// One list for the enum, its names and its documentation, so that none of them can be forgotten.
 macro_rules! defences {
     ($($name:ident = $word:literal, $what:literal;)*) => {
         /// A defence that the proof can take away.

@@ -101,6 +101,7 @@ impl Lack {
 impl Refused {
     /// The whole reason: `its CHECKED "read index.js" does not say what was seen there`.
     pub fn words(&self) -> String {
+        // Quoted and escaped: an agent wrote the line, and it must not break out of the sentence.
         format!("its CHECKED {:?} {}", self.line, self.lack.words(self.matter))
     }
 }

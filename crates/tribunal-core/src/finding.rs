@@ -195,7 +195,7 @@ pub enum Said {
     /// No reader of an agent's text produces this variant. Whoever delivers an answer turns a named proof into it,
     /// after finding that the proof is there.
     Shown(String),
-    /// What was named as a proof is none, and this is what is missing. It closes nothing.
+    /// What was named is not a proof, and this is what is missing. It closes nothing.
     NoProof(String),
 }
 

@@ -65,6 +65,7 @@ impl Settle {
     /// What this decision means for a file.
     pub fn act(self, file: FileFound) -> FileAct {
         match (self, file) {
+            // First: the user has moved on, so nothing is written, and no file is reported either.
             (Settle::LeaveAlone, _) => FileAct::Keep,
             // Before the arms that write: a file that the user changed is never overwritten, whichever way it goes.
             (_, FileFound::Neither) => FileAct::Name,

@@ -29,6 +29,7 @@ pub enum Gate {
 impl Gate {
     /// Whether its answer depends on the contract. The others ask the repository and the planning folder.
     pub fn reads_contract(self) -> bool {
+        // Listed the other way round, so that a new gate counts as one that reads the contract.
         !matches!(self, Gate::CommitHygiene | Gate::ArtifactPersistence | Gate::VerificationThreshold)
     }
 
@@ -245,6 +246,7 @@ pub fn before_task(facts: &BeforeTask) -> Vec<(&'static str, GateRuling)> {
     let whole = contract_compliance(contract, &facts.phase, &facts.plan_id, task);
     let lease = match &facts.held {
         Ok(held) => lease(&contract.allowed_paths, held),
+        // Nobody knows who holds what. That is not a pass, and not the builder's fault either.
         Err(why) => GateRuling::did_not_run(why),
     };
     let protected = match &facts.changed {
@@ -321,6 +323,7 @@ pub fn required_checks(runs: &[(String, CommandRun)]) -> GateRuling {
         match run {
             CommandRun::Passed => {}
             CommandRun::Failed(how) => failed.push(format!("`{command}` failed: {how}")),
+            // A command that ran no test has looked at nothing.
             CommandRun::DidNotRun(why) | CommandRun::NoTest(why) => {
                 lost.push(format!("`{command}` did not run: {why}"));
             }
@@ -350,6 +353,7 @@ pub fn artifact_persistence(summary_there: bool, artifacts: &[(String, Kept)]) -
     if !summary_there {
         problems.push("the plan has no SUMMARY".to_owned());
     }
+    // All of them are reported and not the first alone, so that one repair is enough.
     for (path, kept) in artifacts {
         match kept {
             Kept::Same => {}

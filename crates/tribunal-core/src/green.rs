@@ -160,7 +160,7 @@ impl CommandState {
         }
     }
 
-    /// The state if nothing failed: the last run decides, and no run is no answer.
+    /// The state if nothing failed: the last run decides. Without a run nobody knows.
     fn not_failed(runs: &[OneRun]) -> CommandState {
         match runs.last().map(|one| &one.run) {
             Some(CommandRun::Passed) => CommandState::Green,
@@ -362,7 +362,7 @@ fn answer_of_base_judge(compared: &Compared, judged: &BaseJudge) -> Answer {
     let alone = Compared { now: state.clone(), with_base_judge: None, ..compared.clone() };
     let with = judged.with();
     let says = |what: &str| format!("{what} {with}; exit code 0 with the change's own");
-    // The change made nothing worse: the base's judge says about both trees the same, or says that this one is green.
+    // The change made nothing worse: the base's judge says the same about both trees, or that this one is green.
     match (&compared.before, state) {
         (_, Green) | (NoTest, NoTest) | (Unknown { .. }, Unknown { .. }) => return Answer::Green,
         _ => {}

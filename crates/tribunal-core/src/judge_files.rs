@@ -271,6 +271,7 @@ impl JudgeFacts<'_> {
             let modules = (self.before)(path).map(|text| manifest::plugins(&text)).unwrap_or_default();
             let at = |module: &String| {
                 let path = module.replace('.', "/");
+                // Python may find its modules from the root, in `src`, or beside the file that names them.
                 ["", "src", folder].map(|root| normal(root, &path)).into_iter().flatten().collect::<Vec<_>>()
             };
             modules.iter().flat_map(at).collect()

@@ -1,6 +1,6 @@
 //! Leases over files, decided: who holds what, until when, and who must wait.
 //!
-//! Time comes in with each call. The caller stores the table under a lock, so that two askers never see the same free
+//! Time comes in with each call. The caller stores the table under a lock, so that two callers never see the same free
 //! file.
 
 use crate::contract::{clean, covers};
@@ -38,6 +38,7 @@ impl Lease {
     /// Whether the lease is over. Within one boot the wall clock has no say, so a clock that jumps ends nothing
     /// early.
     pub fn is_over(&self, now: &Moment) -> bool {
+        // Without a limit only a release ends it.
         let Some(ttl) = self.ttl_ms else { return false };
         if self.boot == now.boot {
             return now.up_ms.saturating_sub(self.at_up_ms) >= ttl;
@@ -78,6 +79,7 @@ pub struct Leases {
 impl Leases {
     /// The leases that stand in the way of a task that wants these files.
     pub fn conflicts(&self, task_id: &str, files: &[String], now: &Moment) -> Vec<Conflict> {
+        // A task never stands in its own way: it may ask again for what it holds.
         let others = self.leases.iter().filter(|lease| lease.task_id != task_id && !lease.is_over(now));
         let mut found = Vec::new();
         for lease in others {
@@ -169,8 +171,8 @@ fn overlap(one: &str, other: &str) -> bool {
     let (Some(one), Some(other)) = (clean(one), clean(other)) else { return one == other };
     let fixed = |path: &str| path.split(['*', '?']).next().map_or(0, str::len);
     if fixed(&one) < one.len() && fixed(&other) < other.len() {
-        // Only the parts before the first star are compared. Two patterns that cannot meet may conflict then; two
-        // that can never go unnoticed.
+        // Only the parts before the first star are compared. Two patterns that cannot meet may conflict then, but two
+        // that can meet always do.
         let (one, other) = (&one[..fixed(&one)], &other[..fixed(&other)]);
         return one.starts_with(other) || other.starts_with(one);
     }

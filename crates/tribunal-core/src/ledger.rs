@@ -218,6 +218,7 @@ impl Ledger {
     /// yet. What a person waived stays waived.
     pub fn opened_with(handed: &[Handed]) -> Ledger {
         let entries = handed.iter().map(|h| {
+            // A waiver is a person's decision and outlives the loop it was made in.
             let fate = match &h.entry.fate {
                 Fate::Waived(who) => Fate::Waived(who.clone()),
                 _ => Fate::Open,

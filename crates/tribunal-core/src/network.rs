@@ -22,6 +22,7 @@ pub fn may_use(started: Started, checks: bool) -> bool {
     match started {
         Started::Agent => true,
         Started::Check => checks,
+        // The settings widen a row and never narrow it.
         Started::Tool { network } => network || checks,
     }
 }

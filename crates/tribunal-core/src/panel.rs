@@ -156,13 +156,14 @@ pub fn unusable(answer: &Answer, put: &[FindingId], round: u32, owed: Option<&Ow
     if is_in_doubt(answer) {
         return Some(Unusable::Unread);
     }
-    // A reject counts without the word: quoting a file can make an answer milder, and nobody gains by a stricter one.
+    // A reject counts without the word: a quoted file gains nothing by making an answer stricter.
     if answer.wordless && !rejects(answer) {
         return Some(Unusable::Wordless);
     }
     if owed.is_some_and(|owed| !settled(owed)) {
         return Some(Unusable::Unsettled);
     }
+    // A finding that was put to the reviewer and not answered is neither confirmed nor closed.
     if put.iter().any(|id| !answer.said.contains_key(id)) {
         return Some(Unusable::Incomplete);
     }
@@ -340,6 +341,7 @@ impl Bench {
 
     /// Asks these reviewers for everything at once; what they had answered is kept.
     pub fn exhaust(&mut self, policy: &Policy, seats: &[Seat]) {
+        // With a fallback reviewer somebody else looks; that is the point of the pass.
         let first = Try { backup: policy.backup, ..Try::default() };
         for seat in seats {
             if let Some(state) = self.seats.get_mut(seat)
@@ -355,6 +357,7 @@ impl Bench {
     /// Ends the pass: its answers are added to those before it. A reviewer that gave none keeps what it had said.
     pub fn end_pass(&mut self) {
         for (seat, (n, before)) in std::mem::take(&mut self.kept) {
+            // A pass that was lost takes nothing away: the earlier answer still stands.
             let added = match self.seats.get(&seat) {
                 Some(SeatState::Answered(_, more)) => joined(&before, more),
                 Some(SeatState::Asking(_) | SeatState::Gone) | None => before,
@@ -530,8 +533,8 @@ impl Bench {
         let accounted = |check: &Check, worst: Severity| {
             let source = Source::Check(check.clone());
             let holds = |id: FindingId, by: &BTreeSet<Source>, fate: &Fate, severity: Severity| {
-                // At least as bad as the check reported: a milder finding in its place would let a blocker pass.
                 let stands = *fate == Fate::Open || is_waived(ledger, id, fate);
+                // At least as bad as the check reported: a milder finding in its place would let a blocker pass.
                 by.contains(&source) && stands && severity >= worst
             };
             let named = |id: FindingId| corrected.iter().any(|tracked| tracked.id == id);

@@ -65,6 +65,7 @@ impl ProtectedTable {
         let mut index = Index::default();
         for (at, category) in self.categories.iter().enumerate() {
             for (row, pattern) in category.paths.iter().enumerate() {
+                // The name behind `**/` is what a path is searched for, at any depth.
                 let first =
                     pattern.strip_prefix("**/").unwrap_or(pattern).split('/').next().unwrap_or_default();
                 match first.contains(['*', '?']) {
@@ -151,6 +152,7 @@ impl ProtectedLinks {
     /// The protected name by which a path is read, if it has one.
     pub fn name_of(&self, path: &str) -> Option<String> {
         let mut places = std::iter::successors(Some(path), |path| Some(path.rsplit_once('/')?.0));
+        // A link to a folder counts for everything in it, so the rest of the path is kept.
         places.find_map(|place| Some(format!("{}{}", self.names.get(place)?, &path[place.len()..])))
     }
 }

@@ -217,6 +217,7 @@ impl Roster {
         let mut picks = vec![Pick { id: self.always.clone(), why: "always sits".to_owned() }];
         for field in fields {
             for owner in self.owners.get(field).into_iter().flatten() {
+                // An owner of several fields takes one place: `add` only adds a reason for it.
                 if picks.len() < size {
                     add(&mut picks, owner, format!("owns {field}"));
                 }
@@ -259,6 +260,7 @@ impl Roster {
         for (one, route) in wanted.iter().zip(&routed) {
             if let (Some(file), Route::Row(row, _)) = (one.file, route) {
                 let known = first.entry(file).or_insert(*row);
+                // The earlier row wins, whichever finding of the file comes first.
                 *known = (*known).min(*row);
             }
         }

@@ -139,6 +139,7 @@ enum Tighter {
 /// that is not a number loosens: it cannot be compared.
 pub fn loosens(key: &[&str], own: Option<u64>, repository: Option<u64>) -> bool {
     let limit = LIMITS.iter().find(|(row, _)| row.split('.').eq(key.iter().copied()));
+    // Not a limit on spending, so only `reach` decides about the key.
     let Some((_, tighter)) = limit else { return false };
     let (Some(own), Some(repository)) = (own, repository) else { return true };
     // 0 means "no cap", which is the loosest value and not the tightest.
@@ -174,11 +175,11 @@ pub fn reach(key: &[&str], value: &str) -> Option<Reach> {
         let row: Vec<&str> = row.split('.').collect();
         row.len() == key.len() && row.iter().zip(key).all(|(row, part)| *row == "*" || row == part)
     };
-    // Before `INSIDE`, whose rows with `*` cover whole tables.
+    // The harmless value of such a key needs no trust: it is what a run does without the key.
     if let Some((_, harmless)) = OUTSIDE.iter().find(|(row, _)| is(row)) {
         return Some(if *harmless == value { Reach::Inside } else { Reach::Outside });
     }
-    // For every row of adapters and tools, whatever its name: the row as a whole is inside.
+    // A field of any row of adapters and tools. The rest of such a row is inside.
     if key.last().is_some_and(|last| is_widening(last)) {
         return Some(Reach::Outside);
     }

@@ -116,6 +116,7 @@ impl Entry {
         self.remarks.take(&tracked.remarks);
         let now = &tracked.claim;
         let claim = &mut self.claim;
+        // The place moves with the code. The words do not: they are what was claimed.
         claim.file.clone_from(&now.file);
         claim.section.clone_from(&now.section);
         (claim.line, claim.end) = (now.line, now.end);

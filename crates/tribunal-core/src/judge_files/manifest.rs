@@ -148,6 +148,7 @@ fn docstring(line: &str, quoted: Option<&'static str>, heads: bool) -> Docstring
         (None, None) => return Docstring::None,
     };
     match text.split_once(quotes) {
+        // An escape may hide a closing quote, or look like one.
         _ if text.contains('\\') => Docstring::Unclear,
         None => Docstring::Open(quotes),
         Some((_, "")) => Docstring::Closed,
@@ -170,6 +171,7 @@ fn differ(before: &Entries, now: &Entries, free: &[&str]) -> bool {
     };
     let local = |value: &str| ["path", "file:", "link:", "portal:"].iter().any(|word| value.contains(word));
     let replaced = before.iter().any(|(key, was)| {
+        // Only entries that are free to change have to be asked: all others are compared below.
         is_free(key) && now.get(key).is_some_and(|is| is != was && local(is) && !local(was))
     });
     replaced || judging(before) != judging(now)
@@ -225,6 +227,7 @@ fn is_closed(value: &str) -> bool {
             _ => {}
         }
     }
+    // More closing than opening brackets is broken TOML, which must not swallow the rest of the file.
     depth <= 0
 }
 
@@ -236,6 +239,7 @@ fn json(text: &str) -> Option<Entries> {
     let mut entries = Entries::new();
     for (key, value) in members(text)? {
         match members(&value) {
+            // An empty object counts as a value, so that adding or removing it is seen.
             Some(inner) if !inner.is_empty() => {
                 for (name, value) in inner {
                     if entries.insert(format!("{key}.{name}"), value).is_some() {
@@ -286,6 +290,7 @@ fn split(text: &str, at: char) -> Vec<String> {
         let mut part = part;
         part.push(c);
         match c {
+            // An escaped quote does not end the text.
             '\\' if quoted => part.extend(rest.next()),
             '"' => quoted = !quoted,
             '{' | '[' if !quoted => depth += 1,
@@ -320,6 +325,7 @@ fn outside(text: &str, open: &str, close: &str) -> Option<String> {
         out.push_str(&rest[..at]);
         let inner = &rest[at + open.len()..];
         let end = match close {
+            // Braces nest, so the first one need not be the end.
             "}" => closing(inner)?,
             close => inner.find(close)?,
         };

@@ -36,6 +36,7 @@ pub fn is_helper(path: &str) -> bool {
 /// Such a script cannot have become weaker: what it calls is still what the other file defines.
 pub fn only_renames(before: &str, now: &str, others: &[(String, String)]) -> bool {
     let (old, new) = (tokens(before), tokens(now));
+    // A script that only renames has exactly as many words and signs as before.
     if old.len() != new.len() {
         return false;
     }

@@ -264,6 +264,7 @@ pub(super) fn marks_in(path: &str) -> Option<&'static [(&'static str, &'static s
 /// A new `json.py` beside the tests is imported instead of Python's own module. Nothing in the change looks like a
 /// change of the judge then.
 pub(super) fn shadows(path: &str) -> bool {
+    // Node looks there before it looks anywhere else.
     if path.split('/').any(|part| part == "node_modules") || path.starts_with(".bin/") {
         return true;
     }

@@ -41,6 +41,7 @@ impl Claimed {
         holders.extend(self.by_folder.get(file).into_iter().flatten().cloned());
         let covered = self.patterns.iter().filter(|(pattern, _)| covers(pattern, file));
         holders.extend(covered.map(|(_, plan)| plan.clone()));
+        // A pattern may cover files that were claimed by name, and no index finds those.
         if is_pattern(file) {
             let covering = self.plain.iter().filter(|(path, _)| covers(file, path));
             holders.extend(covering.map(|(_, plan)| plan.clone()));
@@ -50,6 +51,7 @@ impl Claimed {
 
     /// Records a claim.
     fn add(&mut self, file: String, plan: &PlanId) {
+        // Without the path itself, which is in `by_path`.
         for folder in with_folders(&file).skip(1) {
             self.by_folder.entry(folder.to_owned()).or_default().insert(plan.clone());
         }

@@ -110,11 +110,10 @@ pub fn for_subject(subject: &Subject, row: &Policy, situation: &Situation) -> Po
             // Without a reviewer there is nobody to confirm a pass. The checks alone do not pass a review either: a
             // person has the last word.
             let nobody = policy.seats.is_empty();
-            // Without a reviewer there is nobody to confirm a pass. The checks alone pass no review either: a person
-            // has the last word.
             policy.confirm &= !nobody;
             policy.approval |= nobody;
         }
+        // It is judged once as a whole, so there are no delta rounds to confirm.
         Subject::Polish if situation.panel.is_some() => policy.confirm = false,
         Subject::Lane(..) | Subject::Phase | Subject::Polish | Subject::Chain => {}
     }
@@ -179,6 +178,7 @@ impl Policy {
             maker: polisher,
             maker_backup: false,
             asked: super::Asked::UnlessChecksReject,
+            // One round for the polish, and one for what a check sent back.
             rounds_max: 2,
             attempts_max: 1,
             at_the_cap: super::AtTheCap::End,

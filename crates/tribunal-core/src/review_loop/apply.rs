@@ -238,7 +238,7 @@ impl Loop {
                 self.ledger.track(findings, self.round, self.policy.adjudicator.is_some());
                 self.delta = *delta;
                 self.tracked = Some(bench.revision.clone());
-                // Before the cases: a question that was answered needs no hearing.
+                // Before the panel is chosen below: a question that was answered is not put forward again.
                 self.take_proofs(&bench);
                 let asked_first = !bench.put_forward(&self.policy, &self.ledger).is_empty();
                 // Questions of checks are put to the panel first; what it says may settle a case.
@@ -328,6 +328,7 @@ impl Loop {
             bench.answers().map(|(seat, answer)| (seat.clone(), answer.clone())).collect();
         for seat in stood.keys() {
             let looks = self.looks.entry(seat.clone()).or_default();
+            // A round may be ruled twice, before and after an exhaustive pass, and the look is the same.
             if !looks.contains(&look) {
                 looks.push(look.clone());
             }
@@ -398,6 +399,7 @@ impl Loop {
         let may = match (&self.state, &question.why) {
             (State::Made { .. }, Why::Stale) => true,
             (State::Checking { bench }, Why::ChecksDidNotRun) => {
+                // A check has no answer and no attempt left. As long as one may still run, nobody is asked.
                 !bench.checks_done() && !bench.checks.values().any(|state| self.may_run(state))
             }
             (State::Ruled { ruling, .. }, why) => match ruling {

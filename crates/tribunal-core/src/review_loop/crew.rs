@@ -67,6 +67,7 @@ impl Hand {
 pub(super) fn crew_for(policy: &Policy, ledger: &Ledger) -> Vec<Hand> {
     let mut shares: BTreeMap<Maker, (Vec<FindingId>, Reach)> = BTreeMap::new();
     for (id, entry) in ledger.open() {
+        // Routing names a fixer only where the policy has several.
         let maker = entry.fixer.clone().unwrap_or_else(|| policy.maker.clone());
         let share = shares.entry(maker).or_default();
         share.0.push(id);

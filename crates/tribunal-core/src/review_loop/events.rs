@@ -101,13 +101,14 @@ pub enum LoopEvent {
         shown: Shown,
         /// What this part of it said alone, where there are several.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        // Boxed, because most answers have a single part and leave it empty.
         part: Option<Box<Answer>>,
     },
     /// One part of a large change was answered, and there are more.
     PartAnswered {
         /// The effect whose report this is.
         effect: EffectId,
-        /// What it said of this part.
+        /// What it said about this part.
         answer: Answer,
         /// What it has been shown by now.
         shown: Shown,
@@ -116,7 +117,7 @@ pub enum LoopEvent {
     NotCovered {
         /// The effect whose report this is.
         effect: EffectId,
-        /// What it said of the last part.
+        /// What it said about the last part.
         answer: Answer,
         /// How much of the change it was shown.
         shown: Shown,

@@ -50,6 +50,7 @@ impl Machine for Loop {
             State::Made { revision, news } => Some(self.settle_made(revision, *news)),
             State::Checking { bench } => self.settle_checking(bench),
             State::Judging { bench } => bench.seats_done().then_some(LoopEvent::PanelClosed),
+            // Without tracking nothing can be ruled, and nobody else could take it over.
             State::Tracking { fails, .. } => {
                 (*fails >= self.policy.attempts_max).then(|| self.end(Outcome::Failed))
             }

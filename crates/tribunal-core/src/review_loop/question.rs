@@ -156,7 +156,7 @@ impl Question {
                 vec![Offer::Again, Offer::Fixed]
             }
         };
-        // Nothing was built, so there is nothing to accept.
+        // Without a revision nothing was built, and there is nothing to accept.
         if self.revision.is_some() {
             offers.push(Offer::Accept);
         }

@@ -23,6 +23,7 @@ impl Loop {
         if spent && crew.iter().any(|hand| !hand.is_over()) {
             return Some(self.end(Outcome::Stuck));
         }
+        // Some fixers may be given up: what the others made is still joined.
         let all_gone = crew.iter().all(|hand| hand.state == HandState::Gone);
         (all_gone || join_fails >= self.policy.attempts_max).then(|| self.end(Outcome::Failed))
     }
@@ -32,6 +33,7 @@ impl Loop {
     /// Without this rule a builder could hand in the same work until a reviewer gives in.
     pub(super) fn settle_made(&self, revision: &Revision, news: bool) -> LoopEvent {
         let changed = !self.judged.contains(revision);
+        // Only about the revision judged last: what was said about an older one was answered then.
         let argued = news && self.judged.last() == Some(revision);
         if changed || argued {
             return LoopEvent::RoundBegan { round: self.round + 1, revision: revision.clone() };
@@ -101,6 +103,7 @@ impl Loop {
     /// What the ruling leads to: a final pass, an end, a question or rework.
     pub(super) fn settle_ruled(&self, bench: &Bench, ruling: &Ruling) -> LoopEvent {
         match ruling {
+            // Before the approval: a person is asked about what was confirmed, not about what still has to be.
             Ruling::Pass { .. } | Ruling::PassWithWarnings { .. } if self.needs_confirming(bench) => {
                 LoopEvent::Confirming
             }
@@ -133,6 +136,7 @@ impl Loop {
                 LoopEvent::ReworkOrdered { crew: crew.collect() }
             }
             Next::Stale => self.stop_or_ask(Outcome::Stale, Why::Stale),
+            // The findings are the answer there, so nobody is asked about the pattern.
             Next::Escalate(_) if self.policy.at_the_cap == AtTheCap::Leave => self.end(Outcome::Stale),
             Next::Escalate(pattern) => self.ask(Why::Escalated(pattern)),
             Next::Cap => self.stop_or_ask(Outcome::Exhausted, Why::Exhausted),
@@ -156,6 +160,7 @@ impl Loop {
 
     /// A question to a person; if nobody can be asked, the end that a stop would give.
     fn ask(&self, why: Why) -> LoopEvent {
+        // Only for a missing quorum does it explain why the question came up.
         let not_shown = match why {
             Why::NoQuorum => self.bench().map(Bench::not_shown).unwrap_or_default(),
             _ => Vec::new(),

@@ -84,6 +84,7 @@ impl Loop {
                 let want = LoopWant::Check { check: check.clone(), revision: bench.revision.clone() };
                 Some((effect, want))
             }
+            // A check without an attempt left wants nothing: `settle` asks a person about it.
             CheckState::Asking(_) | CheckState::Passed | CheckState::DidNotRun | CheckState::Failed(_) => {
                 None
             }

@@ -249,6 +249,7 @@ impl Run {
     pub(super) fn apply_carried(&mut self, tip: &Revision) -> Option<()> {
         let Stage::Carrying { .. } = self.stage else { return None };
         let reviewed = self.reviewed.take()?;
+        // A run without plans has nothing landed below its review, so the review begins at the user's branch.
         let from = if self.plans.is_empty() { self.ground.clone() } else { self.tip.clone() };
         self.tip = Some(tip.clone());
         self.enter(Stage::Closing { ending: reviewed.ending });

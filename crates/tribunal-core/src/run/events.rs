@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 pub enum RunEvent {
     /// The run began. This is always its first event.
+    // Boxed, because it is far larger than every other event.
     Opened(Box<RunSpec>),
     /// An effect is about to be launched.
     Intended {
@@ -199,8 +200,6 @@ impl RunEvent {
     /// effect belongs in this list.
     pub(super) fn answers(&self) -> Option<&EffectId> {
         match self {
-            // Only for effects of a lane. One of the run itself may change the stage, and with it the wants of every
-            // lane.
             RunEvent::LoopEnded { effect, .. }
             | RunEvent::Summarised { effect, .. }
             | RunEvent::Landed { effect, .. }
@@ -233,6 +232,8 @@ impl RunEvent {
             | RunEvent::LaneDecided { plan, .. }
             | RunEvent::Iterated { plan, .. } => Some(vec![lane(plan)]),
             RunEvent::CheckpointDue { plans } => Some(plans.iter().map(lane).collect()),
+            // Only for effects of a lane. One of the run itself may change the stage, and with it the wants of every
+            // lane.
             RunEvent::LoopEnded { effect, .. }
             | RunEvent::Summarised { effect, .. }
             | RunEvent::Landed { effect, .. }
@@ -252,6 +253,7 @@ impl RunEvent {
     pub(super) fn is_of_a_lane(&self) -> bool {
         matches!(
             self,
+            // Reports about a lane are not listed: `answers` covers them.
             RunEvent::LaneOpened { .. }
                 | RunEvent::PlanDropped { .. }
                 | RunEvent::LaneAsked { .. }

@@ -32,6 +32,7 @@ impl PlanRun {
             RunEvent::CheckpointDue { .. } => self.apply_checkpoint_due(),
             RunEvent::Checkpointed { effect, feedback } => self.apply_checkpointed(effect, feedback.as_ref()),
             RunEvent::Failed { effect, .. } => self.apply_failed(effect, rules),
+            // Events of the run itself never reach a lane.
             _ => None,
         }
     }
@@ -61,6 +62,7 @@ impl PlanRun {
                 let want = RunWant::AskLane { plan: id.clone(), stuck: (**stuck).clone() };
                 vec![(self.effect(Step::Ask, Try::default()), want)]
             }
+            // When a lane may ask or land is the run's decision, because only the run sees the others.
             At::Stuck { asked: false, .. } | At::Queued { .. } => Vec::new(),
         };
         // Beside the work and not instead of it: a builder goes on while its progress is judged.
@@ -136,6 +138,7 @@ impl PlanRun {
     fn apply_opened(&mut self, rules: LaneRules) -> Option<()> {
         let next = self.done.as_ref().map_or(0, |done| done.tasks) + 1;
         let head = self.done.as_ref().map(|done| done.head.clone());
+        // An earlier run may have done all tasks. Then only the delivery is left.
         let at = if next > self.tasks { At::after_work(head.as_ref(), rules) } else { At::task(next) };
         self.enter(PlanState::Lane(Box::new(Lane::new(at, head, rules.landing_rounds))));
         Some(())
@@ -196,6 +199,7 @@ impl PlanRun {
             At::Summary { .. } if spent => self.move_lane(|lane| lane.at = stuck(Was::Summary))?,
             At::Queued { .. } if spent => self.move_lane(|lane| lane.at = stuck(Was::Landing))?,
             At::Summary { fails: n } | At::Queued { fails: n, .. } => *n = fails,
+            // A loop counts its lost attempts by itself, and a question has none.
             At::Loop { .. } | At::Stuck { .. } => return None,
         }
         Some(())

@@ -154,7 +154,7 @@ impl PlanRun {
             wave: plan.wave,
             needs,
             after,
-            // A plan without tasks still has work: the loop below counts from 1.
+            // A plan without tasks still has work to do: it counts as one task.
             tasks: plan.tasks.max(1),
             revision: plan.revision.clone(),
             done: plan.done.clone(),

@@ -67,6 +67,7 @@ impl Run {
     /// Whether its wave is open, what it depends on has landed, and nobody holds a file that it claims.
     pub(super) fn may_open(&self, plan: &PlanRun, wave: u32) -> bool {
         let landed = |i: &usize| matches!(self.plans[*i].state, PlanState::Landed(_));
+        // Over and not landed: a plan that was dropped holds its files no longer.
         let free = plan.after.iter().all(|i| self.plans[*i].is_over());
         plan.state == PlanState::Ready && plan.wave <= wave && plan.needs.iter().all(landed) && free
     }
@@ -85,6 +86,7 @@ impl Run {
     /// Drops a plan that waits while nothing is built: its dependencies go round, or come later, so it would wait for
     /// ever.
     fn settle_stranded(&self, wave: u32) -> Option<RunEvent> {
+        // As long as one lane works, it may still land what the others wait for.
         if self.plans.iter().any(|plan| plan.lane().is_some()) {
             return None;
         }

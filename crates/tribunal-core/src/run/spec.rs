@@ -116,7 +116,7 @@ pub struct RunSpec {
     /// When the user's branch has moved, the result is rebased onto it without asking.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub land_again: bool,
-    /// Runs of a lane's builder between two checkpoints; none where there are no checkpoints.
+    /// Runs of a lane's builder between two checkpoints; none if there are no checkpoints.
     pub checkpoint_every: Option<u32>,
     /// Repairs per lane after refused landings.
     pub landing_rounds: u32,

@@ -203,8 +203,8 @@ impl Run {
     ///
     /// A result of several lanes would have to name the one that is meant.
     pub fn may_work_again(&self) -> bool {
-        // A review may have had fixers change the result, so it must not have had one.
         let one_lane = self.plans.len() == 1 && self.landings.len() == 1 && self.spec.bare;
+        // Without a review, whose fixers may have changed what the lane made.
         matches!(self.stage, Stage::Held { .. }) && one_lane && !self.spec.review
     }
     /// Whether the run branch has the whole result, and only the user's branch lacks it.
@@ -244,6 +244,7 @@ impl Run {
             Subject::Lane(_, Job::Repair) => &self.spec.policies.repair,
             Subject::Lane(_, Job::Qa) => &self.spec.policies.qa,
             Subject::Phase => &self.spec.policies.phase,
+            // A run without a polish never wants such a loop. The fallback only keeps this total.
             Subject::Polish => self.spec.polish.as_deref().unwrap_or(&self.spec.policies.phase),
             Subject::Chain => {
                 self.spec.chain.as_ref().map_or(&self.spec.policies.phase, |chain| &chain.policy)

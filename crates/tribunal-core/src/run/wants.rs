@@ -73,6 +73,7 @@ impl Run {
                 Some((effect, RunWant::Loop { id, subject: Subject::Polish, opening }))
             }
             Stage::Finishing { ending, step, fails, asked } => {
+                // After the last step nothing is wanted: `settle` ends the run.
                 let wanted = *self.finish_steps(*ending).get(*step)?;
                 let effect = self.effect(Step::Finish(wanted), Try::nth(*fails));
                 Some((effect, RunWant::Finish { step: wanted, ending: *ending, asked: *asked }))
@@ -96,6 +97,7 @@ impl Run {
         let chain = self.spec.chain.as_ref()?;
         let id = LoopId::new(format!("chain.{}.{}", chain.name, self.entry));
         let opening = match &self.tip {
+            // Something was built, so the artifact is the measure of it and not what is made.
             Some(tip) => Opening::Judge { revision: tip.clone(), open: Vec::new(), since: None },
             None => Opening::Make { rounds: None, open: Vec::new() },
         };
@@ -117,6 +119,7 @@ impl Run {
                 }
                 wants
             }
+            // In every other stage lanes rest, and what they had launched is stopped.
             _ => Vec::new(),
         }
     }
