@@ -111,7 +111,8 @@ pub fn stands(defence: Defence) -> bool {
 
 /// Takes defences away, named with commas between. The error is an unknown name.
 ///
-/// An unknown name must not be ignored: the proof would then test a program with all defences and call it blind.
+/// An unknown name must not be ignored: the proof would then run with all defences and report that the test notices
+/// nothing.
 #[cfg(feature = "undefended")]
 pub fn switch_off(names: &str) -> Result<(), String> {
     for name in names.split(',').filter(|name| !name.is_empty()) {

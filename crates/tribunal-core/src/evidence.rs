@@ -62,10 +62,7 @@ impl Matter {
         }
     }
 
-    /// A CHECKED line that would count, about something else.
-    ///
-    /// Repeating it is not evidence (`Lack::Copied`), so it must not be about anything a project could really
-    /// contain.
+    /// A CHECKED line that would count, about something else. Repeating it is not evidence (`Lack::Copied`).
     pub fn example(self) -> &'static str {
         match self {
             Matter::Change => {

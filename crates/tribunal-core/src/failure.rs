@@ -77,8 +77,7 @@ pub enum FailureKind {
 impl FailureKind {
     /// Whether the same agent may succeed when it is asked again. If not, another one is next, or nobody.
     ///
-    /// A kind belongs in the list only if nothing can change between two attempts. Everything else passes often
-    /// enough to be worth one.
+    /// A kind belongs in the list only if nothing can change between two attempts.
     pub fn may_pass(self) -> bool {
         // A list of the hopeless kinds: a new one gets its second attempt until somebody knows better.
         !matches!(

@@ -309,7 +309,7 @@ impl fmt::Display for Source {
 
 /// Where a finding ended, or `Open`.
 ///
-/// Every finding has exactly one fate when its loop ends; the accounts of a run add up over them.
+/// Every finding has exactly one fate, and none is `Open` any more when its loop has ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {

@@ -161,8 +161,8 @@ impl CommandRun {
     /// What the end of a command means. `no_test` is true if its output says that it had no test to run; `said` is
     /// the end of its output.
     ///
-    /// This is the one place that decides it, for the protocol's commands and for a run. Two places would sooner or
-    /// later disagree about exit code 127.
+    /// This is the one place that decides it, for the protocol's commands and for a run, so that both agree about
+    /// codes such as 127.
     pub fn of(end: &CommandEnd, no_test: bool, said: &str) -> CommandRun {
         let told = |how: String| if said.is_empty() { how } else { format!("{how}: {said}") };
         match *end {

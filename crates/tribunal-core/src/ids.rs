@@ -84,7 +84,7 @@ name!(
 name!(
     /// Digest of everything the policy judges.
     ///
-    /// Two revisions with the same digest are the same to a reviewer, so an approval holds for exactly one of them.
+    /// Work with the same digest is the same work to a reviewer, and an approval holds for one digest only.
     Revision
 );
 

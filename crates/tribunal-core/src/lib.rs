@@ -3,8 +3,8 @@
 //! Nothing here knows the time, a file, a process or a random number. A time comes in with a report; effects come out
 //! as wants.
 //!
-//! Begin with [`machine`], then `review_loop` and `run`, each from `decide` over `settle` and `apply` to `wants`.
-//! Every decision of Tribunal belongs here, so that the laws and the simulator meet it.
+//! Begin with [`machine`], then read `review_loop` and `run`, in each `decide`, `settle`, `apply` and `wants` in this
+//! order. Every decision of Tribunal belongs here, so that the laws and the simulator meet it.
 
 pub mod checks;
 pub mod contract;

@@ -10,7 +10,7 @@ use std::fmt;
 
 /// An event met a state it cannot follow: a corrupt journal, or our bug.
 ///
-/// It names both, because the journal of such a run is usually all there is to find the bug with.
+/// It is never something that the world did: `decide` ignores a wrong report, or turns it into a failed attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutOfOrder {
     /// The event that could not be applied.

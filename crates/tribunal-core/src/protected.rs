@@ -35,8 +35,8 @@ type Place = (usize, usize);
 
 /// One kind of protected file.
 ///
-/// The categories exist for the person who is asked: the question says what the file configures and why it was not
-/// decided already.
+/// The categories exist for the person who is asked: the question says what the file configures and why only a person
+/// decides about it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Category {

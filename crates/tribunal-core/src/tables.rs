@@ -42,11 +42,11 @@ impl Autonomy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Risk {
-    /// Little can go wrong.
+    /// At most one of the reasons that `risk` counts holds.
     Low,
-    /// Something can go wrong.
+    /// Two of the reasons hold.
     Medium,
-    /// Much can go wrong.
+    /// Three or more of the reasons hold.
     High,
 }
 

@@ -46,7 +46,7 @@ impl Poke {
         });
         let mut fds = [PollFd::new(&self.fd, PollFlags::IN)];
         match rustix::event::poll(&mut fds, timeout.as_ref()) {
-            // A signal counts as a timeout: the caller looks around and waits again anyway.
+            // A signal counts as a timeout: the caller decides whether to wait again.
             Ok(0) | Err(Errno::INTR) => Ok(false),
             Ok(_) => self.drain(),
             Err(e) => Err(Error::os(&self.path, e)),

@@ -261,7 +261,7 @@ impl Live {
 
     fn is_over_limit(&self) -> bool {
         let (out, err) = self.output();
-        // `u64::MAX` is the caller's way to say "no limit", and costs no look at the files.
+        // `u64::MAX` is the caller's way to say "no limit".
         stands(Defence::OutputCap) && self.output_max < u64::MAX && out.saturating_add(err) > self.output_max
     }
 

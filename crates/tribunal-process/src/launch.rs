@@ -116,7 +116,7 @@ impl Launch {
         let running = Running { pid: Some(root.pid), start_time: Some(root.start), ..running };
         let path = self.out_dir.join(PROCESS_FILE);
         if let Err(source) = record::write(&path, &running) {
-            // A process that no record names would be lost if we died now.
+            // Without its full record only the marker would find this process after a crash.
             born.abandon();
             return Err(ProcessError::Io { doing: "writing", path, source });
         }
@@ -166,7 +166,6 @@ impl Launch {
             marker: marker.to_owned(),
             containment: containment.kind(),
         };
-        // The last one wins, as in `Command`, which sets the variables in order.
         let path = self.out_dir.join(PROCESS_FILE);
         record::write(&path, &running).map_err(ProcessError::io("writing", &path))?;
         Ok(running)
@@ -308,6 +307,7 @@ pub fn find_program(name: &OsStr, dir: &Path, env: &[(OsString, OsString)]) -> R
             }
         };
     }
+    // The last one wins, as in `Command`, which sets the variables in order.
     let path =
         env.iter().rfind(|(key, _)| key == "PATH").map_or(OsStr::new(DEFAULT_PATH), |(_, value)| value);
     let candidates = || env::split_paths(path).map(|entry| dir.join(entry).join(name));

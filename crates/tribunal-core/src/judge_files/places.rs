@@ -1,8 +1,7 @@
 //! Whether a script that a judge's script starts is part of the judge, or what is tested.
 //!
 //! Both are started in the same way, so only the place and the name of the file tell them apart. A place that is
-//! missing from these lists makes a script of the judge look like a program under test, so an addition needs an
-//! example in the tests.
+//! missing from these lists makes a script of the judge look like a program under test.
 
 /// Folders of tests and of what a project checks itself by.
 const TESTS: [&str; 27] = [

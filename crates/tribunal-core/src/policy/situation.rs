@@ -2,7 +2,7 @@
 //! what happens when nobody can review.
 //!
 //! The world reports what is there (a [`Situation`]); every rule is here, where the laws and the simulator meet it. A
-//! rule in the world would be tested by nobody.
+//! rule in the world would escape both.
 
 use super::{Effort, Policy, Use};
 use crate::checks;

@@ -1,7 +1,7 @@
 //! What follows from a loop's state alone, without any input.
 //!
-//! Each function returns one event and is called again until nothing follows. So every consequence has one cause in
-//! the journal, and a crash between two of them resumes at the right one.
+//! Each function returns one event and is called again until nothing follows. So every consequence is an event with
+//! one cause, and a reader of the journal can follow them one by one.
 
 use super::crew::{Hand, HandState, crew_for};
 use super::events::LoopEvent;

@@ -218,8 +218,8 @@ impl RunEvent {
     /// The lanes whose wants it may change (the run itself counts as one), besides the lane whose turn it is to land;
     /// `None` if it may be any.
     ///
-    /// The engine asks only these for their wants after a turn. In a run with a thousand lanes asking all of them
-    /// would cost more than the turn; a law compares both.
+    /// The engine asks only these for their wants after a turn: asking every lane after every event would cost far
+    /// more in a run with many. The laws compare both.
     pub fn touches(&self) -> Option<Vec<Of>> {
         let lane = |plan: &PlanId| Of::new(plan.as_str());
         match self {

@@ -96,8 +96,7 @@ pub struct LaneDecision {
 
 /// A stuck lane, as the person sees it.
 ///
-/// It holds everything that a choice needs. The lane's loop is over by then, and its findings would otherwise be
-/// gone.
+/// It holds everything that a choice needs. The lane's loop is over by then, and the run keeps nothing else of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stuck {
     /// The step at which it stopped.
