@@ -1,62 +1,68 @@
-//! A plan's contract as data: what a task may touch and must show. Whether a file lies inside it is decided here;
-//! how it is hashed and stored is not.
+//! A plan's contract as data: what a task may touch and must show.
+//!
+//! This file decides whether a file lies inside a contract. Hashing and storing it happens elsewhere, so that the
+//! decision needs no disk and every caller gets the same one.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What a plan promises and permits, fixed before its first task.
+///
+/// It is written before an agent works, and compared with the result afterwards. An agent that could change it in
+/// between would decide what it may touch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contract {
-    /// The phase, normalised: `01`.
+    /// The normalised phase: `01`.
     pub phase_id: String,
-    /// The plan across phases: `01-02`.
+    /// The plan, unique across phases: `01-02`.
     pub plan_id: String,
-    /// The phase as written.
+    /// The phase as its author wrote it.
     #[serde(deserialize_with = "written")]
     pub phase: String,
-    /// The plan as written.
+    /// The plan as its author wrote it.
     #[serde(deserialize_with = "written")]
     pub plan: String,
-    /// What it is for.
+    /// What the plan is for.
     pub objective: String,
-    /// Its tasks: `01-02-T1`, in order.
+    /// Ids of its tasks, in order: `01-02-T1`.
     pub task_ids: Vec<String>,
-    /// How many there are.
+    /// How many tasks the plan has.
     pub task_count: usize,
-    /// Paths its tasks may change; empty permits nothing to be named outside.
+    /// Paths that its tasks may change. An empty list allows everything that is not forbidden.
     pub allowed_paths: Vec<String>,
-    /// Paths nobody may change.
+    /// Paths that nobody may change.
     pub forbidden_paths: Vec<String>,
-    /// Plans it waits for.
+    /// The plans that this one waits for.
     pub depends_on: Vec<String>,
     /// What must be true in the end.
     pub must_haves: Vec<String>,
     /// Commands that verify it, as their author wrote them.
     pub verification_checks: Vec<String>,
-    /// Tokens a dev may be given for it.
+    /// How many tokens the builder may use for it.
     pub max_token_budget: u64,
-    /// Seconds a dev may take.
+    /// How many seconds the builder may take.
     pub timeout_seconds: u64,
-    /// The commit it was made at, where there was one: what came after it is the plan's work or another's.
+    /// The commit it was made at, if there was one. Later commits are work of this plan or of another.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub base_commit: String,
-    /// When it was made, in milliseconds since 1970 by the clock of its file system: what was written then or later is
-    /// newer. Contracts did not always say so.
+    /// When it was made, in milliseconds since 1970 by the clock of its file system, so that file times can be
+    /// compared with it. Older contracts do not have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made_at_ms: Option<u64>,
-    /// Forbidden paths, patterns left out, that were there when it was made though git does not track them: nobody else
-    /// would miss them.
+    /// Forbidden paths (without patterns) that existed when it was made although git does not track them. Nothing
+    /// else would notice that one of them is gone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub untracked_forbidden: Vec<String>,
-    /// sha256 of everything above; empty until it is sealed.
+    /// The sha256 of everything above; empty until the contract is sealed.
     #[serde(default)]
     pub contract_hash: String,
 }
 
-/// A number as other tools write it, or as we do: in quotes.
+/// Reads a text, or a number as other tools write it.
 fn written<'de, D: serde::Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
+    // Other tools write `phase: 1`, and we write `phase: "01"`.
     enum Written {
         Text(String),
         Number(u64),
@@ -68,19 +74,21 @@ fn written<'de, D: serde::Deserializer<'de>>(from: D) -> Result<String, D::Error
 }
 
 /// Why a file is not inside a contract.
+///
+/// The three have different remedies: undo the change, change the plan, or find out who wrote such a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Breach {
-    /// It is forbidden.
+    /// The contract forbids the file.
     Forbidden,
-    /// It is not among the paths allowed.
+    /// The file is not among the allowed paths.
     NotAllowed,
-    /// It leaves the repository.
+    /// The path leaves the repository.
     Outside,
 }
 
 impl Breach {
-    /// In words.
+    /// The breach as the end of a sentence that begins with the file.
     pub fn words(self) -> &'static str {
         match self {
             Breach::Forbidden => "is forbidden by the contract",
@@ -90,10 +98,12 @@ impl Breach {
     }
 }
 
-/// So many files outside a contract are one finding each: who made them reads each. More are one finding together, for
-/// they have one cause, such as packages that were installed where git does not ignore them.
+/// Up to this many files outside a contract become one finding each, because the builder can act on each.
+///
+/// More become one finding together. They have one cause, such as packages that were installed where git does not
+/// ignore them.
 pub const BREACHES_SINGLY: usize = 20;
-/// How many of them are then named.
+/// How many files such a joint finding names.
 const BREACHES_NAMED: usize = 3;
 
 /// Files that break a contract in the same way.
@@ -103,12 +113,12 @@ pub struct Breaches {
     pub words: String,
     /// The files that are named: all of them, or the first few.
     pub named: Vec<String>,
-    /// How many there are.
+    /// How many files there are, named or not.
     pub count: usize,
 }
 
 impl Breaches {
-    /// All of it in one sentence.
+    /// The whole breach in one sentence.
     pub fn sentence(&self) -> String {
         let Breaches { words, named, count } = self;
         match (named.as_slice(), count - named.len()) {
@@ -121,7 +131,7 @@ impl Breaches {
     }
 }
 
-/// What becomes one finding each, of files with what is wrong with them, in their order.
+/// Groups files with their breaches into findings, in their order.
 pub fn gathered(breaches: Vec<(String, String)>) -> Vec<Breaches> {
     let mut by_words: Vec<(String, Vec<String>)> = Vec::new();
     let one = |(file, words): (String, String)| Breaches { words, named: vec![file], count: 1 };
@@ -129,6 +139,7 @@ pub fn gathered(breaches: Vec<(String, String)>) -> Vec<Breaches> {
         return breaches.into_iter().map(one).collect();
     }
     for (file, words) in breaches {
+        // There are few different texts, so a search is cheap and keeps the order.
         match by_words.iter_mut().find(|(known, _)| *known == words) {
             Some((_, files)) => files.push(file),
             None => by_words.push((words, vec![file])),
@@ -142,9 +153,12 @@ pub fn gathered(breaches: Vec<(String, String)>) -> Vec<Breaches> {
     by_words.into_iter().map(together).collect()
 }
 
-/// What was found in the same words, together where it is more than [`BREACHES_SINGLY`], each by itself otherwise; in the
-/// order in which the words were first met. Who reads thirty thousand findings of one cause reads none.
+/// Groups equal texts if there are more than [`BREACHES_SINGLY`] of one; otherwise each stands by itself. Groups come
+/// in the order in which their text was first met.
+///
+/// Nobody reads thirty thousand findings of one cause.
 pub fn alike<T>(found: Vec<(String, T)>) -> Vec<(String, Vec<T>)> {
+    // An index by text: a search through the groups for each item would be quadratic.
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     let mut groups: Vec<(String, Vec<T>)> = Vec::new();
     for (words, one) in found {
@@ -154,6 +168,7 @@ pub fn alike<T>(found: Vec<(String, T)>) -> Vec<(String, Vec<T>)> {
             None => groups.push((words, vec![one])),
         }
     }
+    // Few of one kind stay single, so that the builder can answer each.
     let parted = |(words, group): (String, Vec<T>)| match group.len() > BREACHES_SINGLY {
         true => vec![(words, group)],
         false => group.into_iter().map(|one| (words.clone(), vec![one])).collect(),
@@ -165,6 +180,7 @@ impl Contract {
     /// Why a file must not be touched, if it must not. A contract without allowed paths limits by its forbidden ones.
     pub fn breach(&self, file: &str) -> Option<Breach> {
         let Some(file) = clean(file) else { return Some(Breach::Outside) };
+        // Forbidden comes first: a file that is both allowed and forbidden must not be touched.
         if self.forbidden_paths.iter().any(|pattern| covers(pattern, &file)) {
             return Some(Breach::Forbidden);
         }
@@ -188,8 +204,12 @@ impl Contract {
     }
 }
 
-/// A path from the root without `./` and doubled slashes; nothing when it is absolute or climbs out.
+/// A path from the root without `./` and doubled slashes; `None` if it is absolute or climbs out.
+///
+/// A path with `..` is refused even where it would stay inside: a link on the way could lead elsewhere, and nothing
+/// here can see that.
 pub fn clean(path: &str) -> Option<String> {
+    // A NUL ends a path for the system but not for us: the two would compare different files.
     if path.starts_with('/') || path.contains('\0') {
         return None;
     }
@@ -204,10 +224,14 @@ pub fn clean(path: &str) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("/"))
 }
 
-/// Whether a path, a folder or a pattern with `*`, `**` and `?` covers a clean path.
+/// Whether a path, a directory or a pattern with `*`, `**` and `?` covers a clean path.
+///
+/// The patterns come from documents that anybody may write, so the time must be bounded: `reached[at]` says whether
+/// the pattern so far can match the first `at` parts of the path, and no part is tried twice.
 pub fn covers(pattern: &str, path: &str) -> bool {
     let Some(pattern) = clean(pattern) else { return false };
     if !pattern.contains(['*', '?']) {
+        // The next character must be a slash: `src` covers `src/a` and not `src-old`.
         let rest = path.strip_prefix(pattern.as_str());
         return rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     }
@@ -218,6 +242,7 @@ pub fn covers(pattern: &str, path: &str) -> bool {
     for part in pattern {
         let mut next = vec![false; path.len() + 1];
         for at in 0..=path.len() {
+            // `**` may stand for no part at all, hence `reached[at]`, or for one more than before.
             if part == "**" {
                 next[at] = reached[at] || (at > 0 && next[at - 1]);
             } else if at > 0 {
@@ -229,7 +254,7 @@ pub fn covers(pattern: &str, path: &str) -> bool {
     reached[path.len()]
 }
 
-/// Whether a clean path is on the way to what a pattern covers. Where `**` stands for the way, no path is.
+/// Whether a clean path is an ancestor of what a pattern covers. If `**` stands for the way, no path is.
 pub fn leads_to(pattern: &str, path: &str) -> bool {
     let Some(pattern) = clean(pattern) else { return false };
     let parts: Vec<&str> = pattern.split('/').collect();
@@ -238,7 +263,10 @@ pub fn leads_to(pattern: &str, path: &str) -> bool {
     above.is_some_and(|above| covers(&above.join("/"), path))
 }
 
-/// `*` is any bytes, `?` one; never more steps than the product of both lengths.
+/// Matches one part of a path: `*` is any bytes, `?` is one.
+///
+/// It remembers only the last `*`, so it takes at most as many steps as the product of both lengths. Trying every `*`
+/// again would be exponential.
 pub(crate) fn word_matches(pattern: &[u8], word: &[u8]) -> bool {
     let (mut p, mut w) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
@@ -254,6 +282,7 @@ pub(crate) fn word_matches(pattern: &[u8], word: &[u8]) -> bool {
             }
             _ => match star {
                 Some((at, from)) => {
+                    // The last star takes one byte more, and matching goes on behind it.
                     star = Some((at, from + 1));
                     p = at + 1;
                     w = from + 1;

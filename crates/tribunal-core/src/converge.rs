@@ -1,8 +1,9 @@
-//! Whether a loop that needs rework goes on: a pure function of its rounds, with the pattern that says why not.
-//! Nothing else decides this: `cargo xtask converge` drives the same function through the loop machine.
+//! Decides whether a loop that needs rework goes on: a pure function of its rounds, with the pattern that says why
+//! not. Nothing else decides this; `cargo xtask converge` drives the same function through the loop machine.
 //!
-//! A loop is healthy where a round resolves something and breaks less than half as much. Such a loop is never stopped
-//! for its size, its regions, or findings that its fixes have not reached yet.
+//! A round is healthy if it resolves something and breaks less than half as much. A healthy loop is never stopped for
+//! its size, its regions, or findings that its fixes have not reached yet. The rules were measured on recorded loops;
+//! see `docs/design/convergence.md` before changing a number.
 
 use crate::finding::{Severity, Source};
 use crate::ids::FindingId;
@@ -14,24 +15,28 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What one round that needed rework left behind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoundRecord {
-    /// Which round.
+    /// The number of the round.
     pub round: u32,
     /// Its open must-fix findings, and what was new about each.
     pub must: BTreeMap<FindingId, Mark>,
-    /// Those among them that two fixes or more did not touch, with how many: the next rework names them first.
+    /// Those of them that at least two fixes did not touch, with the number of fixes. The next rework names them
+    /// first.
     pub left: BTreeMap<FindingId, u32>,
-    /// Every seat asked had answered.
+    /// Whether every reviewer that was asked had answered.
     pub complete: bool,
-    /// A seat said that patching will not do.
+    /// Whether a reviewer said that patching is not enough.
     pub fundamental: bool,
 }
 
 /// The exhaustive pass that a series of rounds has had.
+///
+/// There is at most one per series. It answers the question whether reviewers had simply not looked everywhere; a
+/// second pass would ask the same question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pass {
     /// The round it was held in.
     pub round: u32,
-    /// Must-fix findings that were open before it.
+    /// How many must-fix findings were open before it.
     pub open: u32,
 }
 
@@ -40,7 +45,7 @@ pub struct Pass {
 pub struct Course<'a> {
     /// How the loop judges.
     pub policy: &'a Policy,
-    /// Its findings.
+    /// The findings of the loop.
     pub ledger: &'a Ledger,
     /// Its rounds that needed rework, in order.
     pub series: &'a [RoundRecord],
@@ -48,35 +53,35 @@ pub struct Course<'a> {
     pub pass: Option<Pass>,
     /// The round that was just judged.
     pub round: u32,
-    /// Rounds at most.
+    /// How many rounds the loop may have.
     pub rounds_max: u32,
 }
 
-/// One round in counts of must-fix findings: what the rules on a whole series read.
+/// One round in counts of must-fix findings, as the rules on a whole series read it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Round {
-    /// Which round.
+    /// The number of the round.
     pub round: u32,
-    /// Open after the judging.
+    /// Open after the review.
     pub open: u32,
-    /// They are those of the round before, one for one.
+    /// The open findings are those of the round before, one for one.
     pub unchanged: bool,
-    /// Every seat asked had answered.
+    /// Whether every reviewer that was asked had answered.
     pub complete: bool,
-    /// Open before and gone now.
+    /// Open in the round before and gone now.
     pub resolved: u32,
-    /// Settled before, there again.
+    /// Settled before and there again.
     pub reopened: u32,
-    /// On lines the fix added.
+    /// On lines that the fix added.
     pub fix_induced: u32,
     /// On lines untouched since an earlier round.
     pub late: u32,
-    /// Those of the late ones that only reviewers hold. A check that shows its next errors once the first are gone
-    /// is not a reviewer that samples.
+    /// The late ones that only reviewers hold. A check that shows its next errors once the first are gone is not a
+    /// reviewer that samples.
     pub missed: u32,
     /// The regions that came back, each as often as it did.
     pub back: Vec<String>,
-    /// A seat said that patching will not do.
+    /// Whether a reviewer said that patching is not enough.
     pub fundamental: bool,
 }
 
@@ -87,81 +92,92 @@ impl Round {
     }
 
     fn is_healthy(&self) -> bool {
+        // Strictly more: a round that resolves nothing is not healthy.
         self.resolved > 2 * self.broken()
     }
 
     fn turns_over(&self) -> bool {
+        // Without late findings nothing turns over, even if nothing was resolved.
         self.missed > 0 && 2 * self.missed >= self.resolved
     }
 }
 
-/// A pattern that more rounds will not mend.
+/// A pattern that more rounds will not cure.
+///
+/// The pattern is shown to the person who is asked, so each variant names what it is about: a finding, a region, or a
+/// stretch of rounds with its counts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pattern {
-    /// Fixes undo each other and nobody is left to hear it.
+    /// Fixes undo each other, and nobody is left to hear it.
     Contested(FindingId),
-    /// Two rounds said that patching will not do.
+    /// Two rounds said that patching is not enough.
     Fundamental,
-    /// The maker cannot fix it.
+    /// The builder cannot fix it.
     NotTheMakers(FindingId),
     /// The same region came back a third time.
     Region(String),
-    /// Two fixes went by, its code was changed, and it is still there.
+    /// Two fixes changed its code, and it is still there.
     SurvivedTouched(FindingId),
-    /// Fixes went by without touching its code, although the rework named it first or the loop is not healthy.
+    /// Fixes did not touch its code, although the rework named it first or the loop is not healthy.
     SurvivedUntouched(FindingId),
-    /// Reviewers went on to find old blockers after an exhaustive pass.
+    /// Reviewers still found old blockers after an exhaustive pass.
     Turnover(Stretch),
-    /// The fixes break at least half of what they mend, and it does not shrink.
+    /// The fixes break at least half of what they fix, and the number does not shrink.
     Churn(Stretch),
-    /// It shrinks, but for too long every second thing mended comes back.
+    /// The number shrinks, but for too long every second fix has come back.
     SlowChurn(Stretch),
     /// More is open after each round than before, not counting what was seen late.
     Growth(Stretch),
 }
 
-/// What a stretch of rounds came to.
+/// The counts of a stretch of rounds.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Stretch {
     /// Its first round.
     pub from: u32,
     /// Its last round.
     pub to: u32,
-    /// Open after the first.
+    /// How many findings were open after the first round.
     pub open_before: u32,
-    /// Open after the last.
+    /// How many findings were open after the last round.
     pub open_after: u32,
-    /// What its fixes resolved.
+    /// How many findings its fixes resolved.
     pub resolved: u32,
-    /// What its fixes broke or brought back.
+    /// How many findings its fixes caused or brought back.
     pub broken: u32,
-    /// What its reviewers found on code that was there before.
+    /// How many findings its reviewers raised on code that was there before.
     pub late: u32,
 }
 
-/// What the controller says about going on.
+/// The controller's decision about going on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Another revision.
+    /// The builder makes another revision.
     GoOn,
-    /// One exhaustive pass first: reviewers find other old faults each round.
+    /// One exhaustive pass comes first: reviewers find other old faults each round.
     Exhaust,
-    /// Nothing moves.
+    /// Nothing moves any more.
     Stale,
     /// A person should look.
     Escalate(Pattern),
-    /// The budget is spent.
+    /// The budget of rounds is spent.
     Cap,
 }
 
+/// How often a region may come back before it escalates.
 const REGION_LIMIT: usize = 3;
+/// How many fixes a finding may survive before it escalates.
 const SURVIVED_LIMIT: u32 = 2;
-/// Re-reviews looked at: for fixes that mend nothing or break as much, and for those that end too slowly.
+/// How many re-reviews are looked at for fixes that cure nothing or break as much.
 const CHURN: usize = 2;
+/// How many re-reviews are looked at for fixes that make progress too slowly.
 const SLOW_CHURN: usize = 4;
 
-/// Go on, or why not. When several endings apply: stale, then escalate, then the cap.
+/// Go on, or why not. If several endings apply: stale first, then escalate, then the cap.
+///
+/// The order decides what a person reads. A pattern says more than "the budget is spent", so it is looked for even in
+/// the last round.
 pub fn next(course: &Course<'_>) -> Next {
     let rounds = rounds(course.ledger, course.series);
     if is_stale(&rounds, course.policy.stale_limit) {
@@ -173,10 +189,11 @@ pub fn next(course: &Course<'_>) -> Next {
     if course.round >= course.rounds_max {
         return Next::Cap;
     }
+    // Last: a pass costs as much as a review, so it is held only in a loop that would go on anyway.
     if course.pass.is_none() && turnover(&rounds) { Next::Exhaust } else { Next::GoOn }
 }
 
-/// The records in counts.
+/// The records in counts, one for each round.
 pub fn rounds(ledger: &Ledger, series: &[RoundRecord]) -> Vec<Round> {
     (0..series.len()).map(|at| count(ledger, &series[..=at])).collect()
 }
@@ -191,6 +208,7 @@ fn count(ledger: &Ledger, series: &[RoundRecord]) -> Round {
     Round {
         round: record.round,
         open: many(&mut record.must.keys().copied()),
+        // By ids alone: a finding with another severity is still the same finding.
         unchanged: before.is_some_and(|before| before.must.keys().eq(record.must.keys())),
         complete: record.complete,
         resolved: many(&mut gone.filter(|id| !record.must.contains_key(id))),
@@ -203,13 +221,16 @@ fn count(ledger: &Ledger, series: &[RoundRecord]) -> Round {
     }
 }
 
+/// Whether a check holds the finding, alone or together with reviewers.
 fn by_check(entry: &Entry) -> bool {
     entry.by.iter().any(|source| matches!(source, Source::Check(_)))
 }
 
-/// The regions that came back in the last of these rounds, counted over all their findings: for each one that was
-/// settled before, and once where the region was clean in the round before, had an open finding earlier and has a
-/// new one now. A finding on code that nobody touched was there all along and brings nothing back.
+/// The regions that came back in the last of these rounds, counted over all their findings.
+///
+/// A region counts once for each finding that was settled before and is there again. It also counts once if it was
+/// clean in the round before, had an open finding earlier, and has a new one now. A finding on code that nobody
+/// touched was there all along and brings nothing back.
 fn back(ledger: &Ledger, series: &[RoundRecord]) -> Vec<String> {
     let Some((record, earlier)) = series.split_last() else { return Vec::new() };
     let region = |id: &FindingId| ledger.get(*id).and_then(|entry| entry.region.clone());
@@ -220,6 +241,8 @@ fn back(ledger: &Ledger, series: &[RoundRecord]) -> Vec<String> {
     };
     let mut back = of(&[Mark::Reopened]);
     let mut gone: BTreeSet<String> = earlier.iter().flat_map(all).collect();
+    // A region that was open in the last round has not been away, and one that is counted as reopened must not count
+    // twice.
     for seen in earlier.last().map(all).unwrap_or_default().iter().chain(&back) {
         gone.remove(seen);
     }
@@ -228,11 +251,15 @@ fn back(ledger: &Ledger, series: &[RoundRecord]) -> Vec<String> {
     back
 }
 
-/// The last rounds, so many re-reviews with the round before them.
+/// The last rounds: so many re-reviews, with the round before them.
 fn tail(rounds: &[Round], re_reviews: usize) -> Option<&[Round]> {
     rounds.len().checked_sub(re_reviews + 1).map(|from| &rounds[from..])
 }
 
+/// Whether the same findings stood in all of the last rounds.
+///
+/// Only rounds with a complete panel count. If a reviewer was missing, an unchanged set may just mean that nobody
+/// looked.
 fn is_stale(rounds: &[Round], limit: u32) -> bool {
     let still = |rounds: &[Round]| {
         rounds.iter().all(|round| round.complete) && rounds.iter().skip(1).all(|round| round.unchanged)
@@ -240,12 +267,14 @@ fn is_stale(rounds: &[Round], limit: u32) -> bool {
     tail(rounds, limit as usize).is_some_and(still)
 }
 
+/// The first pattern that applies, in the order of the table in `docs/design/convergence.md`.
 fn pattern(course: &Course<'_>, rounds: &[Round]) -> Option<Pattern> {
     let open = || course.ledger.open();
     open()
         .find(|(_, entry)| entry.flipped)
         .map(|(id, _)| Pattern::Contested(id))
         .or_else(|| fundamental(rounds))
+        // Before the patterns of rounds: more rounds cannot help a finding that nobody here can fix.
         .or_else(|| open().find(|(_, entry)| !entry.makers).map(|(id, _)| Pattern::NotTheMakers(id)))
         .or_else(|| region(rounds))
         .or_else(|| survived(course, rounds))
@@ -255,11 +284,14 @@ fn pattern(course: &Course<'_>, rounds: &[Round]) -> Option<Pattern> {
         .or_else(|| growth(rounds))
 }
 
+/// Two rounds said so, not necessarily in a row.
 fn fundamental(rounds: &[Round]) -> Option<Pattern> {
     (rounds.iter().filter(|round| round.fundamental).count() >= 2).then_some(Pattern::Fundamental)
 }
 
+/// A region that came back for the third time, in a loop that is not healthy throughout.
 fn region(rounds: &[Round]) -> Option<Pattern> {
+    // The first round has no fix before it, so it cannot be healthy or unhealthy.
     let re_reviews = rounds.get(1..)?;
     if re_reviews.iter().all(Round::is_healthy) {
         return None;
@@ -274,9 +306,10 @@ fn region(rounds: &[Round]) -> Option<Pattern> {
         .map(|(name, _)| Pattern::Region(name.to_owned()))
 }
 
-/// A finding that two fixes did not cure. Two that touched its code are an escalation in every loop. One that was
-/// merely left waits its turn while the loop is healthy; it is named first in the next rework, and escalates only
-/// where that rework then did none of those named first.
+/// A finding that two fixes did not cure. Two fixes that touched its code are an escalation in every loop.
+///
+/// A finding that was merely left waits its turn while the loop is healthy. It is named first in the next rework, and
+/// escalates only if that rework did none of those named first.
 fn survived(course: &Course<'_>, rounds: &[Round]) -> Option<Pattern> {
     let twice = || course.ledger.open().filter(|(_, entry)| entry.survived() >= SURVIVED_LIMIT);
     if let Some((id, _)) = twice().find(|(_, entry)| entry.survived_touched >= SURVIVED_LIMIT) {
@@ -286,26 +319,30 @@ fn survived(course: &Course<'_>, rounds: &[Round]) -> Option<Pattern> {
         return left_again(course.series).map(Pattern::SurvivedUntouched);
     }
     twice().next().map(|(id, entry)| match entry.survived_touched {
+        // One touch is enough to call it touched: somebody tried.
         0 => Pattern::SurvivedUntouched(id),
         _ => Pattern::SurvivedTouched(id),
     })
 }
 
-/// The first of those that the last rework named first, where it touched none of them.
+/// The first of the findings that the last rework named first, if it touched none of them.
 fn left_again(series: &[RoundRecord]) -> Option<FindingId> {
     let [.., before, last] = series else { return None };
     let left = |(id, times): (&FindingId, &u32)| last.left.get(id).is_some_and(|now| now > times);
+    // All of them: a rework that touched at least one has begun on the list.
     before.left.iter().all(left).then(|| before.left.keys().next().copied())?
 }
 
-/// In two re-reviews running, reviewers found at least half as many old faults as were resolved, and nothing shrank.
+/// Whether, in two re-reviews running, reviewers found at least half as many old faults as were resolved, and nothing
+/// shrank.
 fn turnover(rounds: &[Round]) -> bool {
     let Some(rounds) = tail(rounds, CHURN) else { return false };
     rounds[1..].iter().all(Round::turns_over) && rounds[CHURN].open >= rounds[0].open
 }
 
-/// After the exhaustive pass a late blocker goes to a person: the pass missed it too. A loop that shrinks below what
-/// was open before the pass ends by itself, and is left to.
+/// After the exhaustive pass a late blocker goes to a person, because the pass missed it too.
+///
+/// A loop that shrinks below what was open before the pass will end by itself, so it is left alone.
 fn moving_goalposts(course: &Course<'_>, rounds: &[Round]) -> Option<Pattern> {
     let pass = course.pass?;
     let (last, record) = (rounds.last()?, course.series.last()?);
@@ -315,35 +352,41 @@ fn moving_goalposts(course: &Course<'_>, rounds: &[Round]) -> Option<Pattern> {
             && entry.is_some_and(|entry| entry.severity == Severity::Blocker && !by_check(entry))
     };
     let since = rounds.iter().position(|round| round.round == pass.round)?;
+    // Or it has stopped shrinking: late findings replace what is resolved, and no fewer are open than a round before.
     let stands = last.open >= pass.open || (last.turns_over() && last.open >= rounds[rounds.len() - 2].open);
+    // Late blockers of the pass itself are what it was held for.
     let missed = last.round > pass.round && record.must.iter().any(blocks);
     (missed && stands).then(|| Pattern::Turnover(stretch(&rounds[since..])))
 }
 
+/// Over two fixes nothing shrank, and they broke at least half of what they resolved.
 fn churn(rounds: &[Round]) -> Option<Pattern> {
     let rounds = tail(rounds, CHURN)?;
     let sum = stretch(rounds);
-    // What was there all along and seen late is no lack of progress.
+    // Findings that were there all along and seen late are not a lack of progress.
     let late: u32 = rounds[1..].iter().map(|round| round.late).sum();
     let shrinks = sum.open_after.saturating_sub(late) < sum.open_before;
+    // Without damage a stretch that does not shrink is stale or growth, which have rules of their own.
     (!shrinks && sum.broken > 0 && 2 * sum.broken >= sum.resolved).then_some(Pattern::Churn(sum))
 }
 
+/// Four fixes, each of which broke a third of what it resolved, and half of it together.
 fn slow_churn(rounds: &[Round]) -> Option<Pattern> {
     let rounds = tail(rounds, SLOW_CHURN)?;
     let sum = stretch(rounds);
+    // Every round must take part: one bad fix in four is not a pattern.
     let steady = |round: &Round| round.broken() > 0 && 3 * round.broken() >= round.resolved;
     (rounds[1..].iter().all(steady) && 2 * sum.broken >= sum.resolved).then_some(Pattern::SlowChurn(sum))
 }
 
-/// Both fixes left more open than they found, although nothing of it is marked as theirs.
+/// Both fixes left more open than they found, although none of it is marked as theirs.
 fn growth(rounds: &[Round]) -> Option<Pattern> {
     let rounds = tail(rounds, CHURN)?;
     let grows = |pair: &[Round]| pair[1].open.saturating_sub(pair[1].late) > pair[0].open;
     rounds.windows(2).all(grows).then(|| Pattern::Growth(stretch(rounds)))
 }
 
-/// What the re-reviews of a tail came to. A tail is never empty.
+/// The counts of a tail's re-reviews. A tail is never empty.
 fn stretch(rounds: &[Round]) -> Stretch {
     let (first, last) = (&rounds[0], &rounds[rounds.len() - 1]);
     Stretch {
@@ -351,6 +394,7 @@ fn stretch(rounds: &[Round]) -> Stretch {
         to: last.round,
         open_before: first.open,
         open_after: last.open,
+        // Without the first round: it is the state before these fixes.
         resolved: rounds[1..].iter().map(|round| round.resolved).sum(),
         broken: rounds[1..].iter().map(Round::broken).sum(),
         late: rounds[1..].iter().map(|round| round.missed).sum(),

@@ -1,6 +1,8 @@
-//! Coverage: what of a change a reviewer was shown. A change too large for one prompt is shown in parts, one launch each;
-//! the answers of all parts are one answer, as strict as the strictest. Whoever was not shown every hunk has no verdict: it
-//! may object to what it saw, and approves nothing. How a change is cut is the world's; what the parts add up to is here.
+//! Coverage: what of a change a reviewer was shown. A change too large for one prompt is shown in parts, one launch
+//! each; the answers of all parts are merged into one, as strict as the strictest.
+//!
+//! A reviewer that was not shown every hunk has no verdict: it may object to what it saw, and approves nothing. The
+//! world decides how a change is cut; this file decides what the parts add up to.
 
 use crate::effect::Try;
 use crate::finding::{Answer, Said};
@@ -12,16 +14,19 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// How much of what is judged a reviewer has been shown, this part and those before it together.
+/// How much of the change a reviewer has been shown, this part and those before it together.
+///
+/// The world fills it in when it builds a prompt. A reviewer's own statement about what it read is never used for
+/// this.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Shown {
-    /// Parts it takes to show everything; more than are asked where there is a limit.
+    /// How many parts it takes to show everything. With a limit, not all of them may be asked.
     pub parts: u32,
-    /// Hunks shown whole so far.
+    /// How many hunks were shown whole so far.
     pub hunks: u32,
-    /// Of so many.
+    /// How many hunks the change has.
     pub of: u32,
-    /// How many of them are binary files, of which nothing but the name can be shown.
+    /// How many of them are binary files, of which only the name can be shown.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub binary: u32,
 }
@@ -32,12 +37,12 @@ fn is_zero(number: &u32) -> bool {
 }
 
 impl Shown {
-    /// All of it, in one part.
+    /// All hunks, shown in one part.
     pub fn whole(hunks: u32) -> Shown {
         Shown { parts: 1, hunks, of: hunks, binary: 0 }
     }
 
-    /// Both looks together.
+    /// The sum of both looks.
     #[must_use]
     pub fn and(self, more: Shown) -> Shown {
         Shown {
@@ -48,12 +53,12 @@ impl Shown {
         }
     }
 
-    /// Every hunk was shown.
+    /// Whether every hunk was shown.
     pub fn is_whole(self) -> bool {
         self.hunks == self.of
     }
 
-    /// Such a count cannot be.
+    /// Whether such a count is impossible. A report that carries one proves nothing about what was shown.
     fn is_odd(self) -> bool {
         self.parts == 0 || self.hunks > self.of || self.binary > self.of
     }
@@ -77,21 +82,24 @@ impl fmt::Display for Shown {
     }
 }
 
-/// What a reviewer was shown in one sitting, whole: the change from `since`, or from its beginning, to a revision.
+/// What a reviewer was shown whole in one round: the change from `since`, or from its beginning, to a revision.
 ///
-/// A final pass adds up what it was shown before, so that it shows only the rest. In terms of hunks that is the world's
-/// to work out: a hunk of the approved change counts as shown if a look showed one just like it.
+/// A final pass adds up what the reviewer was shown before, so that it shows only the rest. The world works that out
+/// in hunks: a hunk of the approved change counts as shown if a look showed one just like it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// Where what was shown begins.
+    /// Where the change that was shown begins.
     pub since: Option<Revision>,
-    /// What was judged.
+    /// The revision that was judged.
     pub revision: Revision,
 }
 
-/// What stands of an answer where its author is not asked again: the verdict and what it rests on. What it raised and
-/// replied was heard in its own sitting. An objection never stands like this: whoever objects is asked.
+/// The part of an answer that stands if its author is not asked again: the verdict and what it rests on.
+///
+/// What it raised and replied was heard in its own round. An objection never stands like this: a reviewer that
+/// objects is asked.
 pub(crate) fn kept(answer: &Answer) -> Option<Answer> {
+    // Everything that belongs to one round is emptied: it was tracked there, and would count twice.
     (!rejects(answer)).then(|| Answer {
         raised: Vec::new(),
         said: BTreeMap::new(),
@@ -105,59 +113,64 @@ pub(crate) fn kept(answer: &Answer) -> Option<Answer> {
 /// A reviewer that was not shown everything.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotShown {
-    /// Who.
+    /// The reviewer that has no verdict.
     pub seat: Seat,
-    /// What it was shown.
+    /// What the reviewer was shown.
     pub shown: Shown,
-    /// The parts that may be asked about, where that is fewer than it takes: it was not asked at all.
+    /// The limit on parts, if the change takes more. The reviewer was not asked at all then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
 
-/// One part's answer.
+/// The answer to one part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heard {
-    /// The try that gave it.
+    /// The try that gave the answer.
     pub n: Try,
-    /// What it said.
+    /// The answer of this part alone.
     pub answer: Answer,
     /// What had been shown by then.
     pub shown: Shown,
 }
 
-/// What a reviewer without a verdict said of what it did see: only what objects.
+/// What a reviewer without a verdict said about what it did see: only its objections.
+///
+/// Its silence about a finding closes nothing: the finding may lie in the part that was never shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partly {
-    /// Its objections: findings, and what it says is still there. None of a reviewer that was not asked.
+    /// Its objections: new findings, and those it says are still there. None if the reviewer was not asked.
     pub answer: Option<Answer>,
-    /// Findings that were to be put to it and that it did not uphold: on those it was never heard.
+    /// Findings that were to be put to the reviewer and that it did not uphold. It was never heard on those.
     pub unheard: BTreeSet<FindingId>,
-    /// What it was shown.
+    /// What the reviewer was shown.
     pub shown: Shown,
-    /// The parts that may be asked about, where that is fewer than it takes.
+    /// The limit on parts, if the change takes more.
     pub limit: Option<u32>,
 }
 
-/// What one part's answer means for its reviewer.
+/// What the answer of one part means for its reviewer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Weight {
-    /// All parts are there: this is the reviewer's answer, of all that was shown.
+    /// All parts are there. This is the reviewer's answer to everything that was shown.
     Whole(Answer, Shown),
     /// There are more parts to ask.
     Part,
     /// There are no more parts to ask, and not everything was shown.
     NotCovered,
-    /// The answer alone does not count.
+    /// The answer does not count by itself.
     Unusable(Unusable),
-    /// What is said to have been shown cannot be.
+    /// The report of what was shown is impossible.
     Garbled,
 }
 
 /// The answers of all parts as one: the strictest verdict, every finding, every reply. `None` without any.
+///
+/// Anything weaker would let a change pass because its fault lay in one part of many.
 pub fn merge<'a>(answers: impl IntoIterator<Item = &'a Answer>) -> Option<Answer> {
     let mut answers = answers.into_iter();
     let mut whole = answers.next()?.clone();
     for part in answers {
+        // Verdicts are ordered from approve to reject, so the maximum is the strictest.
         whole.verdict = whole.verdict.max(part.verdict);
         whole.fundamental |= part.fundamental;
         whole.wordless |= part.wordless;
@@ -171,12 +184,15 @@ pub fn merge<'a>(answers: impl IntoIterator<Item = &'a Answer>) -> Option<Answer
             }
         }
         whole.checked = joined(&whole.checked, &part.checked);
+        // One reason is enough to say why the evidence does not count.
         whole.refused = whole.refused.or_else(|| part.refused.clone());
         whole.intent = match (whole.intent.take(), &part.intent) {
+            // Parts that understood the task alike need not say it twice.
             (Some(before), Some(intent)) if before != *intent => Some(joined(&before, intent)),
             (before, intent) => before.or_else(|| intent.clone()),
         };
         whole.intent_satisfied = match (whole.intent_satisfied, part.intent_satisfied) {
+            // One part that does not serve the intent is enough.
             (Some(before), Some(now)) => Some(before && now),
             (before, now) => before.or(now),
         };
@@ -189,6 +205,7 @@ fn joined(before: &str, more: &str) -> String {
     texts.join("\n")
 }
 
+/// Orders replies to one finding, so that a part that still sees it outweighs one that does not.
 fn strictness(said: &Said) -> u8 {
     match said {
         Said::Resolved => 0,
@@ -197,24 +214,29 @@ fn strictness(said: &Said) -> u8 {
     }
 }
 
-/// Parts that are asked, of those it takes.
+/// How many parts are asked, of those it takes.
 pub fn asked(policy: &Policy, shown: Shown) -> u32 {
+    // A limit of 0 would ask nobody, and nothing could ever be approved.
     shown.parts.min(policy.parts_max.max(1))
 }
 
-/// Whether the limit lets a reviewer be shown everything. Where it does not, it is not asked at all: looks at a share of the
-/// change cost as much as looks at all of it, and nothing could be approved by them.
+/// Whether the limit lets a reviewer be shown everything.
+///
+/// If not, the reviewer is not asked at all: a look at a share of the change costs as much as a look at all of it,
+/// and could not approve anything.
 pub fn may_be_shown(policy: &Policy, shown: Shown) -> bool {
     asked(policy, shown) == shown.parts
 }
 
 impl Bench {
+    /// The parts that a reviewer has answered.
     fn parts_of(&self, seat: &Seat) -> impl Iterator<Item = (&u32, &Heard)> {
         self.heard.get(seat).into_iter().flatten()
     }
 
-    /// Findings put to a reviewer that no other part of it has answered. An exhaustive pass answers for nothing: the
-    /// seat has, and what it said is kept.
+    /// Findings put to a reviewer that no other part of it has answered.
+    ///
+    /// An exhaustive pass answers for nothing: the reviewer already has, and what it said is kept.
     pub fn put_to_part(&self, ledger: &Ledger, seat: &Seat, part: u32) -> Vec<FindingId> {
         let mut put = if self.kept.is_empty() { self.put_to(seat, ledger) } else { Vec::new() };
         let others = || self.parts_of(seat).filter(|(at, _)| **at != part);
@@ -222,7 +244,7 @@ impl Bench {
         put
     }
 
-    /// What an answer of one part means. `put` are the findings that were put to this part.
+    /// What the answer of one part means. `put` are the findings that were put to this part.
     pub fn weigh(
         &self,
         policy: &Policy,
@@ -236,12 +258,16 @@ impl Bench {
         let last = asked(policy, shown);
         let same =
             |(_, heard): (&u32, &Heard)| (heard.shown.parts, heard.shown.of) == (shown.parts, shown.of);
+        // Parts that disagree about the size of the change come from different cuts of it. Together they cover
+        // nothing.
         if shown.is_odd() || n.part >= last || !self.parts_of(seat).all(same) {
             return Weight::Garbled;
         }
         let others = self.parts_of(seat).filter(|(at, _)| **at != n.part).count() as u32;
         let is_last = others + 1 == last;
         let left = self.put_to_part(ledger, seat, n.part);
+        // Only the last part has to answer for everything still open: an earlier one may not have been shown the
+        // place.
         let asked: Vec<FindingId> = left.into_iter().filter(|id| is_last || put.contains(id)).collect();
         if let Some(why) = unusable(answer, &asked, round, self.owed_by(seat, n.part)) {
             return Weight::Unusable(why);
@@ -251,27 +277,29 @@ impl Bench {
         }
         let mut parts = self.heard.get(seat).cloned().unwrap_or_default();
         parts.insert(n.part, Heard { n, answer: answer.clone(), shown });
+        // Each part reports what has been shown by then, so the largest is the sum.
         let total = parts.values().map(|heard| heard.shown).max().unwrap_or(shown);
         match merge(parts.values().map(|heard| &heard.answer)) {
+            // Both must hold: every hunk shown, and no part left unasked because of the limit.
             Some(whole) if total.is_whole() && last == shown.parts => Weight::Whole(whole, total),
             _ => Weight::NotCovered,
         }
     }
 
-    /// A reviewer begins anew, with the first part.
+    /// Lets a reviewer begin anew, with the first part.
     pub(crate) fn forget(&mut self, seat: &Seat) {
         self.heard.remove(seat);
         self.partly.remove(seat);
         self.owed.retain(|(owes, _), _| owes != seat);
     }
 
-    /// What a reviewer said in two passes stands as one answer; asked again, it begins with the first part.
+    /// Records what a reviewer said in two passes as one answer. If asked again, it begins with the first part.
     pub(crate) fn stands_whole(&mut self, seat: &Seat, n: Try, answer: &Answer) {
         let n = Try { part: 0, ..n };
         self.hear(seat, Heard { n, answer: answer.clone(), shown: Shown::whole(0) });
     }
 
-    /// Takes one part's answer in.
+    /// Records the answer of one part.
     pub(crate) fn hear(&mut self, seat: &Seat, heard: Heard) {
         self.heard.entry(seat.clone()).or_default().insert(heard.n.part, heard);
     }
@@ -284,6 +312,7 @@ impl Bench {
     /// The first part that was not answered.
     pub(crate) fn next_part(&self, seat: &Seat) -> Try {
         let heard = |part: &u32| self.parts_of(seat).any(|(at, _)| at == part);
+        // The first gap and not the number heard: a part may have been taken back.
         Try { part: (0..).find(|part| !heard(part)).unwrap_or(0), ..Try::default() }
     }
 
@@ -293,13 +322,13 @@ impl Bench {
         parts.find(|heard| wants_a_ground(policy, &heard.answer))
     }
 
-    /// Takes that part back: it is asked again.
+    /// Removes that part's answer, so that it is asked again.
     pub(crate) fn take_back(&mut self, policy: &Policy, seat: &Seat) -> Option<Heard> {
         let part = self.lacks_ground(policy, seat)?.n.part;
         self.heard.get_mut(seat)?.remove(&part)
     }
 
-    /// What comes after an answer that did not count: the next try, or nobody.
+    /// Continues after an answer that did not count: with the next try, or without the reviewer.
     pub(crate) fn go_on(&mut self, seat: &Seat, next: Option<Try>, ledger: &Ledger) {
         match next {
             Some(next) => drop(self.seats.insert(seat.clone(), SeatState::Asking(next))),
@@ -307,11 +336,12 @@ impl Bench {
         }
     }
 
-    /// Nobody is left to ask: the reviewer has no verdict. What it objected to in the parts it did answer is heard.
+    /// Nobody is left to ask, so the reviewer has no verdict. Its objections from the parts it did answer are heard.
     pub(crate) fn lose(&mut self, seat: &Seat, ledger: &Ledger) {
         self.seats.insert(seat.clone(), SeatState::Gone);
         let shown = self.parts_of(seat).map(|(_, heard)| heard.shown).max();
         if let (Some(mut answer), Some(shown)) = (self.merged(seat), shown) {
+            // A reply that closes a finding needs a reviewer that saw everything; one that keeps it open does not.
             answer.said.retain(|_, said| *said == Said::StillThere);
             let unheard =
                 ledger.put_to(seat).into_iter().filter(|id| !answer.said.contains_key(id)).collect();
@@ -319,27 +349,29 @@ impl Bench {
         }
     }
 
-    /// Whether a reviewer may be left out because the change takes too many parts: nobody has asked it yet, and it is so.
+    /// Whether a reviewer may be left out because the change takes too many parts. Nobody may have asked it yet.
     pub(crate) fn is_too_large(&self, policy: &Policy, seat: &Seat, shown: Shown) -> bool {
+        // Once a part was answered, leaving the reviewer out would lose what it objected to.
         let unasked = self.parts_of(seat).next().is_none();
         unasked && !shown.is_odd() && !shown.is_whole() && !may_be_shown(policy, shown)
     }
 
-    /// The change takes more parts than may be asked about: the reviewer has no verdict, and was heard on nothing.
+    /// Leaves a reviewer out because the change takes more parts than may be asked. It has no verdict and was heard
+    /// on nothing.
     pub(crate) fn leave_out(&mut self, policy: &Policy, seat: &Seat, shown: Shown, ledger: &Ledger) {
         self.seats.insert(seat.clone(), SeatState::Gone);
         let (unheard, limit) = (ledger.put_to(seat).into_iter().collect(), Some(policy.parts_max));
         self.partly.insert(seat.clone(), Partly { answer: None, unheard, shown, limit });
     }
 
-    /// Everybody who said something that counts: the answers, and the objections of those who have no verdict.
+    /// Everybody who said something that counts: the answers, and the objections of those without a verdict.
     pub fn voices(&self) -> impl Iterator<Item = (&Seat, &Answer)> {
         let objections =
             self.partly.iter().filter_map(|(seat, partly)| Some((seat, partly.answer.as_ref()?)));
         self.answers().chain(objections)
     }
 
-    /// Who has no verdict because not everything was shown.
+    /// The reviewers without a verdict because not everything was shown to them.
     pub fn not_shown(&self) -> Vec<NotShown> {
         let one = |(seat, partly): (&Seat, &Partly)| NotShown {
             seat: seat.clone(),

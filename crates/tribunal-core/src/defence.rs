@@ -1,17 +1,21 @@
-//! The defences that hostile tests are about, by name. They all stand. Only a program built with the feature
-//! `undefended`, which no release can have, takes one away, to prove that its test notices (`cargo xtask hostile`).
-//! Nothing here decides anything or reads anything: whoever starts such a program says which ones are off.
+//! The defences that hostile tests are about, by name. All of them stand in every release.
+//!
+//! Only a program built with the feature `undefended`, which no release can have, takes one away, to prove that its
+//! test notices (`cargo xtask hostile`). A switch only omits a defence and never adds behaviour. Nothing here decides
+//! or reads anything: whoever starts such a program names the ones that are off.
 
 #[cfg(all(feature = "undefended", not(debug_assertions)))]
+// A release has no debug assertions, so no release can be built with the feature.
 compile_error!("the feature `undefended` is for proving tests, never for a release");
 
 #[cfg(feature = "undefended")]
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// One bit for each that is off.
+/// One bit for each defence that is off.
 #[cfg(feature = "undefended")]
 static OFF: AtomicU64 = AtomicU64::new(0);
 
+// One list for the enum, its names and its documentation, so that none of them can be forgotten.
 macro_rules! defences {
     ($($name:ident = $word:literal, $what:literal;)*) => {
         /// A defence that the proof can take away.
@@ -21,10 +25,10 @@ macro_rules! defences {
         }
 
         impl Defence {
-            /// All of them.
+            /// Every defence, in the order of the list below.
             pub const ALL: &[Defence] = &[$(Defence::$name,)*];
 
-            /// Its name, as the proof gives it.
+            /// The name of the defence, as the proof gives it.
             pub fn word(self) -> &'static str {
                 match self {
                     $(Defence::$name => $word,)*
@@ -91,7 +95,9 @@ defences! {
     InsideAgent = "inside_agent", "Commands that steer runs refuse callers inside an agent.";
 }
 
-/// Whether a defence stands: always, but in a program that is built to prove its tests.
+/// Whether a defence stands: always, except in a program that is built to prove its tests.
+///
+/// It is a constant here, so the compiler removes the branch that a switch would take.
 #[cfg(not(feature = "undefended"))]
 pub const fn stands(_: Defence) -> bool {
     true
@@ -103,7 +109,10 @@ pub fn stands(defence: Defence) -> bool {
     OFF.load(Ordering::Relaxed) & bit(defence) == 0
 }
 
-/// Takes defences away, named with commas between; the error is a name that none has.
+/// Takes defences away, named with commas between. The error is an unknown name.
+///
+/// An unknown name must not be ignored: the proof would then run with all defences and report that the test notices
+/// nothing.
 #[cfg(feature = "undefended")]
 pub fn switch_off(names: &str) -> Result<(), String> {
     for name in names.split(',').filter(|name| !name.is_empty()) {
@@ -116,5 +125,6 @@ pub fn switch_off(names: &str) -> Result<(), String> {
 
 #[cfg(feature = "undefended")]
 fn bit(defence: Defence) -> u64 {
+    // One bit each, so the list may hold 64 defences.
     1 << (defence as u64)
 }

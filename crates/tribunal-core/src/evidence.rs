@@ -1,5 +1,8 @@
-//! Evidence of an approval: why words about what was checked count for nothing, and how that is said to the reviewer and
-//! to a person. Which words lack what is read in `tribunal-findings`; what follows from it is the loop's.
+//! Evidence of an approval: why a statement about what was checked counts for nothing, and how that is explained to
+//! the reviewer and to a person.
+//!
+//! `tribunal-findings` reads the statement and finds what it lacks; the loop decides what follows. The texts are here
+//! because a prompt and a report must name the same reason in the same words.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Matter {
-    /// Changed files.
+    /// Files that were changed.
     #[default]
     Change,
     /// A plan, before any code.
@@ -16,38 +19,41 @@ pub enum Matter {
     Document,
 }
 
-/// What words about what was checked lack to be evidence.
+/// What a statement about what was checked lacks to be evidence.
+///
+/// An approval without evidence is the cheapest answer a model can give, so it has to name something and say what was
+/// seen there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Lack {
-    /// They say that nothing was done, or leave the form's placeholder in place.
+    /// It says that nothing was done, or leaves the placeholder of the form in place.
     NothingDone,
-    /// They repeat the example of the prompt.
+    /// It repeats the example of the prompt.
     Copied,
-    /// They name nothing of what is judged.
+    /// It names nothing of what is judged.
     NamesNothing,
-    /// They name something and do not say what was seen there.
+    /// It names something and does not say what was seen there.
     NothingSeen,
-    /// They speak of code where a plan is judged.
+    /// It speaks of code although a plan is judged.
     OfCode,
-    /// They do not carry the launch word, so that a file may have said them.
+    /// It does not carry the launch word, so a file of the change may have supplied it.
     Wordless,
 }
 
-/// Words about what was checked that count for nothing, and why.
+/// A statement about what was checked that counts for nothing, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refused {
-    /// What is missing.
+    /// What the statement lacks.
     pub lack: Lack,
     /// What was judged.
     #[serde(default)]
     pub matter: Matter,
-    /// The words, shortened when long. They are an agent's: data wherever they are shown.
+    /// The statement, shortened when long. An agent wrote it: treat it as data wherever it is shown.
     pub line: String,
 }
 
 impl Matter {
-    /// What evidence has to name.
+    /// What evidence has to name, as the object of a sentence.
     pub fn names(self) -> &'static str {
         match self {
             Matter::Change => "file, symbol or command of this change",
@@ -56,7 +62,7 @@ impl Matter {
         }
     }
 
-    /// A CHECKED line that would count, about something else. Repeating it is no evidence.
+    /// A CHECKED line that would count, about something else. Repeating it is not evidence (`Lack::Copied`).
     pub fn example(self) -> &'static str {
         match self {
             Matter::Change => {
@@ -90,8 +96,9 @@ impl Lack {
 }
 
 impl Refused {
-    /// `its CHECKED "read index.js" does not say what was seen there`.
+    /// The whole reason: `its CHECKED "read index.js" does not say what was seen there`.
     pub fn words(&self) -> String {
+        // Quoted and escaped: an agent wrote the line, and it must not break out of the sentence.
         format!("its CHECKED {:?} {}", self.line, self.lack.words(self.matter))
     }
 }

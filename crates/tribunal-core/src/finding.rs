@@ -1,5 +1,8 @@
 //! What reviewers and checks claim, and what becomes of it. Data only: matching and reading live in
 //! `tribunal-findings`.
+//!
+//! These types are journaled. A field may be added with a default, but none may change its meaning, because old
+//! journals are folded with the same code.
 
 use crate::evidence::Refused;
 use crate::ids::{Check, FindingId, Seat};
@@ -7,25 +10,28 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// How bad a finding is. Ordered: a suggestion is the least.
+/// How bad a finding is, in order: a suggestion is the least.
+///
+/// Blockers and warnings must be fixed. Whether a warning really stops the work is up to the policy
+/// (`panel::needs_rework`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// Nice to have.
+    /// Nice to have; it never causes rework.
     Suggestion,
-    /// Must be fixed, or carried on where the policy lets warnings pass.
+    /// Must be fixed, or is carried on if the policy lets warnings pass.
     Warning,
-    /// Must be fixed.
+    /// Must be fixed, whatever the policy says.
     Blocker,
 }
 
 impl Severity {
-    /// Blockers and warnings must be fixed.
+    /// Whether the finding must be fixed: blockers and warnings.
     pub fn must_fix(self) -> bool {
         self >= Severity::Warning
     }
 
-    /// The word people read.
+    /// The name of the severity as people read it.
     pub fn word(self) -> &'static str {
         match self {
             Severity::Suggestion => "suggestion",
@@ -37,11 +43,14 @@ impl Severity {
 
 impl fmt::Display for Severity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // `pad` and not `write_str`, so that columns line up.
         f.pad(self.word())
     }
 }
 
-/// What a seat concluded. No usable answer is not a verdict: it is `Option::None`.
+/// What a reviewer concluded. A missing or unusable answer is not a verdict: it is `Option::None`.
+///
+/// The order goes from mild to strict. `cover::merge` takes the maximum of several parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -49,7 +58,7 @@ pub enum Verdict {
     Approve,
     /// Good with the warnings named.
     Conditional,
-    /// Not good.
+    /// Not good as it stands.
     Reject,
 }
 
@@ -63,7 +72,9 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Who can mend a finding.
+/// Who can fix a finding.
+///
+/// It routes the finding: one that the builder cannot fix goes to a person at once instead of costing rounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FixableBy {
@@ -72,32 +83,35 @@ pub enum FixableBy {
     Dev,
     /// Whoever wrote the plan.
     Architect,
-    /// A person.
+    /// A person, because no agent may or can.
     Manual,
 }
 
 /// One claim that something is wrong, as its author made it.
+///
+/// Nothing in it has been checked yet: the path may lead anywhere, and the text is an agent's. It becomes a finding
+/// when it is tracked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
-    /// Path inside the subject, as written (never followed before it was checked).
+    /// Path inside the subject as written. It must not be followed before it is checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// First line, from 1.
+    /// The first line, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
-    /// Last line.
+    /// The last line, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<u32>,
-    /// Heading or section, where there is no line.
+    /// The heading or section, if there is no line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub section: Option<String>,
-    /// How bad.
+    /// How bad the author says it is.
     pub severity: Severity,
-    /// 0 to 100.
+    /// How sure the author is, from 0 to 100.
     pub confidence: u8,
-    /// False when the form carried none and 80 was assumed.
+    /// False if the form carried no confidence and 80 was assumed.
     pub confidence_stated: bool,
-    /// One sentence.
+    /// The claim in one sentence.
     pub claim: String,
     /// The rest of the text.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -105,28 +119,28 @@ pub struct Claim {
     /// What to do about it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub suggestion: String,
-    /// Proof the author gave.
+    /// The proof that the author gave.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub evidence: String,
     /// `security`, `performance`, `api`, `accessibility`, or what the reviewer wrote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub domain: Option<String>,
-    /// Rule id, for checks and tools.
+    /// The id of the rule, for checks and tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
     /// `over-engineering`, `missing-error-handling`, `pattern-violation`, `dead-code`, `spec-intent-mismatch`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// Who can mend it.
+    /// Who can fix it.
     #[serde(default)]
     pub fixable_by: FixableBy,
-    /// It is no fault but a question: nothing shows that all is well, and somebody must look.
+    /// Not a defect: the check could not verify this and asks a reviewer to look.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub asks: bool,
     /// The author's own id for it, as written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// "Same as F-12": a prior, not an identity.
+    /// "Same as F-12": a hint for the matching, not an identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_as: Option<FindingId>,
 }
@@ -140,6 +154,7 @@ impl Claim {
             end: None,
             section: None,
             severity,
+            // The value that is assumed for a form without one. It is high enough that the finding is not deferred.
             confidence: 80,
             confidence_stated: false,
             claim: claim.into(),
@@ -165,68 +180,72 @@ impl Claim {
     }
 }
 
-/// What a seat says about an open finding that was put to it by id.
+/// What a reviewer says about an open finding that was put to it by id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Said {
-    /// It is gone.
+    /// The finding is gone.
     Resolved,
-    /// It is still there.
+    /// The finding is still there.
     StillThere,
-    /// It never was one, and why.
+    /// It never was a finding, for this reason.
     NotAnIssue(String),
-    /// What a check asked about holds: a proof it names, which Tribunal looked up and found. No reader of words says so;
-    /// whoever hands an answer in turns a named proof that is there into this.
+    /// The question of a check is answered by a proof that Tribunal looked up and found.
+    ///
+    /// No reader of an agent's text produces this variant. Whoever delivers an answer turns a named proof into it,
+    /// after finding that the proof is there.
     Shown(String),
-    /// What it names for what a check asked about is no proof: what is missing. It closes nothing.
+    /// What was named is not a proof, and this is what is missing. It closes nothing.
     NoProof(String),
 }
 
-/// One seat's answer in one sitting.
+/// The answer of one reviewer in one round.
+///
+/// A verdict alone is not enough to approve: `panel::unusable` says what else an answer needs before it counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
-    /// The stated verdict.
+    /// The verdict as stated.
     pub verdict: Verdict,
-    /// FAIL: patching will not do.
+    /// FAIL: patching is not enough.
     #[serde(default)]
     pub fundamental: bool,
-    /// New claims.
+    /// The new claims of this answer.
     #[serde(default)]
     pub raised: Vec<Claim>,
-    /// Answers to what was put by id.
+    /// Replies to findings that were put by id.
     #[serde(default)]
     pub said: BTreeMap<FindingId, Said>,
-    /// What was checked, in the seat's words; empty is a bare "looks good".
+    /// What was checked, in the reviewer's words; empty is a bare "looks good".
     #[serde(default)]
     pub checked: String,
-    /// Words about what was checked that are no evidence, and why; none where there were none.
+    /// A statement about what was checked that is not evidence, and why; none if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<Refused>,
-    /// What the seat took the task to be for.
+    /// What the reviewer took the task to be for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intent: Option<String>,
-    /// Whether the work serves that.
+    /// Whether the work serves that intent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intent_satisfied: Option<bool>,
-    /// No line of it carries the word of its launch: it may be a quotation, and its author is asked again.
+    /// No line of it carries the launch word. It may be a quotation, so its author is asked again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wordless: bool,
     /// Parts that may be a finding and could not be read: `U-1` is the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<UnreadPart>,
-    /// Parts of the reviewer's earlier answer that are no finding, by their number, and why.
+    /// Parts of the reviewer's earlier answer that are not findings, by their number, and why.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settled: BTreeMap<u32, String>,
 }
 
 /// A part of an answer that may be a finding and could not be read.
 ///
-/// An answer that has one approves nothing: its reviewer is asked again, with these parts before it.
+/// An answer that has one approves nothing: its reviewer is asked again, with these parts in the prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnreadPart {
-    /// Its words, shortened when long.
+    /// The text of the part, shortened when long.
     pub text: String,
-    /// Why it could not be read.
+    /// Why the part could not be read.
     pub why: String,
 }
 
@@ -234,29 +253,31 @@ impl Answer {
     /// Whether it says what the n-th unread part of an earlier answer is: a finding under that label, or none.
     pub fn settles(&self, n: u32) -> bool {
         let label = format!("U-{n}");
+        // In either case: an agent may write the label as it likes.
         let raised =
             |claim: &Claim| claim.label.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(&label));
         self.settled.contains_key(&n) || self.raised.iter().any(raised)
     }
 }
 
-/// What the maker says about an open finding.
+/// What the builder says about an open finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
-    /// Mended.
+    /// The builder says that it fixed it.
     Fixed,
-    /// Not an issue, and why.
+    /// It is not an issue, for this reason.
     Refuted(String),
-    /// Cannot be mended here, and why.
+    /// It cannot be fixed here, for this reason.
     CannotFix(String),
-    /// Something was made for it, and nobody could look whether that mended it, and why.
+    /// A fix was attempted but could not be verified, for this reason.
     Unseen(String),
 }
 
 impl Reply {
-    /// A refutation or an inability with a reason can be judged without a change; "fixed", or perhaps
-    /// fixed, cannot.
+    /// Whether the reply can be judged without a change: a refutation or an inability with a reason.
+    ///
+    /// "Fixed", or perhaps fixed, needs a change to look at. An argument without words is not an argument.
     pub fn is_argument(&self) -> bool {
         match self {
             Reply::Fixed | Reply::Unseen(_) => false,
@@ -266,12 +287,14 @@ impl Reply {
 }
 
 /// Who raised a finding.
+///
+/// The difference matters: a reviewer may be asked about its finding and can take it back; a check has to pass.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
-    /// A deterministic judge.
+    /// A deterministic check or tool.
     Check(Check),
-    /// A reviewer place.
+    /// A reviewer of the panel.
     Seat(Seat),
 }
 
@@ -285,37 +308,39 @@ impl fmt::Display for Source {
 }
 
 /// Where a finding ended, or `Open`.
+///
+/// Every finding has exactly one fate, and none is `Open` any more when its loop has ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
-    /// Not settled.
+    /// Not settled yet; it keeps its loop going.
     Open,
-    /// Verified gone.
+    /// Verified to be gone.
     Fixed,
-    /// Shown not to be one.
+    /// Shown not to be a finding.
     Refuted,
-    /// Taken out by authority.
+    /// Taken out by ownership rules.
     Filtered,
-    /// Confidence 50 to 79.
+    /// Put off, for a confidence of 50 to 79.
     Deferred,
-    /// Confidence below 50.
+    /// Dropped, for a confidence below 50.
     Discarded,
-    /// Says what another says.
+    /// It says what this other finding says.
     DuplicateOf(FindingId),
-    /// Replaced by another.
+    /// It was replaced by this other finding.
     SupersededBy(FindingId),
-    /// Shown, causes no rework.
+    /// It is shown and causes no rework.
     Advisory,
-    /// Went on as a warning.
+    /// It was carried on as a warning.
     Carried,
-    /// Accepted by a named person.
+    /// It was accepted by this named person.
     Waived(String),
-    /// Open when its loop ended.
+    /// It was open when its loop ended.
     Unresolved,
 }
 
 impl Fate {
-    /// The word people read and count by.
+    /// The name of the fate as people read it and count by it.
     pub fn word(&self) -> &'static str {
         match self {
             Fate::Open => "open",

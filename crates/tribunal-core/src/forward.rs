@@ -1,36 +1,41 @@
-//! What to do about a fast-forward that stopped half-way: finish it, put it back, or leave everything alone. It knows the
-//! branch and each file only by what they were compared with; whoever compared them does what is said here.
+//! What to do about a fast-forward that stopped half-way: finish it, put it back, or leave everything alone.
+//!
+//! It knows the branch and each file only by what they were compared with; the caller compares them and carries out
+//! the decision. So every combination can be tested without a repository, and no file of the user's is ever written
+//! that is neither the old nor the new one.
 
-/// Where the user's branch is when an interrupted fast-forward is looked at.
+/// Where the user's branch is when an interrupted fast-forward is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BranchFound {
     /// Still where it was, and checked out.
     Old,
-    /// It has the result.
+    /// At the result of the run.
     New,
-    /// Neither, or nothing has it checked out any more: the user went on.
+    /// Neither, or no longer checked out: the user has moved on.
     Elsewhere,
 }
 
-/// What a file is when an interrupted fast-forward is looked at. A file that is not there is compared like any other.
+/// The state of a file when an interrupted fast-forward is found. A missing file is compared like any other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileFound {
-    /// What it was before.
+    /// The content from before the fast-forward.
     Old,
-    /// What the result has.
+    /// The content of the run's result.
     New,
-    /// Neither: the user's.
+    /// Neither of them: the user has changed it.
     Neither,
 }
 
-/// Which way an interrupted fast-forward is settled, for all its files alike.
+/// How an interrupted fast-forward is settled, for all its files alike.
+///
+/// Never per file: a worktree with half of a result in it would be worse than either state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Settle {
     /// The files follow the branch, which has the result.
     Finish,
     /// The files go back to what they were, like the branch.
     PutBack,
-    /// Nothing is written.
+    /// Nothing is written at all.
     LeaveAlone,
 }
 
@@ -39,15 +44,15 @@ pub enum Settle {
 pub enum FileAct {
     /// It is as it should be.
     Keep,
-    /// It becomes what it was before.
+    /// Write what it was before.
     WriteOld,
-    /// It becomes what the result has.
+    /// Write what the result has.
     WriteNew,
-    /// It is the user's: never written, and named.
+    /// It is the user's: report it and never write it.
     Name,
 }
 
-/// The one rule: files follow the branch. The branch moves last, so where it has not moved nobody was told of a result.
+/// The one rule: files follow the branch. The branch moves last, so if it has not moved, nobody was told of a result.
 pub fn settle(branch: BranchFound) -> Settle {
     match branch {
         BranchFound::New => Settle::Finish,
@@ -57,10 +62,12 @@ pub fn settle(branch: BranchFound) -> Settle {
 }
 
 impl Settle {
-    /// What this way means for a file.
+    /// What this decision means for a file.
     pub fn act(self, file: FileFound) -> FileAct {
         match (self, file) {
+            // First: the user has moved on, so nothing is written, and no file is reported either.
             (Settle::LeaveAlone, _) => FileAct::Keep,
+            // Before the arms that write: a file that the user changed is never overwritten, whichever way it goes.
             (_, FileFound::Neither) => FileAct::Name,
             (Settle::Finish, FileFound::New) | (Settle::PutBack, FileFound::Old) => FileAct::Keep,
             (Settle::Finish, FileFound::Old) => FileAct::WriteNew,

@@ -1,10 +1,12 @@
-//! Gate decisions around a task: facts in, one of three answers out. A gate that could not look answers that it did
-//! not run, which is never a pass; nothing here runs a command or reads a file.
+//! Gate decisions around a task: facts in, one of three answers out.
+//!
+//! A gate that could not look answers that it did not run, which is never a pass. Nothing here runs a command or
+//! reads a file, so the protocol's commands and a run decide by the same functions.
 
 use crate::contract::{Breach, Contract, covers};
 use serde::{Deserialize, Serialize};
 
-/// The gates there are.
+/// The gates that can stand before or after a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Gate {
@@ -27,10 +29,11 @@ pub enum Gate {
 impl Gate {
     /// Whether its answer depends on the contract. The others ask the repository and the planning folder.
     pub fn reads_contract(self) -> bool {
+        // Listed the other way round, so that a new gate counts as one that reads the contract.
         !matches!(self, Gate::CommitHygiene | Gate::ArtifactPersistence | Gate::VerificationThreshold)
     }
 
-    /// All gates.
+    /// Every gate, in the order of the protocol.
     pub const ALL: [Gate; 7] = [
         Gate::ContractCompliance,
         Gate::ProtectedFile,
@@ -41,7 +44,7 @@ impl Gate {
         Gate::ForbiddenCommands,
     ];
 
-    /// Its name in the protocol.
+    /// The name of the gate in the protocol.
     pub fn word(self) -> &'static str {
         match self {
             Gate::ContractCompliance => "contract_compliance",
@@ -75,43 +78,46 @@ impl Gate {
     }
 }
 
-/// A gate's answer.
+/// The answer of a gate.
+///
+/// A gate that did not run is a third answer, so that no caller can take silence for a pass by forgetting a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GateResult {
-    /// It is open.
+    /// The gate is open.
     Pass,
-    /// It is shut.
+    /// The gate is shut.
     Fail,
-    /// It could not look.
+    /// The gate could not look, so nobody knows.
     DidNotRun,
 }
 
 /// An answer and what it rests on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateRuling {
-    /// The answer.
+    /// What the gate answered.
     pub result: GateResult,
-    /// What it rests on, in words.
+    /// What the answer rests on, in words.
     pub evidence: String,
 }
 
 impl GateRuling {
-    /// Open.
+    /// A ruling that opens the gate.
     pub fn pass(evidence: impl Into<String>) -> GateRuling {
         GateRuling { result: GateResult::Pass, evidence: evidence.into() }
     }
 
-    /// Shut.
+    /// A ruling that keeps the gate shut.
     pub fn fail(evidence: impl Into<String>) -> GateRuling {
         GateRuling { result: GateResult::Fail, evidence: evidence.into() }
     }
 
-    /// It could not look.
+    /// The ruling of a gate that could not look.
     pub fn did_not_run(evidence: impl Into<String>) -> GateRuling {
         GateRuling { result: GateResult::DidNotRun, evidence: evidence.into() }
     }
 
+    /// Fails with all problems, or passes if there are none.
     fn of(problems: Vec<String>, otherwise: impl Into<String>) -> GateRuling {
         match problems.is_empty() {
             true => GateRuling::pass(otherwise),
@@ -121,27 +127,30 @@ impl GateRuling {
 }
 
 /// How one command went.
+///
+/// Four answers and not two: a command that did not run, or that ran no test, has proven nothing, and must not be
+/// counted as either success or failure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandRun {
-    /// It ended well.
+    /// It ran to its end and succeeded.
     Passed,
-    /// It ended badly: how.
+    /// It ran to its end and failed, in this way.
     Failed(String),
-    /// It did not run or not to its end: why.
+    /// It did not run, or not to its end, for this reason.
     DidNotRun(String),
-    /// It ended as it should and says that it had no test to run: nothing was looked at.
+    /// It succeeded and says that it had no test to run, so nothing was looked at.
     NoTest(String),
 }
 
-/// How a command came to its end, as whoever ran it saw it.
+/// How a command came to its end, as the caller that ran it saw it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommandEnd {
-    /// With an exit code.
+    /// It ended with this exit code.
     Code(i32),
-    /// By a signal.
+    /// It was ended by this signal.
     Signal(i32),
-    /// It was not started, or was stopped at its deadline or at a limit: why.
+    /// It was not started, or was stopped at its deadline or at a limit, for this reason.
     Lost(String),
 }
 
@@ -149,17 +158,21 @@ pub enum CommandEnd {
 const KILLED: [i32; 4] = [1, 2, 9, 15];
 
 impl CommandRun {
-    /// What the end of a command means. `no_test` is true where its output says that it had no test to run, `said` is
-    /// the end of its output. This is the one place that decides it, for the protocol's commands and for a run.
+    /// What the end of a command means. `no_test` is true if its output says that it had no test to run; `said` is
+    /// the end of its output.
+    ///
+    /// This is the one place that decides it, for the protocol's commands and for a run, so that both agree about
+    /// codes such as 127.
     pub fn of(end: &CommandEnd, no_test: bool, said: &str) -> CommandRun {
         let told = |how: String| if said.is_empty() { how } else { format!("{how}: {said}") };
         match *end {
             CommandEnd::Lost(ref why) => CommandRun::DidNotRun(why.clone()),
-            // 5 is how some runners end that found no test.
+            // Some runners end with 5 if they found no test.
             CommandEnd::Code(0 | 5) if no_test => CommandRun::NoTest(told("it ran no test".to_owned())),
             CommandEnd::Code(0) => CommandRun::Passed,
+            // A shell ends so when the program is missing or cannot be executed.
             CommandEnd::Code(code @ (126 | 127)) => CommandRun::DidNotRun(told(format!("exit code {code}"))),
-            // A shell's word for a child that was killed.
+            // A shell reports a killed child by this code.
             CommandEnd::Code(code) if KILLED.contains(&code.saturating_sub(128)) => {
                 CommandRun::DidNotRun(told(format!("it was killed (exit code {code})")))
             }
@@ -172,12 +185,12 @@ impl CommandRun {
     }
 }
 
-/// What a run does about a gate's answer.
+/// What a run does about the answer of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// The gate is open.
+    /// The gate is open, and the work continues.
     GoOn,
-    /// The work goes back.
+    /// The work goes back to the builder.
     SendBack,
     /// The gate is asked again, then a person.
     Ask,
@@ -185,9 +198,11 @@ pub enum Next {
     SayIt,
 }
 
-/// What follows from a gate's answer. Only a pass is green. A gate that did not run stops the work unless the user
-/// chose otherwise (`lenient`), or unless nobody asked for it and there is nothing it could have looked at
-/// (`nothing_there`): a new project without tests is not stopped at every plan.
+/// What follows from the answer of a gate. Only a pass is green.
+///
+/// A gate that did not run stops the work unless the user chose otherwise (`lenient`), or unless nobody asked for it
+/// and there is nothing it could have looked at (`nothing_there`): a new project without tests is not stopped at
+/// every plan.
 pub fn next(result: GateResult, nothing_there: bool, lenient: bool) -> Next {
     match result {
         GateResult::Pass => Next::GoOn,
@@ -197,19 +212,19 @@ pub fn next(result: GateResult, nothing_there: bool, lenient: bool) -> Next {
     }
 }
 
-/// The name of the lease among the gates before a task. It is no gate of `hard-gate`: scripts have `lease-lock`.
+/// The name of the lease among the gates before a task. It is not a gate of `hard-gate`: scripts have `lease-lock`.
 pub const LEASE: &str = "lease";
 
 /// What the gates before a task look at.
 #[derive(Clone, Debug)]
 pub struct BeforeTask {
-    /// The contract of the plan, or why there is none that could be believed.
+    /// The contract of the plan, or why there is none that could be trusted.
     pub contract: Result<Contract, String>,
-    /// The phase.
+    /// The phase that the task belongs to.
     pub phase: String,
-    /// The plan.
+    /// The plan that the task belongs to.
     pub plan_id: String,
-    /// The task's number; none where the whole plan is repaired.
+    /// The task's number; none if the whole plan is repaired.
     pub task: Option<u32>,
     /// Files that other plans hold, each with the plan; or why nobody knows.
     pub held: Result<Vec<(String, String)>, String>,
@@ -222,12 +237,16 @@ pub fn before_task(facts: &BeforeTask) -> Vec<(&'static str, GateRuling)> {
     let name = Gate::ContractCompliance.word();
     let contract = match &facts.contract {
         Ok(contract) => contract,
+        // A contract that cannot be trusted is a failure, not "did not run": the builder must not begin, even under
+        // lenient settings.
         Err(why) => return vec![(name, GateRuling::fail(why))],
     };
+    // A repair of the whole plan has no task of its own; the first one shows that the contract is about this plan.
     let task = facts.task.unwrap_or(1);
     let whole = contract_compliance(contract, &facts.phase, &facts.plan_id, task);
     let lease = match &facts.held {
         Ok(held) => lease(&contract.allowed_paths, held),
+        // Nobody knows who holds what. That is not a pass, and not the builder's fault either.
         Err(why) => GateRuling::did_not_run(why),
     };
     let protected = match &facts.changed {
@@ -239,6 +258,7 @@ pub fn before_task(facts: &BeforeTask) -> Vec<(&'static str, GateRuling)> {
 
 /// Whether nobody else holds a file that a plan claims.
 pub fn lease(claimed: &[String], held: &[(String, String)]) -> GateRuling {
+    // Both ways: a claim may be a directory above a held file, or a file below a held directory.
     let meets = |file: &str, other: &str| covers(other, file) || covers(file, other);
     let problems = claimed.iter().filter_map(|file| {
         let (_, plan) = held.iter().find(|(other, _)| meets(file, other))?;
@@ -266,6 +286,7 @@ pub fn contract_compliance(contract: &Contract, phase: &str, plan_id: &str, task
     if task == 0 || task as usize > contract.task_count {
         problems.push(format!("there is no task {task}; the contract has {}", contract.task_count));
     }
+    // Without one nobody could say later that the plan is done.
     if contract.must_haves.is_empty() {
         problems.push("the contract has no must_haves".to_owned());
     }
@@ -275,7 +296,10 @@ pub fn contract_compliance(contract: &Contract, phase: &str, plan_id: &str, task
     )
 }
 
-/// Whether what was changed since the contract was made, and what it allows, keeps off what it forbids.
+/// Whether the changes since the contract was made, and the paths it allows, keep off what it forbids.
+///
+/// `links` are new links that lead to something forbidden. A write through one of them would not show up under the
+/// forbidden name.
 pub fn protected_file(contract: &Contract, changed: &[String], links: &[String]) -> GateRuling {
     let forbidden = |file: &&String| contract.breach(file) == Some(Breach::Forbidden);
     let mut problems: Vec<String> =
@@ -283,13 +307,15 @@ pub fn protected_file(contract: &Contract, changed: &[String], links: &[String])
     let behind =
         |link: &String| format!("{link} is a link that is new, and what lies behind it is forbidden");
     problems.extend(links.iter().map(behind));
+    // A contract that contradicts itself is refused as such, whether or not anybody touched the file yet.
     let both = contract.allowed_paths.iter().filter(forbidden);
     problems.extend(both.map(|file| format!("{file} is both allowed and forbidden")));
     let count = contract.forbidden_paths.len();
     GateRuling::of(problems, format!("none of {count} forbidden paths is touched"))
 }
 
-/// Whether every check passed; one that did not run outweighs a failure, because nobody knows.
+/// Whether every check passed. A check that did not run outweighs a failure, because nobody knows what it would have
+/// found.
 pub fn required_checks(runs: &[(String, CommandRun)]) -> GateRuling {
     let mut failed = Vec::new();
     let mut lost = Vec::new();
@@ -297,6 +323,7 @@ pub fn required_checks(runs: &[(String, CommandRun)]) -> GateRuling {
         match run {
             CommandRun::Passed => {}
             CommandRun::Failed(how) => failed.push(format!("`{command}` failed: {how}")),
+            // A command that ran no test has looked at nothing.
             CommandRun::DidNotRun(why) | CommandRun::NoTest(why) => {
                 lost.push(format!("`{command}` did not run: {why}"));
             }
@@ -309,14 +336,14 @@ pub fn required_checks(runs: &[(String, CommandRun)]) -> GateRuling {
     }
 }
 
-/// What is true of a file that was registered.
+/// The state of a file that was registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kept {
-    /// It is there as it was.
+    /// It is there, as it was.
     Same,
-    /// It is there and different.
+    /// It is there, with another content.
     Changed,
-    /// It is gone.
+    /// It is not there any more.
     Gone,
 }
 
@@ -326,6 +353,7 @@ pub fn artifact_persistence(summary_there: bool, artifacts: &[(String, Kept)]) -
     if !summary_there {
         problems.push("the plan has no SUMMARY".to_owned());
     }
+    // All of them are reported and not the first alone, so that one repair is enough.
     for (path, kept) in artifacts {
         match kept {
             Kept::Same => {}
@@ -339,17 +367,19 @@ pub fn artifact_persistence(summary_there: bool, artifacts: &[(String, Kept)]) -
 /// What a verification report says, read from its fields, never from its prose.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verification {
-    /// `status` or `result`, as written.
+    /// The field `status` or `result`, as written.
     pub status: Option<String>,
-    /// `checks_passed`.
+    /// The number in its field `checks_passed`.
     pub passed: Option<u64>,
-    /// `checks_failed`.
+    /// The number in its field `checks_failed`.
     pub failed: Option<u64>,
-    /// `checks_total` or the second number of a score.
+    /// The field `checks_total`, or the second number of a score.
     pub total: Option<u64>,
 }
 
-/// Whether a verification report says passed; without one, or without an answer in it, nobody has verified.
+/// Whether a verification report says passed. Without one, or without an answer in it, nobody has verified.
+///
+/// The counts are read before the status: a report that calls itself passed and counts a failure has failed.
 pub fn verification_threshold(report: Option<&Verification>) -> GateRuling {
     let Some(report) = report else { return GateRuling::did_not_run("there is no verification report") };
     if let Some(failed) = report.failed.filter(|failed| *failed > 0) {
@@ -360,6 +390,7 @@ pub fn verification_threshold(report: Option<&Verification>) -> GateRuling {
     {
         return GateRuling::fail(format!("{passed} of {total} checks passed"));
     }
+    // "0 of 0 passed" would otherwise count as a pass.
     if report.total == Some(0) {
         return GateRuling::did_not_run("the verification report counts no check");
     }
@@ -369,11 +400,13 @@ pub fn verification_threshold(report: Option<&Verification>) -> GateRuling {
             GateRuling::pass(format!("the report says {status}"))
         }
         "" => match report.passed {
+            // A report without a status must state both numbers. A missing count of failures is not zero failures.
             Some(passed) if passed > 0 && report.failed == Some(0) => {
                 GateRuling::pass(format!("{passed} checks passed, none failed"))
             }
             _ => GateRuling::did_not_run("the verification report gives no status"),
         },
+        // An unknown word is a failure: new words for success are added above, never guessed.
         other => GateRuling::fail(format!("the report says {other}")),
     }
 }
@@ -386,16 +419,21 @@ pub fn forbidden_commands(checks: &[String]) -> GateRuling {
 }
 
 /// What is dangerous about a command line, if anything.
+///
+/// This reads words, not shell. It catches mistakes and obvious tricks before anything runs; the sandbox is what
+/// holds against the rest.
 pub fn danger(line: &str) -> Option<&'static str> {
+    // Without spaces: a fork bomb is written with any number of them.
     let compact: String = line.split_whitespace().collect();
     if compact.contains(":(){") {
         return Some("a fork bomb");
     }
+    // Every place where a shell may begin another command, substitutions included.
     let ends = ['|', ';', '&', '\n', '(', ')', '`'];
     let mut parts: Vec<&str> = line.split(ends).collect();
     let fetched = parts.iter().any(|part| matches!(program(part), Some("curl" | "wget")));
     let shelled = parts.iter().any(|part| matches!(program(part), Some("sh" | "bash" | "zsh" | "dash")));
-    // What a shell is handed in quotes is a command line as well.
+    // A quoted argument of a shell is a command line as well.
     if shelled || parts.iter().any(|part| part.trim_start().starts_with("eval ")) {
         parts.extend(line.split(['"', '\'']).flat_map(|part| part.split(ends)));
     }
@@ -405,19 +443,22 @@ pub fn danger(line: &str) -> Option<&'static str> {
     parts.iter().find_map(|part| danger_of_one(part))
 }
 
-/// The program a simple command starts, past assignments and wrappers.
+/// The program that a simple command starts, past assignments and wrappers.
 fn program(part: &str) -> Option<&str> {
     let wrappers = ["env", "exec", "command", "nohup", "time", "xargs", "timeout", "nice", "eval", "setsid"];
     let mut words = part.split_whitespace();
+    // The duration of `timeout 5m` and the like, which stands before the program.
     let is_time = |word: &str| word.trim_end_matches(['s', 'm', 'h']).parse::<f64>().is_ok();
     let word = words.find(|word| !word.contains('=') && !wrappers.contains(word) && !is_time(word))?;
     Some(word.trim_matches(['"', '\'', '$']).rsplit('/').next().unwrap_or(word))
 }
 
+/// What is dangerous about one simple command.
 fn danger_of_one(part: &str) -> Option<&'static str> {
     let name = program(part)?;
     let words: Vec<&str> = part.split_whitespace().map(|word| word.trim_matches(['"', '\''])).collect();
     let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(word));
+    // Short flags come combined: `-rf`, `-Rv`.
     let short = |flag: char| {
         words.iter().any(|word| word.starts_with('-') && !word.starts_with("--") && word.contains(flag))
     };
@@ -441,10 +482,11 @@ fn danger_of_one(part: &str) -> Option<&'static str> {
     }
 }
 
-/// A target that is everything: a root, a home, the project itself or its history.
+/// Whether a target is everything: a root, a home, the project itself or its history.
 fn whole(target: &str) -> bool {
     let trimmed = target.trim_end_matches(['/', '*']);
     let everything = ["", ".", "..", "~", "$HOME", "${HOME}", ".git"];
+    // An absolute path with one part, such as `/usr`, is as bad as `/` itself.
     (target.starts_with('/') && trimmed.matches('/').count() < 2)
         || (everything.contains(&trimmed) && !target.is_empty())
 }
@@ -458,24 +500,26 @@ pub struct Completion {
     pub task_known: bool,
     /// Evidence that names something which is not there.
     pub evidence_missing: Vec<String>,
-    /// Evidence that was given, words included.
+    /// How many pieces of evidence were given, words included.
     pub evidence_given: usize,
-    /// Evidence that could be verified: files and commits that exist.
+    /// How many of them could be verified: files and commits that exist.
     pub evidence_found: usize,
     /// How many must_haves the contract has.
     pub must_haves: usize,
     /// Files changed that are not inside the contract or were not declared, each with why.
     pub breaches: Vec<String>,
-    /// The contract's checks.
+    /// The contract's checks, and how each went.
     pub checks: Vec<(String, CommandRun)>,
 }
 
-/// Whether a task that says it is done is: how many checks passed, how many failed, and what is wrong. Without a contract
-/// there is nothing to hold it against, so nothing passed.
+/// Whether a task that says it is done really is: how many checks passed, how many failed, and what is wrong.
+///
+/// Without a contract there is nothing to hold the task against, so nothing passed.
 pub fn completion(facts: &Completion) -> (usize, usize, Vec<String>) {
     if let Some(why) = &facts.contract {
         return (0, 1, vec![format!("contract: {why}")]);
     }
+    // One list per check of this step, empty if it passed. The first is the contract, which was checked above.
     let mut errors: Vec<Vec<String>> = vec![Vec::new()];
     errors.push(match facts.task_known {
         true => Vec::new(),
@@ -485,8 +529,10 @@ pub fn completion(facts: &Completion) -> (usize, usize, Vec<String>) {
         .push(facts.evidence_missing.iter().map(|item| format!("artifacts: {item} is not there")).collect());
     let checked = facts.checks.iter().any(|(_, run)| *run == CommandRun::Passed);
     let unshown = match (facts.must_haves, facts.evidence_given, facts.evidence_found) {
+        // Nothing was required, or at least one piece of evidence really exists.
         (0, ..) | (_, _, 1..) => None,
         (_, 0, _) => Some("no evidence is given: name a file, a commit, or say what shows them"),
+        // Words alone are enough only if a check of the plan passed.
         _ if checked => None,
         _ => Some("nothing shows them: name a file or a commit, or give the plan a check"),
     };

@@ -1,7 +1,9 @@
-//! Whether the project's own build and test commands are green. The exit status decides first: how a command ended on
-//! the tree before the change, and how it ends on the tree that is judged. Counts that somebody read from its output
-//! only add to that. A failing run is repeated once on the same tree; two different answers are a flaky command, never
-//! a pass. Nothing here runs a command.
+//! Whether the project's own build and test commands are green. Nothing here runs a command.
+//!
+//! The exit status decides first: how a command ended on the tree before the change, and how it ends on the tree that
+//! is judged. Counts that were read from its output only add to that, because a format that nobody recognises must
+//! not turn red into green. A failing run is repeated once on the same tree; two different answers are a flaky
+//! command, never a pass.
 
 use crate::gate::CommandRun;
 use crate::ids::Check;
@@ -16,16 +18,18 @@ use std::fmt;
 pub enum ProjectCommand {
     /// Builds the project.
     Build,
-    /// Runs its tests.
+    /// Runs the project's tests.
     Test,
 }
 
 impl ProjectCommand {
-    /// Both, in the order in which they run.
+    /// Both commands, in the order in which they run.
     pub const ALL: [ProjectCommand; 2] = [ProjectCommand::Build, ProjectCommand::Test];
 
-    /// The name of its check. A check of the user's own never has it by accident: commands of `checks.commands` are
-    /// often called `build` and `test`.
+    /// The name of its check.
+    ///
+    /// A check of the user's own never has this name by accident: commands of `checks.commands` are often called
+    /// `build` and `test`.
     pub fn name(self) -> &'static str {
         match self {
             ProjectCommand::Build => "project-build",
@@ -33,7 +37,7 @@ impl ProjectCommand {
         }
     }
 
-    /// Its check.
+    /// The check that runs this command.
     pub fn check(self) -> Check {
         Check::new(self.name())
     }
@@ -43,7 +47,7 @@ impl ProjectCommand {
         ProjectCommand::ALL.into_iter().find(|command| command.name() == check.as_str())
     }
 
-    /// The setting that names it.
+    /// The setting that names the command.
     pub fn setting(self) -> &'static str {
         match self {
             ProjectCommand::Build => "checks.build",
@@ -58,8 +62,8 @@ impl fmt::Display for ProjectCommand {
     }
 }
 
-/// Whether the project's commands judge a use of the loop. They judge whatever is code: a plan and a document of the
-/// chain are not.
+/// Whether the project's commands judge a use of the loop. They judge code; a plan and a document of the chain are
+/// not code.
 pub fn judges(of: Use, is_code: bool) -> bool {
     match of {
         Use::Plan => false,
@@ -68,8 +72,10 @@ pub fn judges(of: Use, is_code: bool) -> bool {
     }
 }
 
-/// Which of the project's commands are checks of a loop. The test command is one even where nobody knows it: then the
-/// loop itself records that no tests ran. Without a build command there is nothing to say.
+/// Which of the project's commands are checks of a loop.
+///
+/// The test command is one even if nobody knows it: then the loop itself records that no tests ran. Without a build
+/// command there is nothing to report.
 pub fn checks_of(of: Use, is_code: bool, build_is_known: bool) -> Vec<ProjectCommand> {
     let runs = |command: &ProjectCommand| match command {
         ProjectCommand::Build => build_is_known,
@@ -81,7 +87,7 @@ pub fn checks_of(of: Use, is_code: bool, build_is_known: bool) -> Vec<ProjectCom
 /// One run of a command, with what was read from its output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OneRun {
-    /// How it ended.
+    /// How the run ended.
     pub run: CommandRun,
     /// Its end in short: `exit code 3`.
     pub how: String,
@@ -92,61 +98,69 @@ pub struct OneRun {
 }
 
 /// How a command stands on one tree.
+///
+/// `Flaky` and `Unknown` are states of their own, so that nobody has to decide at each place whether they count as
+/// green. They never do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandState {
     /// It ends with 0. A runner that says nothing about tests is believed.
     Green,
-    /// It ends as it should and says that it ran no test.
+    /// It succeeds and says that it ran no test.
     NoTest,
-    /// It fails, and failed again.
+    /// It failed, and failed again.
     Red {
-        /// How: `exit code 3`.
+        /// How it failed: `exit code 3`.
         how: String,
         /// It counted no test and says that something is not installed.
         broke: bool,
     },
     /// It failed once and did not fail another time, on the same tree.
     Flaky {
-        /// How it failed.
+        /// How the failing run ended.
         how: String,
     },
     /// It did not run, or not to its end.
     Unknown {
-        /// Why.
+        /// Why it did not run.
         why: String,
     },
 }
 
-/// Whether a first run is repeated on the same tree before anybody believes it: one that fails, and one that passes where
-/// the change touches tests. A test that was just written may be green by chance.
+/// Whether a first run is repeated on the same tree before it is believed.
+///
+/// A failing run is, and so is a passing one if the change touches tests: a test that was just written may be green
+/// by chance.
 pub fn is_repeated(run: &CommandRun, tests_changed: bool) -> bool {
     matches!(run, CommandRun::Failed(_)) || tests_changed && matches!(run, CommandRun::Passed)
 }
 
 impl CommandState {
-    /// Whether the answer is kept for the next run that asks the same of the same tree.
+    /// Whether the answer is kept for the next run that asks the same about the same tree.
     ///
-    /// Only a plain yes or no is. A command that is flaky, found no test, or lacked something may say another thing next
-    /// time, and what did not run is no answer.
+    /// Only a plain yes or no is. A command that is flaky, found no test, or lacked something may answer differently
+    /// next time, and a command that did not run gave no answer.
     pub fn is_remembered(&self) -> bool {
         matches!(self, CommandState::Green | CommandState::Red { broke: false, .. })
     }
 
     /// What all runs of a command on one tree come to, in their order.
     pub fn of(runs: &[OneRun]) -> CommandState {
+        // The last failure is the one to name: it is what a person sees when they repeat the command.
         let failed = runs.iter().rev().find(|one| matches!(one.run, CommandRun::Failed(_)));
         let ended_well = runs.iter().any(|one| matches!(one.run, CommandRun::Passed | CommandRun::NoTest(_)));
         match (failed, ended_well) {
+            // Any mix of failing and passing runs is flaky, in whatever order they came.
             (Some(one), true) => CommandState::Flaky { how: one.how.clone() },
             (Some(one), false) => {
+                // If a test was counted, tests did run, whatever the output says about missing things.
                 CommandState::Red { how: one.how.clone(), broke: one.missing && !one.counted }
             }
             (None, _) => CommandState::not_failed(runs),
         }
     }
 
-    /// Nothing failed: the last run has the last word, and no run is no answer.
+    /// The state if nothing failed: the last run decides. Without a run nobody knows.
     fn not_failed(runs: &[OneRun]) -> CommandState {
         match runs.last().map(|one| &one.run) {
             Some(CommandRun::Passed) => CommandState::Green,
@@ -158,7 +172,7 @@ impl CommandState {
         }
     }
 
-    /// A build runs no tests, whatever it prints.
+    /// The state of a build, which runs no tests whatever it prints.
     pub fn as_of(self, command: ProjectCommand) -> CommandState {
         match (self, command) {
             (CommandState::NoTest, ProjectCommand::Build) => CommandState::Green,
@@ -183,11 +197,14 @@ impl CommandState {
 }
 
 /// A command on both trees.
+///
+/// Both trees are needed: a command that was red before says nothing about the change, and one that was never run
+/// says nothing at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compared {
-    /// On the tree before the change.
+    /// How it stands on the tree before the change.
     pub before: CommandState,
-    /// On the tree that is judged.
+    /// How it stands on the tree that is judged.
     pub now: CommandState,
     /// Somebody configured the command. Whoever asks for tests wants to know when none ran.
     pub configured: bool,
@@ -195,7 +212,7 @@ pub struct Compared {
     pub has_tests: bool,
     /// Both are the same tree: nothing changed that could have broken it.
     pub same_tree: bool,
-    /// How it stands with the judge of the base; none where the change leaves its judge alone, or is not green anyway.
+    /// How it stands with the judge of the base; none if the change leaves its judge alone, or is not green anyway.
     pub with_base_judge: Option<BaseJudge>,
 }
 
@@ -206,12 +223,12 @@ pub struct BaseJudge {
     pub state: CommandState,
     /// The files of the change that were put back.
     pub files: Vec<String>,
-    /// Those among them that the base does not have.
+    /// Those of them that the base does not have.
     pub new: BTreeSet<String>,
 }
 
 impl BaseJudge {
-    /// With which files the command ran, in words.
+    /// Which files the command ran with, in words.
     pub fn with(&self) -> String {
         let (new, old): (Vec<String>, Vec<String>) =
             self.files.iter().cloned().partition(|file| self.new.contains(file));
@@ -221,19 +238,24 @@ impl BaseJudge {
     }
 }
 
-/// Whether a script of tests changed together with what it tests, which is ordinary work, and is not just weaker than it
-/// was. `checks_kept` says that it checks as much as before. Beyond that it must be able to fail: the code of the base,
-/// which its own tests find good, is red with the change's script. Each script is asked by itself, or a weak one could hide
-/// behind another.
+/// Whether a test script changed together with what it tests, which is ordinary work, and is not just weaker than it
+/// was.
+///
+/// `checks_kept` says that it checks as much as before. Beyond that it must be able to fail: the code of the base,
+/// which its own tests find good, must be red with the change's script. Each script is asked by itself, or a weak one
+/// could hide behind another.
 pub fn changed_with_code(checks_kept: bool, base: &CommandState, base_with_script: &CommandState) -> bool {
     checks_kept && base.is_green() && matches!(base_with_script, CommandState::Red { broke: false, .. })
 }
 
 /// What follows from how a command ended.
+///
+/// Only the blockers become findings. The answers about the state before the change are reported and stop nothing,
+/// because the builder did not cause them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// It is green.
+    /// The command is green.
     Green,
     /// The change broke it: a blocker, in words.
     Broken(String),
@@ -241,23 +263,23 @@ pub enum Answer {
     NewlyFlaky(String),
     /// It is green only because the change also changes files that judge it: a blocker for a person, in words.
     JudgeChanged(String),
-    /// It failed before the change as well. That is said and blocks nothing.
+    /// It failed before the change as well. That is reported and blocks nothing.
     RedBefore(String),
-    /// It was not reliable before the change either. That is said and blocks nothing.
+    /// It was not reliable before the change either. That is reported and blocks nothing.
     FlakyBefore(String),
     /// No test ran, neither before nor now. Nothing is green; every report says so.
     NoTests(String),
-    /// Nobody knows. A person is asked.
+    /// Nobody knows, so a person is asked.
     NotRun(String),
 }
 
 impl Answer {
-    /// Whether nothing further is to be said.
+    /// Whether there is nothing more to report.
     pub fn is_green(&self) -> bool {
         *self == Answer::Green
     }
 
-    /// The finding that it is, if it is one.
+    /// The text of the finding, if the answer is one.
     pub fn blocker(&self) -> Option<&str> {
         match self {
             Answer::Broken(text) | Answer::NewlyFlaky(text) | Answer::JudgeChanged(text) => Some(text),
@@ -265,7 +287,8 @@ impl Answer {
         }
     }
 
-    /// A build has no tests that could be missing: one that fails before the change and now is red, and that is said.
+    /// The answer for a build. A build has no tests that could be missing: one that fails before the change and now
+    /// is red, and that is reported.
     pub fn as_of(self, command: ProjectCommand, now: &CommandState) -> Answer {
         match (self, command, now) {
             (Answer::NoTests(text), ProjectCommand::Build, CommandState::Red { .. }) => {
@@ -275,7 +298,7 @@ impl Answer {
         }
     }
 
-    /// What it says, if anything.
+    /// The text of the answer; empty if it is green.
     pub fn text(&self) -> &str {
         match self {
             Answer::Green => "",
@@ -291,43 +314,55 @@ impl Answer {
 }
 
 /// What follows from how a command ended before the change and now.
+///
+/// The arms are in order, and an earlier one wins. Every pair of states must have an answer, and none may be green
+/// unless the command is green now.
 pub fn answer(compared: &Compared) -> Answer {
     use CommandState::{Flaky, Green, NoTest, Red, Unknown};
     let Compared { before, now, configured, has_tests, same_tree, with_base_judge } = compared;
     let both = || format!("{} before, {} now", before.word(), now.word());
-    // A command that fails by itself did run, whether or not anybody sees tests: it is red, and that is said.
+    // A command that fails by itself did run, whether or not anybody sees tests: it is red, and that is reported.
     let idle = |state: &CommandState| matches!(state, NoTest | Red { broke: true, .. } | Unknown { .. });
     match (before, now) {
+        // First: a command that is green now is green, whatever it was before, unless the change touched its judge.
         (_, Green) => match with_base_judge {
             Some(judged) => answer_of_base_judge(compared, judged),
             None => Answer::Green,
         },
-        // Whoever approved this tree, or took it as it is, was asked.
+        // Whoever approved this tree, or took it as it is, was asked already.
         (_, NoTest | Unknown { .. }) if *same_tree => Answer::NoTests(now.word()),
+        // Somebody configured this command to get tests, so its silence is a question.
         (NoTest, NoTest) if *configured => {
             Answer::NotRun("it ran no test, before the change and now".to_owned())
         }
         (NoTest, NoTest) => Answer::NoTests("it ran no test, before the change and now".to_owned()),
+        // Nobody asked for tests and nothing says that there are any: a new project is not stopped for that.
         _ if !configured && !has_tests && idle(before) && idle(now) => Answer::NoTests(both()),
+        // One side is missing, so nothing can be compared.
         (_, Unknown { .. }) | (Unknown { .. }, _) => Answer::NotRun(both()),
-        // Both fail for want of something that is not installed: no test had its say.
+        // Both fail because something is not installed, so no test ran on either tree.
         (Red { broke: true, .. }, Red { broke: true, .. }) if !same_tree => Answer::NotRun(both()),
         (Red { .. }, Red { .. }) => Answer::RedBefore(both()),
         (Red { .. } | Flaky { .. }, Flaky { .. }) => Answer::FlakyBefore(both()),
         (Green | NoTest, Flaky { .. }) => Answer::NewlyFlaky(both()),
         (Green | NoTest | Flaky { .. }, Red { .. }) => Answer::Broken(both()),
+        // There were tests before and none run now: the change has lost them.
         (Green | Red { .. } | Flaky { .. }, NoTest) => Answer::Broken(both()),
     }
 }
 
-/// What follows where a command is green on a change that also changes its judge: green counts only if it is green with the
-/// base's judge too. A judge that was no better before the change has nothing to lose.
+/// What follows if a command is green on a change that also changes its judge.
+///
+/// Green counts only if the command is green with the base's judge too. A judge that was no better before the change
+/// has nothing to lose.
 fn answer_of_base_judge(compared: &Compared, judged: &BaseJudge) -> Answer {
     use CommandState::{Green, NoTest, Unknown};
     let state = &judged.state;
+    // The same question about the run with the base's judge. Without the second judge, or it would ask for ever.
     let alone = Compared { now: state.clone(), with_base_judge: None, ..compared.clone() };
     let with = judged.with();
     let says = |what: &str| format!("{what} {with}; exit code 0 with the change's own");
+    // The change made nothing worse: the base's judge says the same about both trees, or that this one is green.
     match (&compared.before, state) {
         (_, Green) | (NoTest, NoTest) | (Unknown { .. }, Unknown { .. }) => return Answer::Green,
         _ => {}
@@ -339,7 +374,7 @@ fn answer_of_base_judge(compared: &Compared, judged: &BaseJudge) -> Answer {
     }
 }
 
-/// That a command is green only with the change's own judge, in words.
+/// Says in words that a command is green only with the change's own judge.
 pub fn judge_changed(judged: &BaseJudge) -> String {
     let (how, with) = (judged.state.word(), judged.with());
     format!("exit code 0 only because the change also changes what judges it: {how} {with}")
@@ -355,11 +390,13 @@ fn named(files: &[String]) -> String {
     }
 }
 
-/// Programs that end well whatever the project does.
+/// Programs that succeed whatever the project does.
 const IDLE: [&str; 5] = ["true", ":", "exit", "echo", "printf"];
 
-/// Whether a command tests nothing: it only says something, or ends. `true`, `:`, `exit 0`, `echo ok`, also behind
-/// `sh -c`. Whoever configures it as the test command has no tests, and every report says so.
+/// Whether a command tests nothing: it only prints something, or ends. `true`, `:`, `exit 0`, `echo ok`, also behind
+/// `sh -c`.
+///
+/// Whoever configures such a test command has no tests, and every report says so.
 pub fn tests_nothing(argv: &[String]) -> bool {
     let bare = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
     let words = argv.iter().map(String::as_str).collect::<Vec<_>>();
@@ -367,13 +404,16 @@ pub fn tests_nothing(argv: &[String]) -> bool {
     if !["sh", "bash", "dash", "zsh", "ksh"].contains(&bare(program).as_str()) {
         return is_idle(&words);
     }
+    // Also `-ec` and `-lc`: the last letter of combined flags takes the argument.
     let at = rest.iter().position(|word| word.starts_with('-') && word.ends_with('c'));
+    // A shell without `-c` runs a script, which may test anything.
     let Some(line) = at.and_then(|at| rest.get(at + 1)) else { return false };
     let mut commands = line.split([';', '\n', '&', '|']).filter(|one| !one.trim().is_empty());
+    // A substitution runs a program that is not read here, so the line may test something.
     !line.contains(['$', '`']) && commands.all(|one| is_idle(&one.split_whitespace().collect::<Vec<_>>()))
 }
 
-/// Whether one command of a shell only ends, and well, or only prints.
+/// Whether one command of a shell only prints, or only ends successfully.
 fn is_idle(words: &[&str]) -> bool {
     let program = words.first().map(|word| word.rsplit('/').next().unwrap_or(word)).unwrap_or_default();
     let ends_well = program != "exit" || words.get(1).is_none_or(|status| *status == "0");
@@ -386,10 +426,13 @@ pub fn findings(answer: &Answer, counted: Vec<String>) -> Vec<String> {
     answer.blocker().map(str::to_owned).into_iter().chain(counted).collect()
 }
 
-/// Whether a landing may go on. `accepted` is how the command stands on the lane's own tree, where a named person took
-/// that lane as it is: what stands there in the same way is what the person took. Whatever else blocks refuses. `worse`
-/// is whether tests fail by name that did not: a command that was red before hides them behind its exit status.
+/// Whether a landing may go on.
+///
+/// `accepted` is how the command stands on the lane's own tree, if a named person took that lane as it is: a result
+/// that stands there in the same way is what the person took. Everything else that blocks refuses. `worse` is whether
+/// tests fail by name that did not before: a command that was red before hides them behind its exit status.
 pub fn may_land(answer: &Answer, worse: bool, accepted: Option<&CommandState>, now: &CommandState) -> bool {
+    // By kind alone: the texts of two runs of the same failure differ.
     let kind = std::mem::discriminant;
     match answer {
         Answer::RedBefore(_) if worse => accepted.is_some_and(|lane| kind(lane) == kind(now)),
@@ -402,10 +445,10 @@ pub fn may_land(answer: &Answer, worse: bool, accepted: Option<&CommandState>, n
     }
 }
 
-/// What a setting of the project is for a result that was rebased: a value that the old base gave becomes the new base's.
+/// What a project setting is for a result that was rebased: a value from the old base becomes the new base's.
 ///
-/// Trust comes from the base, and after a rebase the base is the user's branch as it is now. A value that was not the old
-/// base's came from a flag, the environment or the user's own file, which have the last word before and after.
+/// Trust comes from the base, and after a rebase the base is the user's branch as it is now. A value that was not the
+/// old base's came from a flag, the environment or the user's own file, which have the last word before and after.
 pub fn after_rebase<T: PartialEq>(kept: T, before: &T, now: T) -> T {
     if kept == *before { now } else { kept }
 }

@@ -1,20 +1,22 @@
-//! Why the user's branch does not have an approved result yet, and what a person can say about it. The run machine
-//! decides what follows; how the reasons are worded is the view's business.
+//! Why the user's branch does not have an approved result yet, and what a person can say about it.
+//!
+//! The run machine decides what follows, and the view words the reasons. Each reason is a variant with its data,
+//! because some can be resolved by a rebase, some by waiting, and some only by the user.
 
 use serde::{Deserialize, Serialize};
 
 /// What keeps an approved result from the user's branch.
 ///
-/// A held run has passed: nothing of it is built again for this reason alone. It waits, because the branch and the files
-/// in the worktree are the user's, and only the user knows when they may be written.
+/// A held run has passed: nothing of it is built again for this reason alone. It waits, because the branch and the
+/// files in the worktree are the user's, and only the user knows when they may be written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Held {
-    /// The branch has other commits than it had when the run began: the result must be rebased first.
+    /// The branch has other commits than it had when the run began. The result must be rebased first.
     Moved,
-    /// The branch was deleted.
+    /// The branch was deleted meanwhile.
     Gone,
-    /// Another worktree has the branch checked out: its folder.
+    /// Another worktree, at this path, has the branch checked out.
     Elsewhere(String),
     /// The user is in the middle of something: `merge`, `rebase` and the like.
     Busy(String),
@@ -26,23 +28,25 @@ pub enum Held {
     Filtered(Vec<String>),
     /// The result conflicts with the branch in these files, and no builder can solve it.
     Conflict(Vec<String>),
-    /// The branch contains the result, and commits after it took it away again in these files.
+    /// The branch contains the result, and later commits took it away again in these files.
     Undone(Vec<String>),
-    /// Git could not do it: what it said.
+    /// Git could not do it, and said this.
     Failed(String),
-    /// Nothing: it was asked for that it waits for an order.
+    /// Nothing is in the way: the user asked that it waits for an order.
     Ordered,
 }
 
 impl Held {
     /// Whether rebasing the result onto the branch may help.
     pub fn needs_rebase(&self) -> bool {
+        // Every other reason lies in the worktree or with the user, and no rebase changes that.
         *self == Held::Moved
     }
 
-    /// Whether the run looks at the branch again without being asked, because somebody brought the result there meanwhile.
+    /// Whether the run looks at the branch again without being asked, because somebody brought the result there
+    /// meanwhile.
     ///
-    /// A result that was taken away again is looked at once, so that the question says so; it is never brought again
+    /// A result that was taken away again is looked at once, so that the question says so. It is never brought again
     /// without an order.
     pub fn looks_again(&self, now: &Arrival) -> bool {
         match now {
@@ -51,7 +55,7 @@ impl Held {
         }
     }
 
-    /// Whether the user took the result and undid it: only a person who knows that may have it brought once more.
+    /// Whether the user took the result and undid it. Only a person who knows that may have it brought once more.
     pub fn was_undone(&self) -> bool {
         matches!(self, Held::Undone(_))
     }
@@ -68,28 +72,29 @@ pub enum FileOnBranch {
     Rewritten,
     /// As it was before the result, or as a side of the history has it that never had the result.
     AsBefore,
-    /// Some of what the result did to it is not there.
+    /// It lacks some of what the result did to it.
     Lacking,
 }
 
 /// Whether a branch that contains the result's commit has the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// It has: these files were changed after it.
+    /// It has the result; these files were changed after it.
     There(Vec<String>),
-    /// It has not: in these files the result was taken away again.
+    /// It lacks the result, which was taken away again in these files.
     Undone(Vec<String>),
 }
 
-/// Whether a branch that contains the result's commit has the result: no commit after it took it away, in any file.
+/// Whether a branch that contains the result's commit has the result: no later commit took it away, in any file.
 ///
-/// A commit alone proves little. A merge that kept only the other side, a revert, or an older tree committed on top all
-/// have it in their history. Whoever edits the result's own lines goes on from it; whoever brings back what was there
-/// before does not want it, or does not know, and is asked.
+/// A commit alone proves little. A merge that kept only the other side, a revert, or an older tree committed on top
+/// all have it in their history. Somebody who edits the result's own lines builds on it; somebody who brings back
+/// what was there before does not want it, or does not know, and is asked.
 pub fn arrival(files: &[(String, FileOnBranch)]) -> Arrival {
     let named = |wanted: fn(FileOnBranch) -> bool| -> Vec<String> {
         files.iter().filter(|(_, file)| wanted(*file)).map(|(path, _)| path.clone()).collect()
     };
+    // One file is enough: a result of which a part was taken away is not the result.
     let undone = named(|file| matches!(file, FileOnBranch::AsBefore | FileOnBranch::Lacking));
     match undone.is_empty() {
         true => {
@@ -99,26 +104,28 @@ pub fn arrival(files: &[(String, FileOnBranch)]) -> Arrival {
     }
 }
 
-/// What a person can say about a held result.
+/// What a person can decide about a held result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HeldChoice {
-    /// Bring it to the branch: rebase it where that is needed.
+    /// Bring it to the branch, rebasing it if needed.
     Land,
-    /// Have the lane work on it again, for so many rounds; what is wanted is in the note.
+    /// Have the lane work on it again, for so many rounds; the note says what is wanted.
     Again(u32),
-    /// End the run without it; the result stays where it is.
+    /// End the run without it. The result stays where it is.
     Stop,
 }
 
 /// A person's answer about a held result.
+///
+/// The name is recorded with it, so that a reader of the journal knows who ordered what.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeldDecision {
-    /// Who.
+    /// The person who decided.
     pub by: String,
-    /// What.
+    /// What the person decided.
     pub choice: HeldChoice,
-    /// In their words.
+    /// What the person wrote about it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
 }

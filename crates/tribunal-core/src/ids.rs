@@ -1,4 +1,7 @@
-//! Names of things: small ordered newtypes. Never a bare string or number where two kinds could be confused.
+//! Names of things: small ordered newtypes. There is never a bare string or number where two kinds could be confused.
+//!
+//! They are ordered and hashable because machines keep everything in ordered maps: a fold of the same events must
+//! visit things in the same order on every machine.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
@@ -8,6 +11,7 @@ macro_rules! name {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        // Shared text: ids are cloned into every effect, event and want of a turn.
         pub struct $name(Arc<str>);
 
         impl $name {
@@ -22,6 +26,7 @@ macro_rules! name {
         }
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                // `pad` honours the width of a column.
                 f.pad(&self.0)
             }
         }
@@ -49,15 +54,15 @@ macro_rules! name {
 }
 
 name!(
-    /// One reviewer place on a panel.
+    /// One reviewer of a panel.
     Seat
 );
 name!(
-    /// One deterministic judge.
+    /// One deterministic check or tool.
     Check
 );
 name!(
-    /// Who makes or revises a subject.
+    /// The agent that makes or revises a subject.
     Maker
 );
 name!(
@@ -65,6 +70,7 @@ name!(
     PlanId
 );
 
+// Plans are looked up by the text of an effect's owner, without making an id of it.
 impl std::borrow::Borrow<str> for PlanId {
     fn borrow(&self) -> &str {
         &self.0
@@ -77,17 +83,19 @@ name!(
 );
 name!(
     /// Digest of everything the policy judges.
+    ///
+    /// Work with the same digest is the same work to a reviewer, and an approval holds for one digest only.
     Revision
 );
 
 name!(
-    /// Which machine, or which lane of the run, an effect belongs to. Plans begin with a digit and so sort
-    /// before the run itself.
+    /// Which machine, or which lane of the run, an effect belongs to. Plans begin with a digit and so sort before the
+    /// run itself.
     Of
 );
 
 impl Of {
-    /// The run itself.
+    /// The run itself, as the owner of an effect.
     pub fn run() -> Self {
         Of::new("run")
     }
@@ -98,11 +106,14 @@ impl Of {
 #[serde(transparent)]
 pub struct Time(pub u64);
 
-/// One finding, for ever: `F-12`. Given once, never computed from the finding's content.
+/// The id of one finding, for ever: `F-12`. It is given once and never computed from the finding's content.
+///
+/// An id from the content would change when a reviewer words the same fault differently, and the history of the
+/// finding would be lost.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FindingId(pub u32);
 
-// Written as text, because it is the key of JSON objects too.
+// As text, because it is the key of JSON objects too.
 impl Serialize for FindingId {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         s.collect_str(self)
@@ -120,6 +131,7 @@ impl FindingId {
     /// Reads `F-12`, `f12` or `12`.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.trim().trim_start_matches(['F', 'f']).trim_start_matches('-');
+        // `parse` below would also accept a sign.
         if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
             return None;
         }

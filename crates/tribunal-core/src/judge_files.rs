@@ -1,8 +1,11 @@
-//! Which files of a change are part of what judges it. A project's test command is a program of the project: it reads a
-//! Makefile, calls a script, loads a `conftest.py`. Whoever changes those together with the code can make any code
-//! pass. So the command also runs with these files as of the base (`green::answer` says what follows), and this file
-//! says which ones they are. It goes by names and texts alone, and rather takes a file too many than one too few: a
-//! file that judges nothing costs a second run and changes no answer.
+//! Which files of a change are part of what judges it.
+//!
+//! A project's test command is a program of the project: it reads a Makefile, calls a script, loads a `conftest.py`.
+//! A change that touches those together with the code can make any code pass. So the command also runs with these
+//! files as of the base (`green::answer` says what follows), and this file says which ones they are.
+//!
+//! It goes by names and texts alone, and takes a file too many rather than one too few: a file that judges nothing
+//! costs a second run and changes no answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,22 +22,22 @@ use calls::{last_parts, mentions, stands_for};
 use manifest::Parts;
 use places::{Place, has_no_ending, is_of_a_runner, is_script, place_of};
 
-/// What is known of a command and of the change that it judges.
+/// What is known about a command and about the change that it judges.
 pub struct JudgeFacts<'a> {
     /// The command and what runs before it, each a program with its arguments.
     pub steps: &'a [Vec<String>],
     /// What the files are that the command names.
     pub named: Named,
-    /// Whether the base has a target or script that the command names; none where it names none. Where only the change
+    /// Whether the base has a target or script that the command names; none if it names none. If only the change
     /// brings it, the base has no judge in the files that define it.
     pub defined: Option<bool>,
-    /// What the project's own target or script runs for it, by the base's files; empty where it is none.
+    /// What the project's own target or script runs for it, by the base's files; empty if it is not a target.
     pub recipe: &'a str,
     /// The paths that differ from the base, from the root, with `/`.
     pub changed: &'a [String],
     /// All paths of the base.
     pub paths: &'a BTreeSet<String>,
-    /// The text of a file of the base. A link has its target for a text.
+    /// The text of a file of the base. The text of a link is its target.
     pub before: &'a dyn Fn(&str) -> Option<String>,
     /// The text of a file as the change has it.
     pub now: &'a dyn Fn(&str) -> Option<String>,
@@ -50,17 +53,19 @@ pub enum Named {
     Subject,
 }
 
-/// The changed files that are part of the judge, by how sure that is. A file may judge and be what is tested at once, so
-/// those that are sure are put back first, alone: with everything put back, nothing would be left to judge.
+/// The changed files that are part of the judge, by how sure that is.
+///
+/// A file may judge and be what is tested at once. So the sure ones are put back first, alone: with everything put
+/// back, nothing would be left to judge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JudgeFiles {
     /// What the command names, calls and includes, and what configures a runner.
     pub judge: Vec<String>,
-    /// Scripts that scripts of the judge start, where tests stand.
+    /// Scripts in places of tests that scripts of the judge start.
     pub tests: Vec<String>,
-    /// Those that stand among scripts of all kinds.
+    /// Such scripts that stand among scripts of all kinds.
     pub tools: Vec<String>,
-    /// What a recipe or an include leads to, and stands where neither tests nor tools do: the judge, or what it looks at.
+    /// What a recipe or an include leads to, outside the places of tests and tools: the judge, or what it looks at.
     pub either: Vec<String>,
     /// Files of pytest to which only fixtures were added, with the changed tests that may need them.
     pub fixtures: Vec<String>,
@@ -69,21 +74,21 @@ pub struct JudgeFiles {
 /// Which of the files of a judge are put back together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// What is sure.
+    /// The files that surely judge.
     Judge,
-    /// That, and scripts where tests stand.
+    /// Those, and scripts in places of tests.
     Tests,
-    /// That, and scripts of all kinds.
+    /// Those, and scripts of all kinds.
     Tools,
-    /// What is sure, and what may be the judge or what is tested. Never together with tests: both put back are the base,
-    /// which says nothing about the change.
+    /// The sure files, and those that may be the judge or what is tested. Never together with tests: both put back
+    /// are the base, which says nothing about the change.
     Either,
-    /// What is sure, and fixtures with the tests that may need them.
+    /// The sure files, and fixtures with the tests that may need them.
     Fixtures,
 }
 
 impl Stage {
-    /// In the order in which they are tried.
+    /// All stages, in the order in which they are tried.
     pub const ALL: [Stage; 5] = [Stage::Judge, Stage::Tests, Stage::Tools, Stage::Either, Stage::Fixtures];
 }
 
@@ -93,13 +98,14 @@ impl JudgeFiles {
         Stage::ALL.into_iter().all(|stage| self.own(stage).is_empty())
     }
 
-    /// All of them, in order.
+    /// All files of the judge, in order.
     pub fn all(&self) -> BTreeSet<String> {
         Stage::ALL.into_iter().flat_map(|stage| self.own(stage)).cloned().collect()
     }
 
-    /// Takes the files of another command of the same check.
+    /// Adds the files of another command of the same check.
     pub fn and(mut self, other: JudgeFiles) -> JudgeFiles {
+        // A file that one command is sure about is sure for the check, whatever the other command makes of it.
         let sure: BTreeSet<String> = self.judge.iter().chain(&other.judge).cloned().collect();
         let join = |one: &[String], other: &[String]| -> Vec<String> {
             let all: BTreeSet<&String> =
@@ -125,8 +131,9 @@ impl JudgeFiles {
         }
     }
 
-    /// The files that are put back at a stage; none where it is about no file of its own. Tests that changed together with
-    /// what they test (`green::changed_with_code`) stay as the change has them.
+    /// The files that are put back at a stage; none if the stage has no file of its own.
+    ///
+    /// Tests that changed together with what they test (`green::changed_with_code`) stay as the change has them.
     pub fn put_back(&self, stage: Stage, tests_stay: bool) -> Vec<String> {
         let own = self.own(stage);
         if own.is_empty() {
@@ -141,13 +148,18 @@ impl JudgeFiles {
 
 /// How far includes are followed from the command: a target calls a script, the script includes another.
 const DEPTH: usize = 3;
-/// How far scripts are followed that scripts start, and how many of them. Where that is not enough, every changed script
-/// counts that stands where scripts of the judge stand.
+/// How far scripts are followed that scripts start.
+///
+/// If that is not enough, every changed script counts that stands where scripts of the judge stand.
 const CALLS_DEPTH: usize = 6;
+/// How many started scripts are followed, with the same consequence.
 const CALLS_MAX: usize = 200;
 
 impl JudgeFacts<'_> {
     /// The changed paths that are part of the judge, in order.
+    ///
+    /// The arms of the match are ordered by how sure they are. A file that the command itself names must not fall
+    /// through to a weaker part because of where it stands.
     pub fn judge_files(&self) -> JudgeFiles {
         let named = self.named_files();
         let defining = self.defining_files();
@@ -166,6 +178,8 @@ impl JudgeFacts<'_> {
                     },
                 },
                 _ if self.shadows_target(path, &targets) => &mut found.judge,
+                // Before `configures`, which would take a `conftest.py` whole: a fixture that nobody asks for judges
+                // nothing.
                 _ if self.adds_fixtures(path) => &mut found.fixtures,
                 _ if self.configures(path) && (defined || !table::defines_targets(path)) => &mut found.judge,
                 Some(Place::Tests) => &mut found.tests,
@@ -174,7 +188,7 @@ impl JudgeFacts<'_> {
             };
             part.push(path.clone());
         }
-        // A line of a plan names the new test itself, and without that there is nothing that it could run.
+        // A line of a plan names the new test itself; without that there is nothing that it could run.
         match self.named {
             Named::Subject => {
                 found.tests.retain(|path| self.paths.contains(path));
@@ -199,7 +213,8 @@ impl JudgeFacts<'_> {
             })
     }
 
-    /// The changed files that the command names, calls, includes or starts, without those that only configure a runner.
+    /// The changed files that the command names, calls, includes or starts, without those that only configure a
+    /// runner.
     pub fn called_files(&self) -> Vec<String> {
         let named = self.named_files();
         let (started, _) = self.started_by(&named);
@@ -207,8 +222,8 @@ impl JudgeFacts<'_> {
         self.changed.iter().filter(is_called).cloned().collect()
     }
 
-    /// Files that the command's own words name, scripts where tests and tools stand that its recipe starts, and what the
-    /// Makefiles of the base include. A link is what it leads to.
+    /// Files that define what the command runs: those its own words name, scripts in places of tests and tools that
+    /// its recipe starts, and what the Makefiles of the base include. A link stands for its target.
     fn defining_files(&self) -> BTreeSet<String> {
         let mut found = self.words_of_command();
         found.extend(called(self.recipe).into_iter().filter(|path| place_of(path, "").is_some()));
@@ -217,6 +232,7 @@ impl JudgeFacts<'_> {
         let mut open: Vec<String> = found.iter().chain(makefiles).cloned().collect();
         for _ in 0..DEPTH {
             let defines = |path: &&String| {
+                // There is no mode here, so a link is known by its text: one line without an end or a space.
                 let is_link = || (self.before)(path).is_some_and(|text| !text.contains(['\n', ' ']));
                 table::is_makefile(path) || self.paths.contains(*path) && is_link()
             };
@@ -227,7 +243,7 @@ impl JudgeFacts<'_> {
         found
     }
 
-    /// Files that the command names, calls or includes, changed or not. Not all of them need be there.
+    /// Files that the command names, calls or includes, changed or not. Some of them may not exist.
     fn named_files(&self) -> BTreeSet<String> {
         let makefiles = self.paths.iter().filter(|path| table::is_makefile(path));
         self.led_from(makefiles.cloned().collect())
@@ -241,6 +257,7 @@ impl JudgeFacts<'_> {
         let mut open: Vec<String> = named.iter().cloned().chain(files).collect();
         for _ in 0..DEPTH {
             let found: Vec<String> = open.iter().flat_map(|path| self.leads_to(path)).collect();
+            // Only new ones are opened again: files that include each other would otherwise be read at every depth.
             open = found.into_iter().filter(|path| named.insert(path.clone())).collect();
         }
         named
@@ -254,6 +271,7 @@ impl JudgeFacts<'_> {
             let modules = (self.before)(path).map(|text| manifest::plugins(&text)).unwrap_or_default();
             let at = |module: &String| {
                 let path = module.replace('.', "/");
+                // Python may find its modules from the root, in `src`, or beside the file that names them.
                 ["", "src", folder].map(|root| normal(root, &path)).into_iter().flatten().collect::<Vec<_>>()
             };
             modules.iter().flat_map(at).collect()
@@ -262,7 +280,7 @@ impl JudgeFacts<'_> {
         found.flat_map(|path| [format!("{path}.py"), format!("{path}/__init__.py")]).collect()
     }
 
-    /// Whether a new file is, or stands in a new folder, of the name of a target that make is asked for, or that such a target
+    /// Whether a new file has, or stands in a new directory with, the name of a target that make is asked for or
     /// needs. Make then takes the target for made, and runs nothing.
     fn shadows_target(&self, path: &str, targets: &BTreeSet<String>) -> bool {
         let name = path.split_once('/').map_or(path, |(folder, _)| folder);
@@ -275,6 +293,7 @@ impl JudgeFacts<'_> {
         let of_make = |step: &&Vec<String>| {
             step.first().is_some_and(|program| matches!(calls::bare(program), "make" | "gmake"))
         };
+        // Flags are among them and match no target, so they do no harm.
         let asked = self.steps.iter().filter(of_make).flat_map(|step| &step[1..]);
         let mut targets: BTreeSet<String> = asked.cloned().collect();
         if targets.is_empty() {
@@ -291,11 +310,12 @@ impl JudgeFacts<'_> {
         targets
     }
 
-    /// Files that the words of the command name, where somebody set it up as a judge.
+    /// Files that the words of the command name, if somebody set it up as a judge.
     fn words_of_command(&self) -> BTreeSet<String> {
         let mut named = BTreeSet::new();
         for word in self.steps.iter().flatten().filter(|_| self.named == Named::Judge) {
             match word.contains(char::is_whitespace) {
+                // A word with spaces is a line for a shell: `sh -c "./run.sh --all"`.
                 true => named.extend(called(word)),
                 false => named.extend(normal("", word).into_iter().chain(calls::inside(word))),
             }
@@ -307,10 +327,10 @@ impl JudgeFacts<'_> {
         named
     }
 
-    /// Scripts that the command's own scripts start, and those that these start, as the base has them; and whether one of
-    /// them runs a target of the project's own.
+    /// Scripts that the command's own scripts start, and those that these start, as the base has them; and whether
+    /// one of them runs a target of the project's own.
     fn started_by(&self, named: &BTreeSet<String>) -> (BTreeMap<String, Place>, bool) {
-        // Nothing that changed could be found.
+        // Nothing that changed could be found, so the walk is not worth its reads.
         if !self.changed.iter().any(|path| self.is_script(path) || table::defines_targets(path)) {
             return (BTreeMap::new(), false);
         }
@@ -320,6 +340,7 @@ impl JudgeFacts<'_> {
         let all: BTreeSet<&String> = self.paths.iter().chain(self.changed).collect();
         let (mut found, mut read_targets) = (BTreeMap::new(), false);
         for _ in 0..CALLS_DEPTH {
+            // Once: the files that define targets are the same at every depth.
             if !read_targets && open.iter().any(|(_, text)| runs_targets(text)) {
                 read_targets = true;
                 open.extend(
@@ -333,6 +354,7 @@ impl JudgeFacts<'_> {
             for (path, place) in open.iter().flat_map(|(folder, text)| self.started_in(&all, folder, text)) {
                 let is_new = !named.contains(&path) && !found.contains_key(&path);
                 let best = found.entry(path.clone()).or_insert(place);
+                // Tests sort before tools: a script that is found in both ways is the stronger kind.
                 *best = place.min(*best);
                 next.extend(Some(&path).filter(|_| is_new).and_then(|path| self.text_of(path)));
             }
@@ -344,7 +366,7 @@ impl JudgeFacts<'_> {
                 break;
             }
         }
-        // Too many to follow: whatever stands in such a place may be one of them.
+        // Too many to follow: any script in such a place may be one of them.
         let all = self.changed.iter().filter(|path| self.is_script(path));
         (all.filter_map(|path| Some((path.clone(), place_of(path, "")?))).collect(), true)
     }
@@ -355,10 +377,11 @@ impl JudgeFacts<'_> {
         Some((path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned(), text))
     }
 
-    /// Scripts that a text starts, each with its place. Files that only the change has are among them.
+    /// Scripts that a text starts, each with its place, including files that only the change has.
     fn started_in(&self, all: &BTreeSet<&String>, folder: &str, text: &str) -> Vec<(String, Place)> {
         let mut found = Vec::new();
         let mut add = |path: &str, is_given: bool| {
+            // Files that a test runner finds by itself are counted by that runner, not started by a script.
             let place = place_of(path, folder).filter(|_| !is_of_a_runner(path));
             let is_script = |_: &Place| self.is_script(path) || (is_given && has_no_ending(path));
             found.extend(place.filter(is_script).map(|place| (path.to_owned(), place)));
@@ -380,7 +403,7 @@ impl JudgeFacts<'_> {
         is_script(path) || (has_no_ending(path) && (begins((self.before)(path)) || begins((self.now)(path))))
     }
 
-    /// Files that a file of the base includes, or the one that it is a link to.
+    /// Files that a file of the base includes, or the target if it is a link.
     fn leads_to(&self, path: &str) -> Vec<String> {
         if !self.paths.contains(path) {
             return Vec::new();
@@ -400,7 +423,8 @@ impl JudgeFacts<'_> {
                 _ => calls::shell_of_make(line).into_iter().collect(),
             };
             for word in rest.into_iter().map(|word| word.trim_matches(['"', '\'', ';'])) {
-                // A script names files from where it runs, a Makefile from where make does: the root, or its own folder.
+                // A script names files from where it runs, a Makefile from where make runs: the root, or its own
+                // folder.
                 let bare = word.rsplit_once("/$").map_or(word, |(_, rest)| rest);
                 let rest = last_parts(bare);
                 let places = [normal("", bare), normal("", rest), normal(folder, rest)];
@@ -414,8 +438,9 @@ impl JudgeFacts<'_> {
         found
     }
 
-    /// Whether a changed file configures a runner, or stands where a runner finds it before its own. Texts are read only
-    /// where the name says that they matter: a change may have thousands of files.
+    /// Whether a changed file configures a runner, or stands where a runner finds it before its own.
+    ///
+    /// Texts are read only if the name says that they matter: a change may have thousands of files.
     fn configures(&self, path: &str) -> bool {
         let was = self.paths.contains(path);
         let texts = || ((self.before)(path).unwrap_or_default(), (self.now)(path).unwrap_or_default());
@@ -450,6 +475,7 @@ impl JudgeFacts<'_> {
             },
         };
         let prefix = format!("{folder}/");
+        // A range of the sorted set and not a scan of all paths: this runs for each new file of a change.
         let mut beside = self.paths.range(prefix.clone()..).take_while(|path| path.starts_with(&prefix));
         let has_tests = beside.any(|path| {
             let rest = &path[prefix.len()..];
@@ -472,8 +498,10 @@ impl JudgeFacts<'_> {
     }
 }
 
-/// Whether a file that the command leads to is the judge for sure: the command names it itself, or it defines what the
-/// command runs. A script that a recipe starts, or that another includes, may be what is tested.
+/// Whether a file that the command leads to is the judge for sure: the command names it itself, or it defines what
+/// the command runs.
+///
+/// A script that a recipe starts, or that another includes, may be what is tested.
 fn is_sure(path: &str, defining: &BTreeSet<String>) -> bool {
     defining.contains(path) || table::is_makefile(path) || table::parts_of(path).is_some()
 }

@@ -1,28 +1,30 @@
-//! Leases over files, decided: who holds what, until when, and who must wait. Time comes in; the table is stored by the
-//! caller under a lock, so that two askers never see the same free file.
+//! Leases over files, decided: who holds what, until when, and who must wait.
+//!
+//! Time comes in with each call. The caller stores the table under a lock, so that two callers never see the same free
+//! file.
 
 use crate::contract::{clean, covers};
 use serde::{Deserialize, Serialize};
 
-/// A moment as the machine knows it: the wall clock, and time since boot, which no one can turn back.
+/// A moment as the machine knows it: the wall clock, and the time since boot, which no one can turn back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Moment {
     /// Milliseconds since 1970.
     pub wall_ms: u64,
-    /// Which boot this is.
+    /// Which boot of the machine this is.
     pub boot: String,
     /// Milliseconds since that boot.
     pub up_ms: u64,
 }
 
-/// One task's lease.
+/// The lease of one task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lease {
-    /// Who holds it.
+    /// The task that holds the files.
     pub task_id: String,
-    /// The files, from the root.
+    /// The files, as paths from the root.
     pub files: Vec<String>,
-    /// How long it lasts from `at_wall_ms`; nothing is for ever.
+    /// How long it lasts from `at_wall_ms`; without a value it lasts for ever.
     pub ttl_ms: Option<u64>,
     /// When it was taken or renewed, by the wall clock.
     pub at_wall_ms: u64,
@@ -33,17 +35,19 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// Whether it is over. Within one boot the wall clock has no say, so a clock that jumps ends nothing early.
+    /// Whether the lease is over. Within one boot the wall clock has no say, so a clock that jumps ends nothing
+    /// early.
     pub fn is_over(&self, now: &Moment) -> bool {
+        // Without a limit only a release ends it.
         let Some(ttl) = self.ttl_ms else { return false };
         if self.boot == now.boot {
             return now.up_ms.saturating_sub(self.at_up_ms) >= ttl;
         }
-        // After a reboot nobody who held it lives; a clock that went back must not keep it for ever.
+        // After a reboot nobody who held it lives, and a clock that went back must not keep it for ever.
         now.wall_ms < self.at_wall_ms || now.wall_ms - self.at_wall_ms >= ttl
     }
 
-    /// When it ends by today's wall clock; nothing is never.
+    /// When it ends by today's wall clock; none if never.
     pub fn ends_ms(&self, now: &Moment) -> Option<u64> {
         let ttl = self.ttl_ms?;
         let left = match self.boot == now.boot {
@@ -54,27 +58,28 @@ impl Lease {
     }
 }
 
-/// A file somebody else holds.
+/// A file that another task holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Conflict {
-    /// The file asked for.
+    /// The file that was asked for.
     pub file: String,
-    /// Who holds it, or a folder around or below it.
+    /// The task that holds it, or a folder around or below it.
     pub held_by: String,
-    /// When that ends, in milliseconds since 1970; nothing is never.
+    /// When that lease ends, in milliseconds since 1970; none if never.
     pub expires_ms: Option<u64>,
 }
 
-/// All leases there are.
+/// All leases of a project.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leases {
-    /// One per task.
+    /// The leases, one per task.
     pub leases: Vec<Lease>,
 }
 
 impl Leases {
-    /// Who stands in the way of a task that wants these files.
+    /// The leases that stand in the way of a task that wants these files.
     pub fn conflicts(&self, task_id: &str, files: &[String], now: &Moment) -> Vec<Conflict> {
+        // A task never stands in its own way: it may ask again for what it holds.
         let others = self.leases.iter().filter(|lease| lease.task_id != task_id && !lease.is_over(now));
         let mut found = Vec::new();
         for lease in others {
@@ -89,7 +94,9 @@ impl Leases {
         found
     }
 
-    /// Takes all files or none; a task that has a lease gets the new files too, and new time.
+    /// Takes all files or none. A task that has a lease gets the new files too, and new time.
+    ///
+    /// All or none: two tasks that each held half of what they need would wait for each other for ever.
     pub fn acquire(
         &mut self,
         task_id: &str,
@@ -105,6 +112,7 @@ impl Leases {
         held.extend(files.iter().cloned());
         held.sort();
         held.dedup();
+        // Leases that are over are dropped here, so the stored table does not grow with dead tasks.
         self.cleanup(now);
         self.leases.push(Lease {
             task_id: task_id.to_owned(),
@@ -117,7 +125,7 @@ impl Leases {
         Ok(())
     }
 
-    /// Gives a lease new time, also one that is over if nobody took its files; nothing when the task has none.
+    /// Gives a lease new time, even one that is over if nobody took its files. Returns none if the task has no lease.
     pub fn renew(
         &mut self,
         task_id: &str,
@@ -125,28 +133,30 @@ impl Leases {
         now: &Moment,
     ) -> Option<Result<(), Vec<Conflict>>> {
         let files = self.leases.iter().find(|lease| lease.task_id == task_id)?.files.clone();
+        // Through `acquire`: after its end somebody else may have taken a file, and then the renewal must fail.
         Some(self.acquire(task_id, &files, ttl_ms, now))
     }
 
-    /// Gives a task's files back.
+    /// Releases all files of a task.
     pub fn release(&mut self, task_id: &str) -> Option<Lease> {
         let at = self.leases.iter().position(|lease| lease.task_id == task_id)?;
         Some(self.leases.remove(at))
     }
 
-    /// Gives some of a task's files back: how many. What is left keeps its time.
+    /// Releases some files of a task and returns how many. The rest keeps its time.
     pub fn release_files(&mut self, task_id: &str, files: &[String]) -> usize {
         let Some(lease) = self.leases.iter_mut().find(|lease| lease.task_id == task_id) else { return 0 };
         let before = lease.files.len();
         lease.files.retain(|held| !files.iter().any(|file| clean(file) == clean(held)));
         let (given, empty) = (before - lease.files.len(), lease.files.is_empty());
+        // A lease without files would look like a task at work.
         if empty {
             self.release(task_id);
         }
         given
     }
 
-    /// Drops what is over: how many.
+    /// Drops the leases that are over and returns how many.
     pub fn cleanup(&mut self, now: &Moment) -> usize {
         let before = self.leases.len();
         self.leases.retain(|lease| !lease.is_over(now));
@@ -157,13 +167,16 @@ impl Leases {
 /// Whether one path is the other, a folder around it or a pattern that covers it; of two patterns, whether they could
 /// meet.
 fn overlap(one: &str, other: &str) -> bool {
+    // Paths that lead out of the repository cannot be compared as places, only as texts.
     let (Some(one), Some(other)) = (clean(one), clean(other)) else { return one == other };
     let fixed = |path: &str| path.split(['*', '?']).next().map_or(0, str::len);
     if fixed(&one) < one.len() && fixed(&other) < other.len() {
+        // Only the parts before the first star are compared. Two patterns that cannot meet may conflict then, but two
+        // that can meet always do.
         let (one, other) = (&one[..fixed(&one)], &other[..fixed(&other)]);
         return one.starts_with(other) || other.starts_with(one);
     }
-    // A folder that is asked for holds whatever a pattern below it covers.
+    // A folder that is asked for holds everything that a pattern below it covers.
     let below = |pattern: &str, folder: &str| {
         fixed(pattern) < pattern.len() && pattern[..fixed(pattern)].starts_with(&format!("{folder}/"))
     };

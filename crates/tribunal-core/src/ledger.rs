@@ -1,4 +1,7 @@
-//! The ledger: every finding of a loop under its id, with all that the rules need to know of its past.
+//! The ledger: every finding of a loop under its id, with everything that the rules need to know about its past.
+//!
+//! It is part of the loop machine's state, so it changes only through events. The tracking effect decides which claim
+//! is which finding; this file only records what it reports, and counts.
 
 use crate::finding::{Claim, Fate, Reply, Severity, Source};
 use crate::ids::{FindingId, Maker, Revision, Seat};
@@ -10,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mark {
-    /// Nothing special.
+    /// It was not there before, and nothing else is known.
     New,
     /// It was settled before.
     Reopened,
@@ -23,15 +26,17 @@ pub enum Mark {
 }
 
 /// One finding as the tracking effect reports it.
+///
+/// The tracking effect gives the id: only it can read files and compare lines, which the core cannot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tracked {
-    /// Its id, given once.
+    /// Its id, which is given once.
     pub id: FindingId,
     /// Who holds it.
     pub by: BTreeSet<Source>,
     /// The claim that stands for it in this round.
     pub claim: Claim,
-    /// Who makes that claim in this round; nobody, where it was not raised.
+    /// Who makes that claim in this round; nobody if it was not raised.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub says: Option<Source>,
     /// What others say about it in this round.
@@ -40,9 +45,9 @@ pub struct Tracked {
     /// What triage noticed about it.
     #[serde(default, skip_serializing_if = "Remarks::is_empty")]
     pub remarks: Remarks,
-    /// Severity after triage.
+    /// The severity after triage.
     pub severity: Severity,
-    /// Fate after triage and tracking.
+    /// The fate after triage and tracking.
     pub fate: Fate,
     /// The owner it was referred to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,15 +57,15 @@ pub struct Tracked {
     pub contested: bool,
     /// What is new about it.
     pub mark: Mark,
-    /// The maker may fix it; otherwise a person must.
+    /// Whether the builder may fix it; otherwise a person must.
     pub makers: bool,
-    /// The last fix touched its code.
+    /// Whether the last fix touched its code.
     #[serde(default)]
     pub touched: bool,
-    /// Key of the region it lies in.
+    /// The key of the region it lies in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
-    /// Who fixes it, where the policy has several fixers.
+    /// Who fixes it, if the policy has several fixers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixer: Option<Maker>,
 }
@@ -68,29 +73,31 @@ pub struct Tracked {
 /// What changed against the round before, in counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delta {
-    /// Gone with evidence.
+    /// Gone, with evidence for it.
     pub resolved: u32,
-    /// Not there before, unmarked.
+    /// Not there before, and not marked otherwise.
     pub new: u32,
-    /// Same severity as before.
+    /// The same severity as before.
     pub unchanged: u32,
     /// Less severe than before.
     pub downgraded: u32,
     /// More severe than before.
     pub upgraded: u32,
-    /// Simply not repeated.
+    /// Not repeated, without evidence that it is gone.
     pub not_reported: u32,
-    /// Settled before, there again.
+    /// Settled before and there again.
     pub reopened: u32,
-    /// On lines the fix added.
+    /// On lines that the fix added.
     pub fix_induced: u32,
     /// On lines untouched since an earlier round.
     pub late: u32,
-    /// Lines the revision changed against the last judged one.
+    /// Lines that the revision changed against the last judged one.
     pub lines_changed: u32,
 }
 
 /// One finding in the ledger.
+///
+/// The counters serve `converge`: they say how often a fix tried and failed, which a single round cannot show.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// Who holds it.
@@ -103,24 +110,24 @@ pub struct Entry {
     /// What triage noticed about it.
     #[serde(default, skip_serializing_if = "Remarks::is_empty")]
     pub remarks: Remarks,
-    /// Its severity now.
+    /// The severity it has now.
     pub severity: Severity,
     /// Open, or where it ended.
     pub fate: Fate,
     /// The round it was first seen in.
     pub first_round: u32,
-    /// The maker may fix it.
+    /// Whether the builder may fix it.
     pub makers: bool,
-    /// Key of its region.
+    /// The key of the region it lies in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
-    /// Who fixes it, where there are several fixers.
+    /// Who fixes it, if there are several fixers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixer: Option<Maker>,
-    /// The maker's last word on it.
+    /// The builder's last reply to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply: Option<Reply>,
-    /// What is missing in the last proof that was named for it and was not taken.
+    /// What is missing in the last proof that was named for it and refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_proof: Option<String>,
     /// Fixes that touched its code and did not cure it.
@@ -153,33 +160,35 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Still open and must be fixed.
+    /// Whether it is still open and must be fixed.
     pub fn is_open_must_fix(&self) -> bool {
         self.fate == Fate::Open && self.severity.must_fix()
     }
 
-    /// Held by this seat.
+    /// Whether this reviewer holds it.
     pub fn is_of(&self, seat: &Seat) -> bool {
         self.by.iter().any(|source| matches!(source, Source::Seat(s) if s == seat))
     }
 
-    /// How often the fixes of this series passed it by, where that was twice or more: the next rework names it first.
+    /// How often the fixes of this series did not touch it, if at least twice. The next rework names it first.
     pub fn left_twice(&self) -> Option<u32> {
         (self.is_open_must_fix() && self.survived_untouched >= 2).then_some(self.survived_untouched)
     }
 
-    /// Fixes it survived in this series.
+    /// How many fixes it survived in this series.
     pub fn survived(&self) -> u32 {
         self.survived_touched + self.survived_untouched
     }
 }
 
-/// An open finding, or one that a person waived, handed to a new loop under its id.
+/// A carried finding: open, or waived by a person, and passed to a new loop under its id.
+///
+/// The id travels with it, so that a finding has one history across loops and a person can name it in every report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Handed {
-    /// Its id.
+    /// The id it had before and keeps.
     pub id: FindingId,
-    /// What is known of it.
+    /// What is known about it.
     pub entry: Entry,
 }
 
@@ -187,8 +196,11 @@ pub struct Handed {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
     entries: BTreeMap<FindingId, Entry>,
+    // With the round, because a mark is true for that round only.
     marks: BTreeMap<FindingId, (u32, Mark)>,
+    // What was already counted in a round, because a round may be tracked more than once.
     counted: BTreeSet<(u32, FindingId, Turn)>,
+    // With the revision it was found on: a proof does not outlive the code it is about.
     proofs: BTreeMap<FindingId, (Revision, String)>,
 }
 
@@ -200,14 +212,18 @@ enum Turn {
 }
 
 impl Ledger {
-    /// The ledger a new loop begins with. Findings of other loops are open here, and count from zero; what a person
-    /// waived stays waived.
+    /// The ledger a new loop begins with.
+    ///
+    /// Findings of other loops are open here and count from zero, because none of this loop's fixes has tried them
+    /// yet. What a person waived stays waived.
     pub fn opened_with(handed: &[Handed]) -> Ledger {
         let entries = handed.iter().map(|h| {
+            // A waiver is a person's decision and outlives the loop it was made in.
             let fate = match &h.entry.fate {
                 Fate::Waived(who) => Fate::Waived(who.clone()),
                 _ => Fate::Open,
             };
+            // Round 0 is before the first one: the finding was not made here.
             let entry = Entry { fate, first_round: 0, ..h.entry.clone() };
             (h.id, entry)
         });
@@ -216,28 +232,29 @@ impl Ledger {
         ledger
     }
 
-    /// All entries in id order.
+    /// All entries in the order of their ids.
     pub fn iter(&self) -> impl Iterator<Item = (FindingId, &Entry)> {
         self.entries.iter().map(|(id, entry)| (*id, entry))
     }
 
-    /// One entry.
+    /// The entry with this id.
     pub fn get(&self, id: FindingId) -> Option<&Entry> {
         self.entries.get(&id)
     }
 
-    /// Open must-fix findings in id order.
+    /// Open must-fix findings in the order of their ids.
     pub fn open(&self) -> impl Iterator<Item = (FindingId, &Entry)> {
         self.iter().filter(|(_, entry)| entry.is_open_must_fix())
     }
 
-    /// Open must-fix findings of a seat: what is put to it by id.
+    /// Open must-fix findings of a reviewer: what is put to it by id.
     pub fn put_to(&self, seat: &Seat) -> Vec<FindingId> {
         self.open().filter(|(_, entry)| entry.is_of(seat)).map(|(id, _)| id).collect()
     }
 
-    /// What was new about it in this round; nothing, where the round did not track it. What was new once in a round
-    /// stays so, however often that round is tracked.
+    /// What was new about it in this round; `Persistent` if the round did not track it.
+    ///
+    /// What was new once in a round stays so, however often that round is tracked.
     pub fn mark(&self, id: FindingId, round: u32) -> Mark {
         match self.marks.get(&id) {
             Some((tracked, mark)) if *tracked == round => *mark,
@@ -245,13 +262,13 @@ impl Ledger {
         }
     }
 
-    /// Takes one round's tracking report in. `adjudicated` says whether somebody hears contested findings.
+    /// Records the tracking report of one round. `adjudicated` says whether somebody hears contested findings.
     pub fn track(&mut self, findings: &[Tracked], round: u32, adjudicated: bool) {
         for tracked in findings {
             let new = || Entry::new(tracked.claim.clone(), BTreeSet::new(), round);
             let entry = self.entries.entry(tracked.id).or_insert_with(new);
-            // A round may be tracked again, after a seat was asked again or a full sitting: the same
-            // reopening and the same contest are not a second one.
+            // A round may be tracked again, after a reviewer was asked again or after a full panel. The same
+            // reopening and the same contest must not count twice.
             let mut first = |what| self.counted.insert((round, tracked.id, what));
             if tracked.mark == Mark::Reopened && first(Turn::Reopened) {
                 entry.reopened += 1;
@@ -260,13 +277,14 @@ impl Ledger {
                 entry.contest(tracked, adjudicated);
             }
             entry.take(tracked);
+            // Never back to `Persistent`: the second tracking of a round finds its own findings already there.
             if self.mark(tracked.id, round) == Mark::Persistent {
                 self.marks.insert(tracked.id, (round, tracked.mark));
             }
         }
     }
 
-    /// The maker's replies.
+    /// Records the builder's replies.
     pub fn reply(&mut self, replies: &BTreeMap<FindingId, Reply>) {
         for (id, reply) in replies {
             if let Some(entry) = self.entries.get_mut(id) {
@@ -275,7 +293,10 @@ impl Ledger {
         }
     }
 
-    /// Whether a reply says something to an open must-fix finding that was not said before.
+    /// Whether a reply says something about an open must-fix finding that was not said before.
+    ///
+    /// A builder that changes nothing may still be right. A new argument is worth another round; a repeated one is
+    /// not.
     pub fn is_news(&self, replies: &BTreeMap<FindingId, Reply>) -> bool {
         replies.iter().any(|(id, reply)| {
             reply.is_argument()
@@ -286,19 +307,19 @@ impl Ledger {
         })
     }
 
-    /// What a check asked about was shown to hold, on this revision and by this proof.
+    /// Records that the question of a check was answered, on this revision and by this proof.
     pub fn prove(&mut self, id: FindingId, at: &Revision, proof: &str) {
         self.proofs.insert(id, (at.clone(), proof.to_owned()));
     }
 
-    /// What was named as a proof for it is none; its builder and its reviewer are told why.
+    /// Records why a named proof was refused. The builder and the reviewer are told.
     pub fn unproven(&mut self, id: FindingId, missing: &str) {
         if let Some(entry) = self.entries.get_mut(&id) {
             entry.no_proof = Some(missing.to_owned());
         }
     }
 
-    /// Whether it was shown on this revision. A proof of another one is none: the code has changed since.
+    /// Whether it was proven on this revision. A proof of another one does not count: the code has changed since.
     pub fn is_proven(&self, id: FindingId, at: &Revision) -> bool {
         self.proofs.get(&id).is_some_and(|(of, _)| of == at)
     }
@@ -308,7 +329,7 @@ impl Ledger {
         self.proofs.get(&id).map(|(_, proof)| proof.as_str())
     }
 
-    /// A rework was ordered for these.
+    /// Records that a rework was ordered for these findings.
     pub fn order(&mut self, must: &[FindingId]) {
         for id in must {
             if let Some(entry) = self.entries.get_mut(id) {
@@ -317,9 +338,10 @@ impl Ledger {
         }
     }
 
-    /// A hearing ended: refuted, upheld, or given up (`None`).
+    /// Records the end of a hearing: refuted, upheld, or given up (`None`).
     pub fn heard(&mut self, id: FindingId, upheld: Option<bool>) {
         if let Some(entry) = self.entries.get_mut(&id) {
+            // One hearing settles both questions, so a finding is not heard twice for the same reasons.
             entry.heard_referral |= entry.referred.is_some();
             entry.heard_contest |= entry.contested;
             entry.contested = false;
@@ -329,7 +351,7 @@ impl Ledger {
         }
     }
 
-    /// A person took over: what was survived, reopened and flipped counts from zero.
+    /// Starts a new series after a person took over: survived, reopened and flipped count from zero.
     pub fn new_series(&mut self) {
         self.counted.clear();
         for entry in self.entries.values_mut() {
@@ -343,16 +365,17 @@ impl Ledger {
         }
     }
 
-    /// The loop ends: every open finding gets its final fate.
+    /// Ends the loop for every open finding: each gets its final fate.
     pub fn close(&mut self, must_fix: &Fate) {
         for entry in self.entries.values_mut().filter(|entry| entry.fate == Fate::Open) {
+            // A suggestion never blocks, so it ends as advice however the loop ends.
             entry.fate = if entry.severity.must_fix() { must_fix.clone() } else { Fate::Advisory };
         }
     }
 }
 
 impl Entry {
-    /// An open finding of this round that nothing has happened to: the maker's to fix, as bad as its claim says.
+    /// A new open finding of this round: for the builder to fix, and as bad as its claim says.
     pub fn new(claim: Claim, by: BTreeSet<Source>, round: u32) -> Entry {
         let words = by.iter().map(|by| Words { by: by.clone(), claim: claim.clone() }).collect();
         Entry {
@@ -380,17 +403,23 @@ impl Entry {
         }
     }
 
+    /// Records a contest, and whether anybody is left to hear it.
     fn contest(&mut self, tracked: &Tracked, adjudicated: bool) {
         let by_check = tracked.by.iter().any(|source| matches!(source, Source::Check(_)));
         self.contested = true;
+        // A check cannot be heard, and a finding is heard only once. Without a judge of the contest a person decides.
         self.flipped |= by_check || self.heard_contest || !adjudicated;
     }
 
+    /// Takes the new facts over, and counts a fix that did not cure it.
     fn take(&mut self, tracked: &Tracked) {
+        // Only a rework that was ordered for this finding counts as an attempt at it.
         if self.ordered && tracked.fate == Fate::Open {
             *(if tracked.touched { &mut self.survived_touched } else { &mut self.survived_untouched }) += 1;
         }
+        // The rework has been judged now, whatever came of it.
         self.ordered = false;
+        // A referral of an earlier round stays until it is heard.
         if tracked.referred.is_some() {
             self.referred = tracked.referred.clone();
         }
@@ -399,6 +428,7 @@ impl Entry {
         self.severity = tracked.severity;
         self.fate = tracked.fate.clone();
         self.makers = tracked.makers;
+        // A finding without a place in this round keeps the last one that was known.
         self.region = tracked.region.clone().or_else(|| self.region.take());
         self.fixer = tracked.fixer.clone().or_else(|| self.fixer.take());
     }

@@ -1,7 +1,10 @@
 //! What is true and what should happen: the Run and Loop machines and what they are made of.
 //!
-//! Nothing here knows the time, a file, a process or a random number. A time comes in with a report;
-//! effects come out as wants.
+//! Nothing here knows the time, a file, a process or a random number. A time comes in with a report; effects come out
+//! as wants.
+//!
+//! Begin with [`machine`], then read `review_loop` and `run`, in each `decide`, `settle`, `apply` and `wants` in this
+//! order. Every decision of Tribunal belongs here, so that the laws and the simulator meet it.
 
 pub mod checks;
 pub mod contract;

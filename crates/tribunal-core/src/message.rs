@@ -1,26 +1,29 @@
-//! The typed messages agents exchange: which there are, what each must carry, who may send it and who may get it. Tables
-//! only; reading JSON is the caller's.
+//! The typed messages that agents exchange: which there are, what each must carry, who may send it and who may
+//! receive it.
+//!
+//! These are tables only; reading JSON is for the caller. They follow the protocol, whose scripts know the same
+//! names.
 
-/// The version every envelope names.
+/// The version that every envelope names.
 pub const VERSION: &str = "2.0";
 
 /// How deep a verdict of qa looked: the tiers of the gate policy at which somebody looks.
 pub const TIERS: [&str; 3] = ["quick", "standard", "deep"];
 
-/// What every envelope must have.
+/// The fields that every envelope must have.
 pub const ENVELOPE: [&str; 9] =
     ["id", "type", "phase", "task", "author_role", "timestamp", "schema_version", "payload", "confidence"];
 
 /// One kind of message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
-    /// Its name.
+    /// The name of the kind, as in the field `type`.
     pub name: &'static str,
-    /// What its payload must have.
+    /// The fields that its payload must have.
     pub payload: &'static [&'static str],
-    /// Who may send it.
+    /// The roles that may send it.
     pub senders: &'static [&'static str],
-    /// Who may get it.
+    /// The roles that may receive it.
     pub receivers: &'static [&'static str],
 }
 
@@ -30,7 +33,7 @@ const TEAM: &[&str] = &["dev", "qa", "scout", "debugger", "docs", "reviewer", "r
 const EVERYBODY: &[&str] =
     &["lead", "dev", "qa", "scout", "debugger", "docs", "reviewer", "researcher", "architect"];
 
-/// Every kind there is.
+/// Every kind of message there is.
 pub const KINDS: [Kind; 12] = [
     Kind {
         name: "scout_findings",
@@ -101,7 +104,7 @@ pub const KINDS: [Kind; 12] = [
     },
 ];
 
-/// The kind of a name.
+/// The kind with this name.
 pub fn kind(name: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.name == name)
 }

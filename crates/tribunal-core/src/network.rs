@@ -1,6 +1,7 @@
-//! Who may use the network. Agents need it to reach their model. What a change brings to be run (checks, tools, hooks)
-//! does not, unless the user says so: it is code of the side under review. Nothing here knows whether the machine can
-//! enforce it.
+//! Who may use the network.
+//!
+//! Agents need it to reach their model. What a change brings to be run (checks, tools, hooks) does not, unless the
+//! user says so: it is code of the side under review. Nothing here knows whether the machine can enforce it.
 
 /// What is about to be started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,18 +10,19 @@ pub enum Started {
     Agent,
     /// A command that judges: a check, the project's tests, a commit hook.
     Check,
-    /// A tool, by its row.
+    /// A tool, as its row in the settings describes it.
     Tool {
-        /// Whether the row gives it the network.
+        /// Whether the row gives the tool the network.
         network: bool,
     },
 }
 
-/// Whether it may use the network; `checks` is what the settings give to everything that judges.
+/// Whether it may use the network. `checks` is what the settings give to everything that judges.
 pub fn may_use(started: Started, checks: bool) -> bool {
     match started {
         Started::Agent => true,
         Started::Check => checks,
+        // The settings widen a row and never narrow it.
         Started::Tool { network } => network || checks,
     }
 }

@@ -1,4 +1,8 @@
-//! The bench of one sitting: who is asked, which answers count, and what they add up to.
+//! One review round of a panel: who is asked, which answers count, and what they add up to.
+//!
+//! The rule behind every function here: a missing answer is never an approval. A lost reviewer, a check that did not
+//! run, an answer that could not be read and an empty panel must each end in rework, in another try, or with a
+//! person.
 
 use crate::cover::{HeardParts, Partly};
 use crate::defence::{Defence, stands};
@@ -11,7 +15,10 @@ use crate::policy::{Asked, NoVerdict, Policy};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where one check of the sitting stands.
+/// Where one check of the round stands.
+///
+/// A check that did not run is a state of its own. It is neither a pass nor a failure, and nothing may treat it as
+/// one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CheckState {
     /// It runs; so many attempts are lost.
@@ -25,7 +32,7 @@ pub enum CheckState {
 }
 
 impl CheckState {
-    /// The worst severity it found.
+    /// The worst severity that it found.
     pub fn worst(&self) -> Option<Severity> {
         match self {
             CheckState::Failed(claims) => claims.iter().map(|claim| claim.severity).max(),
@@ -34,38 +41,41 @@ impl CheckState {
     }
 }
 
-/// Where one seat of the sitting stands.
+/// Where one reviewer of the round stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SeatState {
     /// It is being asked.
     Asking(Try),
     /// It gave a usable answer.
     Answered(Try, Answer),
-    /// No asker is left.
+    /// Nobody is left to ask in its place.
     Gone,
 }
 
-/// One sitting over one revision.
+/// One review round over one revision.
+///
+/// A new round gets a new value, so no answer to an old revision can be counted for a new one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bench {
-    /// What is judged.
+    /// The revision that is judged.
     pub revision: Revision,
-    /// Its checks.
+    /// The checks of the round.
     pub checks: BTreeMap<Check, CheckState>,
-    /// Its seats; those not asked are not in it.
+    /// The reviewers of the round; those not asked are not in it.
     pub seats: BTreeMap<Seat, SeatState>,
-    /// What each part of a seat's answered, where a change is shown in several.
+    /// The answers to each part, if a change is shown in several.
     pub heard: HeardParts,
-    /// What seats without a verdict objected to in the parts they answered.
+    /// What reviewers without a verdict objected to in the parts they answered.
     pub partly: BTreeMap<Seat, Partly>,
     /// What reviewers whose answer about a part did not count have to settle when they are asked again.
     pub owed: BTreeMap<(Seat, u32), Owed>,
-    /// While an exhaustive pass is under way: what the seats that hold it had answered before. The pass adds to
-    /// these answers; it takes nothing back and answers for no finding.
+    /// During an exhaustive pass: what the reviewers that hold it had answered before.
+    ///
+    /// The pass adds to these answers. It takes nothing back and answers for no finding.
     pub kept: BTreeMap<Seat, (Try, Answer)>,
 }
 
-/// What a reviewer's discarded answer leaves its next one to settle, in the same sitting.
+/// What a reviewer's discarded answer leaves its next one to settle, in the same round.
 ///
 /// Nothing was changed in between, so words that were lost on the way cannot have become wrong: the next answer may
 /// not be milder than the one it replaces, and has to say what became of each part that was not read.
@@ -78,37 +88,43 @@ pub struct Owed {
 }
 
 /// What verdicts and findings add up to.
+///
+/// There is no ruling for "probably good": if nobody can vouch for the revision, it is `NoQuorum`, and a person
+/// decides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ruling {
     /// Good as it stands.
     Pass {
-        /// A seat was lost and the checks' verdict stands.
+        /// A reviewer was lost and the checks' verdict stands.
         checks_only: bool,
     },
     /// Good, with warnings carried on.
     PassWithWarnings {
-        /// The warnings.
+        /// The warnings that are carried on.
         carried: Vec<FindingId>,
-        /// A seat was lost and the checks' verdict stands.
+        /// A reviewer was lost and the checks' verdict stands.
         checks_only: bool,
     },
-    /// Not good; these must be mended.
+    /// Not good; these must be fixed.
     Rework {
         /// Every open must-fix finding.
         must: Vec<FindingId>,
     },
-    /// Nobody can say.
+    /// Nobody can say, so a person decides.
     NoQuorum,
 }
 
-/// Why an answer alone is not usable.
+/// Why an answer does not count by itself.
+///
+/// The answer is asked for once more with the reason in the prompt. Each variant is therefore something that its
+/// author can put right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unusable {
     /// A finding put to it by id was not answered.
     Incomplete,
-    /// A first-round approval that says nothing of what was checked.
+    /// A first-round approval that says nothing about what was checked.
     Bare,
     /// A reject, or a condition where none passes, without an open finding behind it.
     Groundless,
@@ -118,7 +134,7 @@ pub enum Unusable {
     Flipped,
     /// It does not say what became of each part of the answer before it that could not be read.
     Unsettled,
-    /// Nothing in it carries the word of its launch, so nobody can tell whether the reviewer or a file it quotes speaks.
+    /// Nothing in it carries the launch word, so nobody can tell whether the reviewer or a quoted file speaks.
     Wordless,
 }
 
@@ -128,40 +144,51 @@ pub fn needs_rework(policy: &Policy, severity: Severity) -> bool {
 }
 
 /// Whether an answer counts by itself, and against what the reviewer's answer before it left to settle.
+///
+/// The order matters. A reviewer that takes its objection back must be told that, and not that it forgot a finding.
 pub fn unusable(answer: &Answer, put: &[FindingId], round: u32, owed: Option<&Owed>) -> Option<Unusable> {
     let settled = |owed: &Owed| rejects(answer) || (1..=owed.parts).all(|n| answer.settles(n));
+    // First: an objection that was lost on the way must not be replaced by a milder answer that happens to be well
+    // formed.
     if owed.is_some_and(|owed| stated(answer) < owed.floor) {
         return Some(Unusable::Flipped);
     }
     if is_in_doubt(answer) {
         return Some(Unusable::Unread);
     }
+    // A reject counts without the word: a quoted file gains nothing by making an answer stricter.
     if answer.wordless && !rejects(answer) {
         return Some(Unusable::Wordless);
     }
     if owed.is_some_and(|owed| !settled(owed)) {
         return Some(Unusable::Unsettled);
     }
+    // A finding that was put to the reviewer and not answered is neither confirmed nor closed.
     if put.iter().any(|id| !answer.said.contains_key(id)) {
         return Some(Unusable::Incomplete);
     }
+    // Only a first approval needs its evidence. In later rounds the reviewer confirms fixes, and answers by id.
     (round <= 1 && is_bare(answer)).then_some(Unusable::Bare)
 }
 
-/// An approval that says nothing of what was checked.
+/// Whether it is an approval that says nothing about what was checked.
 fn is_bare(answer: &Answer) -> bool {
+    // A finding shows that somebody looked.
     let evident = !answer.checked.trim().is_empty() || !answer.raised.is_empty();
     answer.verdict == Verdict::Approve && !evident && stands(Defence::Evidence)
 }
 
-/// The verdict that an answer amounts to by itself, in a first round and before any policy. `None` when it does not
-/// count. Findings outrank the stated word: an approval beside a blocker, beside a finding that is said to be still
-/// there, or of work that does not serve its intent is a reject. Both verdicts are recorded; this one decides.
+/// The verdict that an answer amounts to by itself, in a first round and before any policy. `None` if it does not
+/// count.
+///
+/// Findings outrank the stated word: an approval beside a blocker, beside a finding that is said to be still there,
+/// or of work that does not serve its intent is a reject. Both verdicts are recorded; this one decides.
 pub fn effective(answer: &Answer) -> Option<Verdict> {
     let blocked = answer.raised.iter().any(|claim| claim.severity == Severity::Blocker);
     let upheld = answer.said.values().any(|said| *said == Said::StillThere);
     match answer.verdict {
         _ if blocked || upheld || answer.intent_satisfied == Some(false) => Some(Verdict::Reject),
+        // After the line above: a bare word with a blocker beside it is not bare.
         _ if is_bare(answer) => None,
         verdict => Some(verdict),
     }
@@ -174,30 +201,35 @@ fn is_in_doubt(answer: &Answer) -> bool {
     !answer.unread.is_empty() && !stands
 }
 
+/// Whether the answer raises a finding that must be fixed.
 fn raises_must_fix(answer: &Answer) -> bool {
     answer.raised.iter().any(|claim| claim.severity.must_fix())
 }
 
 /// What an answer that does not count leaves to settle; none if it named nothing.
 pub fn objection(answer: &Answer) -> Option<Owed> {
+    // It rejected for a reason that was read; the answer did not count for another one.
     let lost = rejects(answer) && raises_must_fix(answer);
     let parts = u32::try_from(answer.unread.len()).unwrap_or(u32::MAX);
     (parts > 0 || lost || is_mute(answer)).then(|| Owed { floor: stated(answer), parts })
 }
 
-/// It does not approve, and no reason for that was read. Whoever rejects has one, so it was lost on the way.
+/// Whether it does not approve and no reason for that was read. A reviewer that rejects has a reason, so it was lost
+/// on the way.
 pub(crate) fn is_mute(answer: &Answer) -> bool {
     let upheld = answer.said.values().any(|said| *said == Said::StillThere);
     answer.verdict != Verdict::Approve && answer.raised.is_empty() && !upheld
 }
 
-/// What an answer without a verdict leaves to settle. Who named something and forgot the verdict may still set a
-/// condition, but does not approve.
+/// What an answer without a verdict leaves to settle.
+///
+/// A reviewer that named something and forgot the verdict may still set a condition, but does not approve.
 pub fn lost_objection(failure: &Failure) -> Option<Owed> {
     (!failure.unread.is_empty()).then_some(Owed { floor: Verdict::Conditional, parts: 0 })
 }
 
-/// The next try after a lost attempt; `None` when no asker is left. What cannot pass is not tried twice with one asker.
+/// The next try after a lost attempt; `None` if nobody is left to ask. A failure that cannot pass is not tried twice
+/// with the same agent.
 pub fn after_failure(policy: &Policy, n: Try, kind: FailureKind) -> Option<Try> {
     if kind.may_pass() && n.fails + 1 < policy.attempts_max {
         return Some(Try { fails: n.fails + 1, ..n });
@@ -205,20 +237,22 @@ pub fn after_failure(policy: &Policy, n: Try, kind: FailureKind) -> Option<Try> 
     next_asker(policy, n)
 }
 
-/// The next try after a maker failed; `None` when nobody is left to make it. A maker that iterates has no attempts to
-/// lose; one that cannot go on is followed by its backup.
+/// The next try after a builder failed; `None` if nobody is left to build.
+///
+/// A builder that iterates has no attempts to lose. One that cannot go on is followed by its fallback.
 pub fn after_making(policy: &Policy, n: Try, kind: FailureKind) -> Option<Try> {
     let more = policy.iterations_max.is_some() || n.fails + 1 < policy.attempts_max;
     if kind.may_pass() && more {
         return Some(Try { fails: n.fails + 1, ..n });
     }
-    // What is shut for one builder is shut for another.
+    // A gate that is shut for one builder is shut for another.
     let another = policy.maker_backup && !n.backup && kind != FailureKind::GateShut;
     another.then_some(Try { backup: true, ..Try::default() })
 }
 
-/// The next try after an answer that alone is not usable; `None` when no asker is left. Who was shown what was lost and
-/// took it back is not asked a third time.
+/// The next try after an answer that does not count by itself; `None` if nobody is left to ask.
+///
+/// A reviewer that was shown what was lost and took it back is not asked a third time.
 pub fn after_unusable(policy: &Policy, n: Try, why: Unusable) -> Option<Try> {
     match n.again || matches!(why, Unusable::Flipped | Unusable::Unsettled) {
         true => next_asker(policy, n),
@@ -226,11 +260,12 @@ pub fn after_unusable(policy: &Policy, n: Try, why: Unusable) -> Option<Try> {
     }
 }
 
+/// The fallback reviewer, once, for the part that was asked.
 fn next_asker(policy: &Policy, n: Try) -> Option<Try> {
     (policy.backup && !n.backup).then_some(Try { part: n.part, backup: true, ..Try::default() })
 }
 
-/// One answer out of two by the same seat to the same revision: the stricter verdict, and everything both raised.
+/// One answer out of two by the same reviewer to the same revision: the stricter verdict, and everything both raised.
 fn joined(before: &Answer, more: &Answer) -> Answer {
     let mut all = before.clone();
     all.verdict = before.verdict.max(more.verdict);
@@ -240,11 +275,11 @@ fn joined(before: &Answer, more: &Answer) -> Answer {
     all
 }
 
-/// What of a claim must be equal for it to be the same finding: words or a rule, and maybe a file.
+/// The parts of a claim that must be equal for it to be the same finding: words or a rule, and maybe a file.
 type Key = fn(&Claim) -> Option<(&str, Option<&str>)>;
 
 impl Bench {
-    /// The bench of a new sitting: its checks are asked first.
+    /// Begins a new round: its checks are asked first.
     pub fn convene(revision: Revision, checks: impl IntoIterator<Item = Check>) -> Bench {
         let checks = checks.into_iter().map(|check| (check, CheckState::Asking(0))).collect();
         Bench {
@@ -263,10 +298,11 @@ impl Bench {
         self.owed.get(&(seat.clone(), part))
     }
 
-    /// Notes what a reviewer has to settle after an answer that does not count.
+    /// Records what a reviewer has to settle after an answer that does not count.
     ///
-    /// Another asker does not know what was meant, so it settles no part; but it has its own eyes, and rejects or leaves
-    /// the question to a person. An objection that nobody could read is never outvoted by whoever comes next.
+    /// A fallback reviewer does not know what was meant, so it settles no part; but it looks for itself, and rejects
+    /// or leaves the question to a person. An objection that nobody could read is never outvoted by whoever comes
+    /// next.
     pub(crate) fn owe(&mut self, seat: &Seat, (n, next): (Try, Option<Try>), objection: Option<Owed>) {
         let key = (seat.clone(), n.part);
         let before = self.owed.remove(&key);
@@ -274,6 +310,7 @@ impl Bench {
         let owed = [before, objection]
             .into_iter()
             .flatten()
+            // The stricter of both: a second unusable answer must not lower what the first one left.
             .reduce(|a, b| Owed { floor: a.floor.max(b.floor), parts: a.parts.max(b.parts) });
         let owed = match next.backup == n.backup {
             true => owed,
@@ -282,8 +319,8 @@ impl Bench {
         self.owed.extend(owed.map(|owed| (key, owed)));
     }
 
-    /// Who holds an exhaustive pass: the fallback reviewer in the place of the seat with the most late findings, so
-    /// that somebody else looks; without a fallback reviewer every seat that has answered.
+    /// Who holds an exhaustive pass: the fallback reviewer in the place of the reviewer with the most late findings,
+    /// so that somebody else looks. Without a fallback reviewer, everybody who has answered.
     pub fn exhaustive_seats(
         &self,
         policy: &Policy,
@@ -298,27 +335,29 @@ impl Bench {
             let holds = |id: &&FindingId| ledger.get(**id).is_some_and(|entry| entry.is_of(seat));
             late.iter().filter(holds).count()
         };
-        // The first of those with the most.
+        // The first of those with the most: `max_by_key` returns the last one, hence the reversal.
         answered.into_iter().rev().max_by_key(held).cloned().into_iter().collect()
     }
 
-    /// These seats are asked for everything at once; what they had answered is kept.
+    /// Asks these reviewers for everything at once; what they had answered is kept.
     pub fn exhaust(&mut self, policy: &Policy, seats: &[Seat]) {
+        // With a fallback reviewer somebody else looks; that is the point of the pass.
         let first = Try { backup: policy.backup, ..Try::default() };
         for seat in seats {
             if let Some(state) = self.seats.get_mut(seat)
                 && let SeatState::Answered(n, answer) = std::mem::replace(state, SeatState::Asking(first))
             {
                 self.kept.insert(seat.clone(), (n, answer));
-                // Whatever that answer had to settle is settled: the pass begins anew, and with the first part.
+                // Whatever that answer had to settle is settled. The pass begins anew, and with the first part.
                 self.forget(seat);
             }
         }
     }
 
-    /// The pass is over: its answers are added to those before it. A seat that gave none keeps what it had said.
+    /// Ends the pass: its answers are added to those before it. A reviewer that gave none keeps what it had said.
     pub fn end_pass(&mut self) {
         for (seat, (n, before)) in std::mem::take(&mut self.kept) {
+            // A pass that was lost takes nothing away: the earlier answer still stands.
             let added = match self.seats.get(&seat) {
                 Some(SeatState::Answered(_, more)) => joined(&before, more),
                 Some(SeatState::Asking(_) | SeatState::Gone) | None => before,
@@ -329,76 +368,80 @@ impl Bench {
         }
     }
 
-    /// Every check has an answer.
+    /// Whether every check has an answer.
     pub fn checks_done(&self) -> bool {
         !self.checks.values().any(|state| matches!(state, CheckState::Asking(_)))
     }
 
-    /// Every seat asked has answered or is gone.
+    /// Whether every reviewer that was asked has answered or is gone.
     pub fn seats_done(&self) -> bool {
         !self.seats.values().any(|state| matches!(state, SeatState::Asking(_)))
     }
 
-    /// A check found something in the rework column.
+    /// Whether a check found something that causes rework.
     pub fn checks_reject(&self, policy: &Policy) -> bool {
         self.checks.values().any(|state| state.worst().is_some_and(|worst| needs_rework(policy, worst)))
     }
 
-    /// A check found something, questions that are answered left out.
+    /// Whether a check found something, not counting questions that are answered.
     fn checks_fail(&self, ledger: &Ledger) -> bool {
         self.failures().any(|(check, claims)| {
             claims.iter().any(|claim| !claim.asks || self.is_unanswered(check, claim, ledger))
         })
     }
 
-    /// A check cannot tell and asks whoever can.
+    /// Whether a check cannot tell and asks a reviewer.
     pub fn a_check_asks(&self, ledger: &Ledger) -> bool {
         self.failures().any(|(check, claims)| {
             claims.iter().any(|claim| claim.asks && self.is_unanswered(check, claim, ledger))
         })
     }
 
-    /// Nobody has shown yet, on this revision, what a check asks about.
+    /// Whether nobody has shown yet, on this revision, what a check asks about.
     fn is_unanswered(&self, check: &Check, claim: &Claim, ledger: &Ledger) -> bool {
         let source = Source::Check(check.clone());
+        // By words and rule: a claim of this round has no id yet.
         let same = |entry: &Entry| {
             entry.by.contains(&source) && entry.claim.rule == claim.rule && entry.claim.claim == claim.claim
         };
         !ledger.iter().any(|(id, entry)| same(entry) && ledger.is_proven(id, &self.revision))
     }
 
-    /// What is put to a seat by id: its own open must-fix findings, and what a check asks.
+    /// What is put to a reviewer by id: its own open must-fix findings, and what a check asks.
     pub fn put_to(&self, seat: &Seat, ledger: &Ledger) -> Vec<FindingId> {
         let asked = |entry: &Entry| entry.claim.asks && self.failing_check_holds(entry);
         let put = ledger.open().filter(|(_, entry)| entry.is_of(seat) || asked(entry));
         put.map(|(id, _)| id).collect()
     }
 
-    /// Who is asked what the checks ask, once each question has its id; nobody where there is none, or the panel sat.
+    /// Who is asked what the checks ask, once each question has its id; nobody if there is no question, or the panel
+    /// was asked already.
     pub fn put_forward(&self, policy: &Policy, ledger: &Ledger) -> Vec<Seat> {
         if !self.seats.is_empty() || !self.a_check_asks(ledger) {
             return Vec::new();
         }
+        // On a copy: this only answers who would be asked. `apply` seats the panel when the event says so.
         let mut seated = self.clone();
         seated.seat_panel(policy, ledger);
         seated.seats.into_keys().collect()
     }
 
+    /// Whether a reviewer was lost in this round.
     fn a_seat_is_gone(&self) -> bool {
         self.seats.values().any(|state| *state == SeatState::Gone)
     }
 
-    /// All seats asked have answered: only such rounds count towards stale.
+    /// Whether all reviewers that were asked have answered. Only such rounds count towards stale.
     pub fn is_complete(&self) -> bool {
         !self.a_seat_is_gone()
     }
 
-    /// A seat said that patching will not do.
+    /// Whether a reviewer said that patching is not enough.
     pub fn is_fundamental(&self) -> bool {
         self.voices().any(|(_, answer)| answer.fundamental)
     }
 
-    /// The usable answers.
+    /// The usable answers of this round.
     pub fn answers(&self) -> impl Iterator<Item = (&Seat, &Answer)> {
         self.seats.iter().filter_map(|(seat, state)| match state {
             SeatState::Answered(_, answer) => Some((seat, answer)),
@@ -414,12 +457,15 @@ impl Bench {
         })
     }
 
-    /// Who sits, once the checks have answered. A seat with an open must-fix finding of its own is always asked,
-    /// unless checks rejected and spare the panel.
+    /// Decides who is asked, once the checks have answered.
+    ///
+    /// A reviewer with an open must-fix finding of its own is always asked, unless checks rejected and spare the
+    /// panel: nobody else can say that the finding is resolved.
     pub fn seat_panel(&mut self, policy: &Policy, ledger: &Ledger) {
         let (rejected, failed) = (self.checks_reject(policy), self.checks_fail(ledger));
         let sits = |seat: &&Seat| match policy.asked {
             Asked::Always => true,
+            // The work goes back anyway, so a review would only cost.
             Asked::UnlessChecksReject => !rejected,
             Asked::OnlyIfChecksFail => failed || !ledger.put_to(seat).is_empty(),
         };
@@ -431,20 +477,22 @@ impl Bench {
             .collect();
     }
 
-    /// Whether a check that fails in this sitting stands behind the finding.
+    /// Whether a check that fails in this round stands behind the finding.
     pub fn failing_check_holds(&self, entry: &Entry) -> bool {
         self.failures().any(|(check, _)| entry.by.contains(&Source::Check(check.clone())))
     }
 
-    /// A check that fails in this sitting holds something open that causes rework.
+    /// Whether a check that fails in this round holds something open that causes rework.
     fn a_check_is_ground(&self, policy: &Policy, ledger: &Ledger) -> bool {
         ledger
             .open()
             .any(|(_, entry)| needs_rework(policy, entry.severity) && self.failing_check_holds(entry))
     }
 
-    /// A seat that rejected (or set a condition where none passes) with no open must-fix finding of its own, and no
-    /// failing check whose finding is its ground.
+    /// A reviewer that rejected (or set a condition where none passes) with no open must-fix finding of its own, and
+    /// no failing check whose finding is its ground.
+    ///
+    /// Such a verdict would send the work back with nothing to fix, so its author is asked again.
     pub fn groundless(&self, policy: &Policy, ledger: &Ledger) -> Option<(&Seat, &Answer)> {
         self.seats.iter().find_map(|(seat, state)| match state {
             SeatState::Answered(_, answer)
@@ -458,8 +506,11 @@ impl Bench {
         })
     }
 
-    /// Puts right what a tracking report may not say: what a failing check or its author upholds stays open.
-    /// `None` when the report leaves a failing check without the finding it stands for.
+    /// Corrects what a tracking report may not say: a finding that a failing check or its author upholds stays open.
+    /// `None` if the report leaves a failing check without the finding it stands for.
+    ///
+    /// Tracking matches texts and can be wrong. It must never be the reason that a red check or an upheld objection
+    /// disappears.
     pub fn correct(&self, policy: &Policy, ledger: &Ledger, findings: &[Tracked]) -> Option<Vec<Tracked>> {
         let repeated = self.repeated(findings);
         let corrected: Vec<Tracked> = findings
@@ -469,9 +520,11 @@ impl Bench {
                 let upheld = repeated.contains(&at) || self.author_upholds(tracked);
                 // Only the end of a loop, or a person, carries, waives or gives up.
                 let early = matches!(tracked.fate, Fate::Carried | Fate::Waived(_) | Fate::Unresolved);
+                // A check that still reports what a person waived must not open it again.
                 let waived = is_waived(ledger, tracked.id, &tracked.fate);
                 let fate = if (upheld || early) && !waived { Fate::Open } else { tracked.fate.clone() };
                 match self.is_shown(tracked, ledger) {
+                    // `Persistent`, so that an answered question does not count as new or reopened.
                     true => Tracked { fate: Fate::Refuted, mark: Mark::Persistent, ..tracked.clone() },
                     false => Tracked { fate, ..tracked.clone() },
                 }
@@ -481,10 +534,12 @@ impl Bench {
             let source = Source::Check(check.clone());
             let holds = |id: FindingId, by: &BTreeSet<Source>, fate: &Fate, severity: Severity| {
                 let stands = *fate == Fate::Open || is_waived(ledger, id, fate);
+                // At least as bad as the check reported: a milder finding in its place would let a blocker pass.
                 by.contains(&source) && stands && severity >= worst
             };
             let named = |id: FindingId| corrected.iter().any(|tracked| tracked.id == id);
             corrected.iter().any(|t| holds(t.id, &t.by, &t.fate, t.severity))
+                // A finding that the report does not mention keeps what the ledger says.
                 || ledger.iter().any(|(id, e)| !named(id) && holds(id, &e.by, &e.fate, e.severity))
         };
         let all_accounted =
@@ -495,23 +550,28 @@ impl Bench {
         all_accounted.then_some(corrected)
     }
 
-    /// Somebody named a proof that what a check asks about holds, and it was there.
+    /// Whether somebody named a proof for what a check asks about, and the proof was there.
     fn is_shown(&self, tracked: &Tracked, ledger: &Ledger) -> bool {
         let shows = |(_, answer): (&Seat, &Answer)| matches!(answer.said.get(&tracked.id), Some(Said::Shown(proof)) if !proof.trim().is_empty());
         tracked.claim.asks && (self.answers().any(shows) || ledger.is_proven(tracked.id, &self.revision))
     }
 
-    /// The worst of what a failing check found, questions that were answered left out: each needs a proof of its own.
+    /// The worst of what a failing check found, not counting questions that were answered: each needs a proof of its
+    /// own.
     fn unshown(&self, check: &Check, claims: &[Claim], all: &[Tracked], ledger: &Ledger) -> Option<Severity> {
         let source = Source::Check(check.clone());
         let shown = all.iter().filter(|one| one.by.contains(&source) && self.is_shown(one, ledger)).count();
         let asked = claims.iter().filter(|claim| claim.asks).count();
+        // By number: which question a proof answers is known by the finding, and a claim has no id.
         let left = claims.iter().filter(|claim| !claim.asks || asked > shown);
         left.map(|claim| claim.severity).max()
     }
 
-    /// Which closed findings a failing check raises again. Every claim of it needs a finding of its own: one
-    /// with its words in its file, else of its rule there, else with its words; an open one before a closed one.
+    /// Which closed findings a failing check raises again.
+    ///
+    /// Every claim of the check needs a finding of its own: one with its words in its file, else of its rule there,
+    /// else with its words; an open one before a closed one. So a check that reports the same text twice keeps two
+    /// findings open.
     fn repeated(&self, findings: &[Tracked]) -> BTreeSet<usize> {
         let keys: [Key; 3] = [
             |claim| Some((claim.claim.as_str(), claim.file.as_deref())),
@@ -525,6 +585,7 @@ impl Bench {
             let mut taken = BTreeSet::new();
             for (open, key) in keys.into_iter().flat_map(|key| [(true, key), (false, key)]) {
                 let mut free: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+                // Reversed, so that `pop` below takes the first one.
                 for (at, one) in findings.iter().enumerate().rev() {
                     let fits = one.by.contains(&source) && (one.fate == Fate::Open) == open;
                     if let (true, Some(key)) = (fits && !taken.contains(&at), key(&one.claim)) {
@@ -544,6 +605,7 @@ impl Bench {
         repeated
     }
 
+    /// Whether the reviewer that holds a finding says that it is still there.
     fn author_upholds(&self, tracked: &Tracked) -> bool {
         self.voices().any(|(seat, answer)| {
             tracked.by.contains(&Source::Seat(seat.clone()))
@@ -551,10 +613,13 @@ impl Bench {
         })
     }
 
-    /// What this sitting adds up to. The first line that fits counts.
+    /// What this round adds up to. The first rule that fits counts.
+    ///
+    /// The order is from strict to mild: a ground for rework first, then everything that leaves nobody to approve,
+    /// then the passes. A new rule belongs before the first one that it must be able to overrule.
     pub fn rule(&self, policy: &Policy, ledger: &Ledger) -> Ruling {
         let open: Vec<(FindingId, &Entry)> = ledger.open().collect();
-        // Where nobody sits who could show it, a check's question is a person's.
+        // If there is no reviewer who could show it, a check's question is a person's.
         let for_nobody = |entry: &Entry| entry.claim.asks && policy.seats.is_empty();
         let grounds = |id: FindingId, entry: &Entry| {
             self.is_present(id, entry)
@@ -571,9 +636,11 @@ impl Bench {
         if nobody || (gone && policy.no_verdict == NoVerdict::Escalate) {
             return Ruling::NoQuorum;
         }
+        // Something must be fixed, but nobody behind it spoke in this round. Nobody has said either that it is gone.
         if open.iter().any(|(_, entry)| needs_rework(policy, entry.severity)) {
             return Ruling::NoQuorum;
         }
+        // A conditional verdict is never a plain pass, even if no finding of it is left.
         let conditional = self.answers().any(|(_, answer)| answer.verdict == Verdict::Conditional);
         if conditional || !open.is_empty() {
             let carried = open.iter().map(|(id, _)| *id).collect();
@@ -582,8 +649,9 @@ impl Bench {
         Ruling::Pass { checks_only: gone }
     }
 
-    /// Somebody behind the finding spoke in this sitting: its check failed, or its seat answered.
+    /// Whether somebody behind the finding spoke in this round: its check failed, or its reviewer answered.
     fn is_present(&self, id: FindingId, entry: &Entry) -> bool {
+        // A reviewer without a verdict counts only for findings that it was heard on.
         let objects = |seat: &Seat| self.partly.get(seat).is_some_and(|partly| !partly.unheard.contains(&id));
         entry.by.iter().any(|source| match source {
             Source::Check(check) => matches!(self.checks.get(check), Some(CheckState::Failed(_))),
@@ -593,17 +661,18 @@ impl Bench {
         })
     }
 
+    /// Whether a reviewer that holds the finding rejected the work.
     fn author_rejected(&self, entry: &Entry) -> bool {
         self.voices().any(|(seat, answer)| rejects(answer) && entry.is_of(seat))
     }
 }
 
-/// A person waived it before this loop began, and tracking found it as it was.
+/// Whether a person waived it before this loop began, and tracking found it as it was.
 fn is_waived(ledger: &Ledger, id: FindingId, fate: &Fate) -> bool {
     matches!(fate, Fate::Waived(_)) && ledger.get(id).is_some_and(|entry| entry.fate == *fate)
 }
 
-/// Work that does not serve its purpose is rejected, whatever verdict is stated.
+/// Whether the answer rejects. Work that does not serve its purpose is rejected, whatever verdict is stated.
 pub(crate) fn rejects(answer: &Answer) -> bool {
     answer.verdict == Verdict::Reject || answer.intent_satisfied == Some(false)
 }
@@ -613,6 +682,7 @@ fn stated(answer: &Answer) -> Verdict {
     if rejects(answer) { Verdict::Reject } else { answer.verdict }
 }
 
+/// Whether the verdict sends work back, and so needs an open finding as its ground.
 pub(crate) fn wants_a_ground(policy: &Policy, answer: &Answer) -> bool {
     rejects(answer) || (answer.verdict == Verdict::Conditional && !policy.warnings_pass)
 }

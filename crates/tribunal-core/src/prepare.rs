@@ -1,6 +1,8 @@
-//! What a checkout is prepared from before it is judged. `checks.prepare` installs packages, with the network, and runs code
-//! of whatever it installs for. So it runs on the base wherever that gives the same packages: what it leaves there is no
-//! change's doing, and may serve every change. Only a change that brings other lock files is prepared by itself, for itself.
+//! What a checkout is prepared from before it is judged.
+//!
+//! `checks.prepare` installs packages, with the network, and runs code of whatever it installs for. So it runs on the
+//! base if that gives the same packages: what it leaves there is no change's doing, and may serve every change. Only
+//! a change that brings other lock files is prepared by itself, for itself.
 
 use std::collections::BTreeMap;
 
@@ -38,9 +40,9 @@ pub type LockFiles = BTreeMap<String, String>;
 /// Whose code a checkout is prepared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PreparedFrom {
-    /// The base: it has the same lock files, and what it leaves may be kept for others.
+    /// The base: it has the same lock files, and its result may be kept for others.
     Base,
-    /// The change itself, whose lock files are others. What it leaves is for this change alone.
+    /// The change itself, because its lock files differ. Its result is for this change alone.
     Change,
 }
 
@@ -53,6 +55,7 @@ pub fn is_lock_file(path: &str) -> bool {
 
 /// What a change is prepared from, by the lock files of both sides.
 pub fn prepared_from(base: &LockFiles, change: &LockFiles) -> PreparedFrom {
+    // Any difference counts, also a file less: the packages would be others.
     if base == change { PreparedFrom::Base } else { PreparedFrom::Change }
 }
 

@@ -1,13 +1,15 @@
-//! Which paths steer machines or people without being asked: CI, hooks, agents' instructions, editors' tasks and the like.
+//! Which paths steer machines or people without being asked: CI, hooks, agents' instructions, editors' tasks and the
+//! like.
+//!
 //! A change to one of them is put to a person, in a run and in a review. The rows are data
-//! (`tribunal-agent/src/protected.toml`); here is only how a path is held against them.
+//! (`tribunal-agent/src/protected.toml`); this file only compares a path with them.
 
 use crate::contract::{clean, covers, word_matches};
 use crate::judge_files::normal;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// All rows.
+/// All rows of the table.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProtectedTable {
@@ -19,7 +21,8 @@ pub struct ProtectedTable {
     index: Option<Index>,
 }
 
-/// Rows by the name they begin with: a change may have tens of thousands of paths, and few of them begin like any row.
+/// Rows by the name they begin with: a change may have tens of thousands of paths, and few of them begin like any
+/// row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Index {
     named: BTreeMap<String, Vec<Place>>,
@@ -27,29 +30,34 @@ struct Index {
     patterns: Vec<Place>,
 }
 
-/// A row: its category's place, and its own there.
+/// A row: the index of its category, and its own index there.
 type Place = (usize, usize);
 
 /// One kind of protected file.
+///
+/// The categories exist for the person who is asked: the question says what the file configures and why only a person
+/// decides about it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Category {
-    /// A short name.
+    /// A short name for reports.
     pub name: String,
     /// What such a file configures, in the words people read.
     pub configures: String,
     /// Why nobody but a person decides about it.
     pub reason: String,
-    /// Whether a plan that names the path has decided: a person wrote or approved the plan. What steers agents and
-    /// Tribunal itself is never a plan's to decide.
+    /// Whether a plan that names the path has decided: a person wrote or approved the plan.
+    ///
+    /// Files that steer agents and Tribunal itself are never a plan's to decide.
     #[serde(default)]
     pub plan_decides: bool,
-    /// Patterns, from the root; `**/` where the system looks in every folder. One that covers a folder covers what is in it.
+    /// Patterns from the root; `**/` if the system looks in every folder. A pattern that covers a folder covers
+    /// everything in it.
     pub paths: Vec<String>,
 }
 
 impl ProtectedTable {
-    /// The table, ready to be asked: cases are not told apart.
+    /// Prepares the table for questions; letter case is ignored from here on.
     pub fn prepared(mut self) -> ProtectedTable {
         for pattern in self.categories.iter_mut().flat_map(|category| &mut category.paths) {
             *pattern = pattern.to_lowercase();
@@ -57,6 +65,7 @@ impl ProtectedTable {
         let mut index = Index::default();
         for (at, category) in self.categories.iter().enumerate() {
             for (row, pattern) in category.paths.iter().enumerate() {
+                // The name behind `**/` is what a path is searched for, at any depth.
                 let first =
                     pattern.strip_prefix("**/").unwrap_or(pattern).split('/').next().unwrap_or_default();
                 match first.contains(['*', '?']) {
@@ -73,6 +82,7 @@ impl ProtectedTable {
     pub fn category(&self, path: &str) -> Option<&Category> {
         let path = folded(path);
         let parts: Vec<&str> = path.split('/').collect();
+        // A table that nobody prepared still answers, only slower: it must not answer "not protected".
         let Some(index) = &self.index else {
             let touched = |category: &&Category| category.paths.iter().any(|row| touches(row, &parts));
             return self.categories.iter().find(touched);
@@ -80,12 +90,15 @@ impl ProtectedTable {
         let named = parts.iter().filter_map(|part| index.named.get(*part)).flatten();
         let row = |(at, row): &Place| self.categories.get(*at)?.paths.get(*row);
         let touched = |place: &&Place| row(place).is_some_and(|row| touches(row, &parts));
+        // The smallest place, because the index finds rows out of order and the first category names the path.
         let first = named.chain(&index.patterns).filter(touched).map(|(at, _)| *at).min()?;
         self.categories.get(first)
     }
 
-    /// The category of a path that nobody has decided about yet. `claimed` are the paths a plan allows: one decides about
-    /// a protected file only where it names the file or a protected folder, so that `**` or `src` claims none by accident.
+    /// The category of a path that nobody has decided about yet.
+    ///
+    /// `claimed` are the paths that a plan allows. A plan decides about a protected file only if it names the file or
+    /// a protected folder, so that `**` or `src` claims none by accident.
     pub fn undecided(&self, path: &str, claimed: &[String]) -> Option<&Category> {
         let category = self.category(path)?;
         let named = |pattern: &&String| {
@@ -105,13 +118,13 @@ impl ProtectedTable {
     }
 }
 
-/// Links that are followed one after the other at most.
+/// How many links are followed one after the other.
 const LINKS_MAX: usize = 8;
 
 /// What links lead to that stand where something protected belongs.
 ///
-/// Whoever reads `CLAUDE.md` reads the file behind it. A project that keeps one text for several agents links them all
-/// to it, so that file is as protected as its names.
+/// A program that reads `CLAUDE.md` reads the file behind it. A project that keeps one text for several agents links
+/// them all to it, so that file is as protected as its names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProtectedLinks {
     /// The protected name of each place.
@@ -119,11 +132,12 @@ pub struct ProtectedLinks {
 }
 
 impl ProtectedLinks {
-    /// Of the links of a tree, from their paths to what they say.
+    /// Reads the links of a tree, from their paths to their targets.
     pub fn of(links: &BTreeMap<String, String>, is_protected: impl Fn(&str) -> bool) -> ProtectedLinks {
         let mut names = BTreeMap::new();
         for link in links.keys().filter(|link| is_protected(link)) {
             let mut at = link.clone();
+            // A bound and not a set of seen places: links may lead in a circle.
             for _ in 0..LINKS_MAX {
                 let Some(target) = links.get(&at) else { break };
                 let folder = at.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -138,12 +152,14 @@ impl ProtectedLinks {
     /// The protected name by which a path is read, if it has one.
     pub fn name_of(&self, path: &str) -> Option<String> {
         let mut places = std::iter::successors(Some(path), |path| Some(path.rsplit_once('/')?.0));
+        // A link to a folder counts for everything in it, so the rest of the path is kept.
         places.find_map(|place| Some(format!("{}{}", self.names.get(place)?, &path[place.len()..])))
     }
 }
 
-/// Whether a pattern covers a path, or something in whose place the path stands: a link or a submodule where a protected
-/// folder belongs brings everything in it.
+/// Whether a pattern covers a path, or something in whose place the path stands.
+///
+/// A link or a submodule where a protected folder belongs brings everything in it.
 fn touches(row: &str, path: &[&str]) -> bool {
     places(row, path).next().is_some()
 }
@@ -155,17 +171,22 @@ fn places<'a>(row: &'a str, path: &'a [&'a str]) -> impl Iterator<Item = (&'a st
         None => (row, 1),
     };
     let fits = move |rest: &[&str]| {
+        // `zip` stops at the shorter one: a path may end inside the pattern, or go on below it.
         row.split('/').zip(rest).all(|(part, name)| word_matches(part.as_bytes(), name.as_bytes()))
     };
     (0..deepest).map(move |at| (row, &path[at..])).filter(move |(_, rest)| fits(rest))
 }
 
-/// A path as a file system sees it that does not tell cases apart, leaves out characters nobody sees, or drops dots and
-/// spaces at the end of a name: what is another file here may be the same file there.
+/// A path as a file system may see it that ignores case, leaves out invisible characters, or drops dots and spaces at
+/// the end of a name.
+///
+/// What is another file here may be the same file on the user's machine, so the stricter view decides.
 fn folded(path: &str) -> String {
+    // Zero-width characters, direction marks and the byte order mark, which some file systems ignore.
     let unseen = |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
     let text: String = path.chars().filter(|c| !unseen(*c)).flat_map(char::to_lowercase).collect();
     let parts = text.split(['/', '\\']).map(|part| match part.trim_end_matches(['.', ' ']) {
+        // `.` and `..` consist of dots alone and stay as they are.
         "" => part,
         trimmed => trimmed,
     });

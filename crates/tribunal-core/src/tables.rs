@@ -1,5 +1,7 @@
 //! The protocol's tables as functions: turns, models, token budgets, risk, gate policy, approval. Numbers in, numbers
 //! out; where a value comes from is the caller's business.
+//!
+//! The numbers are the protocol's; they are not tuned here.
 
 use crate::policy::Effort;
 use serde::Serialize;
@@ -8,13 +10,13 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Autonomy {
-    /// At every turn.
+    /// Asks at every turn.
     Cautious,
-    /// Where it matters.
+    /// Asks where it matters.
     Standard,
-    /// Seldom.
+    /// Hardly ever asks.
     Confident,
-    /// Never.
+    /// Never asks a person.
     PureVibe,
 }
 
@@ -40,11 +42,11 @@ impl Autonomy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Risk {
-    /// Little.
+    /// At most one of the reasons that `risk` counts holds.
     Low,
-    /// Something.
+    /// Two of the reasons hold.
     Medium,
-    /// Much.
+    /// Three or more of the reasons hold.
     High,
 }
 
@@ -63,13 +65,13 @@ impl Risk {
 /// What the risk of a plan is read from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RiskFacts {
-    /// Its tasks.
+    /// How many tasks the plan has.
     pub tasks: usize,
-    /// The files it claims, each once.
+    /// How many files it claims, each counted once.
     pub files: usize,
-    /// Its dependencies on other phases.
+    /// How many dependencies on other phases it has.
     pub cross_phase: usize,
-    /// What must be true in the end.
+    /// How many must_haves it has.
     pub must_haves: usize,
 }
 
@@ -82,6 +84,7 @@ pub fn risk(facts: RiskFacts) -> (Risk, u32, Vec<&'static str>) {
         (facts.must_haves > 4, "more than 4 must_haves"),
     ];
     let reasons: Vec<&'static str> = table.iter().filter(|(hit, _)| *hit).map(|(_, words)| *words).collect();
+    // Each reason counts once, however far its limit is passed.
     let risk = match reasons.len() {
         0 | 1 => Risk::Low,
         2 => Risk::Medium,
@@ -91,13 +94,15 @@ pub fn risk(facts: RiskFacts) -> (Risk, u32, Vec<&'static str>) {
 }
 
 /// What is asked of a plan and its tasks.
+///
+/// Effort alone chooses the depth; approval and confirmation also depend on risk and autonomy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct GatePolicy {
     /// How deep quality is looked at: skip, quick, standard, deep.
     pub qa_tier: &'static str,
-    /// Whether a person approves before a dev starts.
+    /// Whether a person approves before a builder starts.
     pub approval_required: bool,
-    /// What teammates tell each other: none, blockers, blockers_findings, full.
+    /// What teammates report to each other: none, blockers, blockers_findings, full.
     pub communication_level: &'static str,
     /// Whether a task is confirmed in two steps.
     pub two_phase: bool,
@@ -111,17 +116,19 @@ pub fn gate_policy(effort: Effort, risk: Risk, autonomy: Autonomy) -> GatePolicy
         Effort::Balanced => ("standard", "blockers_findings"),
         Effort::Thorough | Effort::Max => ("deep", "full"),
     };
+    // Approval and confirmation go together, except in the one cell below.
     let both = autonomy.asks()
         && match effort {
             Effort::Thorough | Effort::Max => true,
             Effort::Fast | Effort::Balanced => risk == Risk::High,
             Effort::Turbo => false,
         };
+    // The cell where a person approves and the task is not confirmed in two steps.
     let only_approval = effort == Effort::Balanced && risk == Risk::Medium && autonomy == Autonomy::Cautious;
     GatePolicy { qa_tier, approval_required: both || only_approval, communication_level, two_phase: both }
 }
 
-/// Whether a plan is approved by a person before a dev starts, where no gate policy says so.
+/// Whether a person approves a plan before a builder starts, if no gate policy says so.
 pub fn plan_approval(effort: Effort, autonomy: Autonomy) -> bool {
     match autonomy {
         Autonomy::Cautious => effort >= Effort::Balanced,
@@ -139,7 +146,7 @@ pub fn uat(autonomy: Autonomy) -> bool {
 pub const ROLES: [&str; 9] =
     ["lead", "dev", "debugger", "architect", "reviewer", "qa", "docs", "researcher", "scout"];
 
-/// Turns of a role before effort; nothing for a role without a table.
+/// Turns of a role before effort; none for a role without a table.
 pub fn turns_base(role: &str) -> Option<u32> {
     Some(match role {
         "scout" | "researcher" | "reviewer" => 15,
@@ -152,10 +159,10 @@ pub fn turns_base(role: &str) -> Option<u32> {
     })
 }
 
-/// Turns a configuration gives a role.
+/// How many turns a configuration gives a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TurnsSet {
-    /// Nothing: the table counts.
+    /// Nothing is configured: the table counts.
     Unset,
     /// A number that effort multiplies; 0 or less is unlimited.
     Scaled(i64),
@@ -163,7 +170,7 @@ pub enum TurnsSet {
     Exact(i64),
 }
 
-/// Turns of a role: round half up, at least 1; 0 is unlimited. Nothing for an unknown role without a number.
+/// Turns of a role: round half up, at least 1; 0 is unlimited. None for an unknown role without a number.
 pub fn turns(role: &str, effort: Effort, set: TurnsSet) -> Option<u32> {
     let base = match set {
         TurnsSet::Exact(n) | TurnsSet::Scaled(n) if n <= 0 => return Some(0),
@@ -171,6 +178,7 @@ pub fn turns(role: &str, effort: Effort, set: TurnsSet) -> Option<u32> {
         TurnsSet::Scaled(n) => u64::try_from(n).unwrap_or(0),
         TurnsSet::Unset => u64::from(turns_base(role)?),
     };
+    // In tenths: integers round the same way everywhere.
     let tenths = match effort {
         Effort::Thorough | Effort::Max => 15,
         Effort::Balanced => 10,
@@ -185,16 +193,16 @@ pub fn turns(role: &str, effort: Effort, set: TurnsSet) -> Option<u32> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ModelClass {
-    /// Small.
+    /// A small, cheap model.
     Small,
-    /// Medium.
+    /// A model of medium size.
     Medium,
-    /// Large.
+    /// A large, expensive model.
     Large,
 }
 
 impl ModelClass {
-    /// Its word.
+    /// The name of the class in the protocol.
     pub fn word(self) -> &'static str {
         match self {
             ModelClass::Small => "small",
@@ -204,9 +212,10 @@ impl ModelClass {
     }
 }
 
-/// The class of model a profile gives a role; nothing for an unknown profile or role.
+/// The class of model a profile gives a role; none for an unknown profile or role.
 pub fn model_class(profile: &str, role: &str) -> Option<ModelClass> {
     use ModelClass::{Large, Medium, Small};
+    // Before the profiles, whose last arms take any role.
     if !ROLES.contains(&role) {
         return None;
     }
@@ -246,10 +255,11 @@ pub fn tokens_for(role: &str, score: usize) -> u64 {
         13..=20 => 13,
         _ => 16,
     };
+    // Multiplied first, or the tenths would be lost.
     tokens_base(role) * tenths / 10
 }
 
-/// The least a plan's remaining budget falls to.
+/// The least that a plan's remaining budget falls to.
 pub const TOKENS_FLOOR: u64 = 1_000;
 
 /// What is left of a plan's budget after an overage: 15 % less, never below the floor.
@@ -259,6 +269,7 @@ pub fn tokens_after_overage(remaining: u64) -> u64 {
 
 /// Tokens of a text, estimated: four bytes each.
 pub fn tokens_of(text: &str) -> u64 {
+    // Rounded up: an estimate that is too low would overrun the budget.
     (text.len() as u64).div_ceil(4)
 }
 

@@ -1,14 +1,17 @@
-//! Which settings of a repository's own file a person has to trust once. A clone is a stranger's: what its file says about
-//! how work is judged holds, what reaches beyond the sandbox does not. One table has every key; a key that is not in it
-//! counts as one that reaches beyond.
+//! Which settings of a repository's own file a person has to trust once.
+//!
+//! A clone is a stranger's: what its file says about how work is judged holds, what reaches beyond the sandbox does
+//! not. One table has every key; a key that is not in it counts as one that reaches beyond. So a new setting that
+//! somebody forgets to classify is safe, only inconvenient.
 
 /// How far a setting reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// It says how work is done and judged. What it runs, it runs in the sandbox.
     Inside,
-    /// It runs outside the sandbox, switches it off, widens it, or acts with what is the user's own. Left out, a run is
-    /// as safe as the defaults.
+    /// It runs outside the sandbox, switches it off, widens it, or acts with what is the user's own.
+    ///
+    /// If it is left out, a run is as safe as the defaults.
     Outside,
 }
 
@@ -115,7 +118,8 @@ const LIMITS: &[(&str, Tighter)] = &[
     ("budget.loop_cents", Tighter::Lower),
     ("budget.round_cents", Tighter::Lower),
     ("budget.run_tokens", Tighter::Lower),
-    // Reserved for a launch, and counted where its cost is not told: a small estimate lets more launches under a cap.
+    // Reserved for a launch, and counted if its cost is not reported: a small estimate lets more launches under a
+    // cap.
     ("budget.maker_cents", Tighter::Higher),
     ("budget.reviewer_cents", Tighter::Higher),
 ];
@@ -125,17 +129,20 @@ const LIMITS: &[(&str, Tighter)] = &[
 enum Tighter {
     /// A lower cap; 0 is no cap at all.
     Lower,
-    /// A higher estimate.
+    /// A higher estimate of what a launch costs.
     Higher,
 }
 
-/// Whether a repository's value of this key lets a run spend more than the user's own file does. A user who sets a cap pays
-/// for what runs, so the repository may tighten it and needs trust to loosen it. A value that is not a number loosens: it
-/// cannot be compared.
+/// Whether a repository's value of this key lets a run spend more than the user's own file does.
+///
+/// A user who sets a cap pays for what runs, so the repository may tighten it and needs trust to loosen it. A value
+/// that is not a number loosens: it cannot be compared.
 pub fn loosens(key: &[&str], own: Option<u64>, repository: Option<u64>) -> bool {
     let limit = LIMITS.iter().find(|(row, _)| row.split('.').eq(key.iter().copied()));
+    // Not a limit on spending, so only `reach` decides about the key.
     let Some((_, tighter)) = limit else { return false };
     let (Some(own), Some(repository)) = (own, repository) else { return true };
+    // 0 means "no cap", which is the loosest value and not the tightest.
     let uncapped = |cents: u64| if cents == 0 { u64::MAX } else { cents };
     match tighter {
         Tighter::Lower => uncapped(repository) > uncapped(own),
@@ -143,8 +150,8 @@ pub fn loosens(key: &[&str], own: Option<u64>, repository: Option<u64>) -> bool 
     }
 }
 
-/// Fields of a row by which a command gets more than the sandbox gives every other. The rest of the row says what is run
-/// inside the sandbox, and counts without them.
+/// Fields of a row by which a command gets more than the sandbox gives every other. The rest of the row says what is
+/// run inside the sandbox, and counts without them.
 const WIDENING: &[&str] = &[
     "network",
     "keep_env",
@@ -168,9 +175,11 @@ pub fn reach(key: &[&str], value: &str) -> Option<Reach> {
         let row: Vec<&str> = row.split('.').collect();
         row.len() == key.len() && row.iter().zip(key).all(|(row, part)| *row == "*" || row == part)
     };
+    // The harmless value of such a key needs no trust: it is what a run does without the key.
     if let Some((_, harmless)) = OUTSIDE.iter().find(|(row, _)| is(row)) {
         return Some(if *harmless == value { Reach::Inside } else { Reach::Outside });
     }
+    // A field of any row of adapters and tools. The rest of such a row is inside.
     if key.last().is_some_and(|last| is_widening(last)) {
         return Some(Reach::Outside);
     }
@@ -179,28 +188,33 @@ pub fn reach(key: &[&str], value: &str) -> Option<Reach> {
 
 /// Whether a setting of the repository's own file counts.
 pub fn counts(reach: Option<Reach>, trusted: bool) -> bool {
+    // An unclassified key (`None`) needs trust like one that reaches outside.
     reach == Some(Reach::Inside) || trusted
 }
 
 /// Whose text of a settings file in the repository counts for a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
-    /// The file as it lies in the worktree: whatever it holds is the user's own.
+    /// The file as it lies in the worktree: everything in it is the user's own.
     Worktree,
     /// The file as the change found it.
     Base,
 }
 
-/// Whose text of a phase's plan gives the commands that verify the phase in its review. A plan that the base has counts as
-/// the base has it, unless it only differs in the worktree, where the edit is the user's. A plan that the change brings has no
-/// other text: its commands run in the sandbox, and can only add to what judges the change.
+/// Whose text of a phase's plan gives the commands that verify the phase in its review.
+///
+/// A plan that the base has counts as the base has it, unless it only differs in the worktree, where the edit is the
+/// user's. A plan that the change brings has no other text: its commands run in the sandbox, and can only add to what
+/// judges the change.
 pub fn whose_commands(base_has: bool, judged_as_base: bool, checked_out_as_base: bool) -> Whose {
     if base_has { whose(judged_as_base, checked_out_as_base) } else { Whose::Worktree }
 }
 
-/// Whose text counts. Where the change under review, or the branch that is checked out, has another text than the base,
-/// the base's counts: nobody sets the rules they are judged by. Otherwise what differs in the worktree is an edit that the
-/// user has not committed.
+/// Whose text counts.
+///
+/// If the change under review, or the branch that is checked out, has another text than the base, the base's counts:
+/// nobody sets the rules they are judged by. Otherwise a difference in the worktree is an edit that the user has not
+/// committed.
 pub fn whose(judged_as_base: bool, checked_out_as_base: bool) -> Whose {
     if judged_as_base && checked_out_as_base { Whose::Worktree } else { Whose::Base }
 }

@@ -1,21 +1,25 @@
-//! How far a reviewer is another than the builder whose work it judges. A reviewer is always another launch; whether it is
-//! also another model, another program or another login is compared here, and said in every report and landed commit.
-//! Agents say these things of themselves, so that nothing is decided by it.
+//! How far a reviewer is another than the builder whose work it judges.
+//!
+//! A reviewer is always another launch; whether it is also another model, another program or another login is
+//! compared here, and named in every report and landed commit. Agents report these things about themselves, so
+//! nothing is decided by it.
 
 /// Who an agent was, as far as it can be compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Party<'a> {
-    /// What was started: two that start the same have the same. Empty where it is not known.
+    /// What was started: two that start the same have the same. Empty if it is not known.
     pub program: &'a str,
-    /// The name of the login it used; empty where it is not known.
+    /// The name of the login it used; empty if it is not known.
     pub login: &'a str,
-    /// The model; empty where neither the program nor the configuration names one.
+    /// The model; empty if neither the program nor the configuration names one.
     pub model: &'a str,
-    /// The program did not say which model answered: this one was asked for.
+    /// The program did not say which model answered; this one was asked for.
     pub model_asked: bool,
 }
 
 /// Whether two agents share something.
+///
+/// The order goes from harmless to worth reporting: of several builders the closest one counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Same {
     /// They are known to differ.
@@ -29,15 +33,15 @@ pub enum Same {
 /// What a reviewer shares with the builders of what it judged; with several, whatever it shares with one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kinship {
-    /// The same model.
+    /// Whether they are the same model.
     pub model: Same,
-    /// The same program.
+    /// Whether they are the same program.
     pub program: Same,
-    /// The same login.
+    /// Whether they use the same login.
     pub login: Same,
 }
 
-/// Compares a reviewer with the builders; none where no agent built it.
+/// Compares a reviewer with the builders; none if no agent built it.
 pub fn kinship(builders: &[Party<'_>], reviewer: Party<'_>) -> Option<Kinship> {
     let with = |builder: &Party<'_>| Kinship {
         model: same_model(*builder, reviewer),
@@ -51,19 +55,24 @@ pub fn kinship(builders: &[Party<'_>], reviewer: Party<'_>) -> Option<Kinship> {
     })
 }
 
-/// A model is known to be another only where both programs name the one that answered: what was merely asked for, or is not
-/// named at all, may be the same. A name that goes on where the other ends is the same model with its date.
+/// Whether two agents are the same model.
+///
+/// A model is known to be another only if both programs name the one that answered: a model that was merely asked
+/// for, or is not named at all, may be the same. A name that goes on where the other ends is the same model with its
+/// date.
 fn same_model(a: Party<'_>, b: Party<'_>) -> Same {
     let level = |model: &str| model.trim().to_lowercase();
     let (one, other) = (level(a.model), level(b.model));
     match () {
         () if one.is_empty() || other.is_empty() => Same::Unknown,
+        // Before the line below: even a model that was only asked for is worth reporting if the names agree.
         () if one.starts_with(&other) || other.starts_with(&one) => Same::Yes,
         () if a.model_asked || b.model_asked => Same::Unknown,
         () => Same::No,
     }
 }
 
+/// Whether two names are equal; unknown if one is missing.
 fn same_name(a: &str, b: &str) -> Same {
     match () {
         () if a.is_empty() || b.is_empty() => Same::Unknown,
@@ -72,15 +81,16 @@ fn same_name(a: &str, b: &str) -> Same {
     }
 }
 
-/// A login that is named alike is the same one. Another name may stand for the same person: nobody can tell.
+/// Whether two agents use the same login. Another name may stand for the same person: nobody can tell.
 fn same_login(a: Party<'_>, b: Party<'_>) -> Same {
     let named = same_name(a.login, b.login) == Same::Yes;
+    // Two launches of one program without a named login use the same one.
     let by_program = same_name(a.program, b.program) == Same::Yes && a.login == b.login;
     if named || by_program { Same::Yes } else { Same::Unknown }
 }
 
 impl Kinship {
-    /// What has to be said of it: `judged by the same model in another launch, under the same login`. None where the
+    /// What has to be reported: `judged by the same model in another launch, under the same login`. None if the
     /// reviewer is another model and nothing else is shared.
     pub fn words(self) -> Option<String> {
         let by = match (self.model, self.program) {

@@ -1,5 +1,7 @@
-//! What was said about a finding, and by whom. Words are only ever added: an id never changes what it is about, and
-//! whoever raised a finding is asked about it in words of its own.
+//! What was said about a finding, and by whom.
+//!
+//! Words are only ever added: an id never changes what it is about, and whoever raised a finding is asked about it in
+//! its own words. Otherwise a reviewer could be made to confirm a claim that it never made.
 
 use crate::finding::{Claim, Source};
 use crate::ids::{FindingId, Seat};
@@ -11,19 +13,20 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What one reviewer or check said about a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Words {
-    /// Who.
+    /// The reviewer or check that said it.
     pub by: Source,
-    /// What. Its place is where the finding was when this was said.
+    /// What was said. Its place is where the finding was at that time.
     pub claim: Claim,
 }
 
 impl Words {
-    /// The same words by the same source, wherever they were said.
+    /// Whether these are the same words by the same source, wherever they were said.
     fn is(&self, by: &Source, claim: &Claim) -> bool {
         let text = |claim: &Claim| {
             [&claim.claim, &claim.details, &claim.suggestion, &claim.evidence]
                 .map(|part| part.trim().to_owned())
         };
+        // The claim first: comparing it is cheap and rules most of them out before texts are copied.
         self.by == *by && self.claim.claim == claim.claim && text(&self.claim) == text(claim)
     }
 }
@@ -38,24 +41,24 @@ pub struct Remarks {
     /// Its field has several owners on the panel.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub overlapping: bool,
-    /// The field it lies in, where nobody on the panel owns that.
+    /// The field it lies in, if nobody on the panel owns that field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unowned: Option<String>,
-    /// Findings at the same place that may be about the same: nobody could be sure, so both stay.
+    /// Findings at the same place that may be about the same thing: nobody could be sure, so both stay.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub related: BTreeSet<FindingId>,
-    /// Why it went where it went, where that is not plain.
+    /// Why it got its fate, if that is not plain.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub why: String,
 }
 
 impl Remarks {
-    /// Nothing was noticed.
+    /// Whether nothing was noticed.
     pub fn is_empty(&self) -> bool {
         *self == Remarks::default()
     }
 
-    /// Takes in what a later round noticed. What was related stays so.
+    /// Adds what a later round noticed. Related findings stay related.
     fn take(&mut self, later: &Remarks) {
         self.disagree |= later.disagree;
         self.overlapping |= later.overlapping;
@@ -67,14 +70,17 @@ impl Remarks {
     }
 }
 
-/// A check's word is a fact, a reviewer's an opinion: one finding never is both.
+/// Whether all sources are checks, or all are reviewers.
+///
+/// A check reports a fact, a reviewer an opinion. One finding is never both: a reviewer could otherwise take a red
+/// check back.
 pub fn is_one_kind<'s>(mut by: impl Iterator<Item = &'s Source>) -> bool {
     let check = |source: &Source| matches!(source, Source::Check(_));
     by.next().is_none_or(|first| by.all(|other| check(other) == check(first)))
 }
 
 impl Tracked {
-    /// What was said about it in this round, the claim that stands for it first; nothing, where nobody raised it.
+    /// What was said about it in this round, the claim that stands for it first; nothing if nobody raised it.
     pub fn said(&self) -> impl Iterator<Item = (&Source, &Claim)> {
         let first = self.says.iter().map(|by| (by, &self.claim));
         first.chain(self.words.iter().map(|words| (&words.by, &words.claim)))
@@ -87,21 +93,22 @@ impl Entry {
         &self.words
     }
 
-    /// What this seat said about it, the last of it last: what it is asked about.
+    /// What this reviewer said about it, in order: what it is asked about.
     pub fn words_of<'e>(&'e self, seat: &'e Seat) -> impl Iterator<Item = &'e Claim> {
         let own = move |words: &&Words| matches!(&words.by, Source::Seat(by) if by == seat);
         self.words.iter().filter(own).map(|words| &words.claim)
     }
 
-    /// Takes in what was said in this round: new words are added, and those that stand for it go on standing. Only
-    /// where it is and how sure one is of it follow the round.
+    /// Adds what was said in this round. The claim that stands for the finding keeps its words.
+    ///
+    /// Only its place, its severity and the confidence in it follow the round.
     pub(crate) fn hear(&mut self, tracked: &Tracked) {
         for (by, claim) in tracked.said() {
             if !self.words.iter().any(|known| known.is(by, claim)) {
                 self.words.push(Words { by: by.clone(), claim: claim.clone() });
             }
         }
-        // What is handed in without an author is the word of all who hold it.
+        // A finding without an author belongs to all who hold it.
         if self.words.is_empty() {
             let by = tracked.by.iter();
             self.words.extend(by.map(|by| Words { by: by.clone(), claim: tracked.claim.clone() }));
@@ -109,6 +116,7 @@ impl Entry {
         self.remarks.take(&tracked.remarks);
         let now = &tracked.claim;
         let claim = &mut self.claim;
+        // The place moves with the code. The words do not: they are what was claimed.
         claim.file.clone_from(&now.file);
         claim.section.clone_from(&now.section);
         (claim.line, claim.end) = (now.line, now.end);
@@ -118,8 +126,10 @@ impl Entry {
 }
 
 impl Bench {
-    /// What a tracking report may not do to words, and nobody could put right: say of an opinion and a check that they
-    /// are one finding, give one id twice, or leave out what was raised in this sitting.
+    /// Why a tracking report cannot be used, if so: it says that an opinion and a check are one finding, gives one id
+    /// twice, or leaves out what was raised in this round.
+    ///
+    /// Nobody could put such a report right, so it counts as a lost attempt of the tracking.
     pub fn misheard(&self, ledger: &Ledger, findings: &[Tracked]) -> Option<&'static str> {
         let mixed = |tracked: &Tracked| {
             let known = ledger.get(tracked.id).into_iter().flat_map(|entry| &entry.by);
@@ -130,9 +140,11 @@ impl Bench {
             return Some("a check's finding and a reviewer's are reported as one");
         }
         let mut ids = BTreeSet::new();
+        // 0 stands for a finding that has no id yet; several may have it.
         if findings.iter().any(|tracked| tracked.id.0 != 0 && !ids.insert(tracked.id)) {
             return Some("one id is given to two findings");
         }
+        // Indexed once: a review may raise tens of thousands of claims.
         let mut told: BTreeMap<&Source, BTreeSet<&str>> = BTreeMap::new();
         for (by, claim) in findings.iter().flat_map(Tracked::said) {
             told.entry(by).or_default().insert(&claim.claim);

@@ -1,4 +1,7 @@
-//! What can go wrong with a journal, one variant per different reaction; never a bare SQLite error.
+//! What can go wrong with a journal: one variant per different reaction, and never a bare SQLite error.
+//!
+//! Callers map these variants to exit codes and hints. A code of SQLite or of the operating system that calls for the
+//! same reaction as another one is sorted into the same variant here.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,35 +13,37 @@ use rustix::io::Errno;
 /// The result of a journal operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why the journal could not do what it was asked.
+/// Why a journal operation failed.
+///
+/// Each message names the path, and every variant that a person can do something about ends with a hint.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// There is no journal: the run does not exist, or died before its first row.
     #[error("no journal in {}\nhint: check the run id, or start a new run", path.display())]
     Missing {
-        /// The run's directory.
+        /// The directory of the run.
         path: PathBuf,
     },
     /// `create` found a journal already there.
     #[error("{} has a journal already\nhint: resume that run, or use another run id", path.display())]
     Exists {
-        /// The run's directory.
+        /// The directory of the run.
         path: PathBuf,
     },
-    /// Another process runs this run.
+    /// Another process is executing this run.
     #[error("{} is in use by {}\nhint: watch or cancel that run, or wait until it ends", path.display(), holder(*pid))]
     Locked {
-        /// The run's directory.
+        /// The directory of the run.
         path: PathBuf,
-        /// The process that holds the lock, where it has said so.
+        /// The process that holds the lock, if it wrote its id.
         pid: Option<u32>,
     },
     /// The journal was written by a newer Tribunal.
     #[error("{} is a journal of version {found}, this program knows {known}\nhint: update tribunal", path.display())]
     Newer {
-        /// The journal file.
+        /// The path of the journal file.
         path: PathBuf,
-        /// The version in the file.
+        /// The version found in the file.
         found: u32,
         /// The newest version this program knows.
         known: u32,
@@ -46,7 +51,7 @@ pub enum Error {
     /// The file is damaged, or is not a journal at all.
     #[error("{} is damaged: {detail}\nhint: keep a copy of the directory, then restore it from a backup or start a new run", path.display())]
     Corrupt {
-        /// The journal file.
+        /// The path of the journal file.
         path: PathBuf,
         /// What is wrong with it.
         detail: String,
@@ -54,62 +59,64 @@ pub enum Error {
     /// The directory or the file cannot be written.
     #[error("{} cannot be written\nhint: check its owner, its permissions and the mount", path.display())]
     ReadOnly {
-        /// What cannot be written.
+        /// The file or directory that cannot be written.
         path: PathBuf,
     },
-    /// There is no room left for the journal.
+    /// There is no space left for the journal.
     #[error("no space left for {}\nhint: free some space (tribunal gc removes old runs), then give the same command again", path.display())]
     DiskFull {
-        /// The journal file.
+        /// The path of the journal file.
         path: PathBuf,
     },
     /// Another process held the database for too long.
     #[error("{} stayed busy\nhint: look for a stopped tribunal process or an open SQL shell, then try again", path.display())]
     Busy {
-        /// The journal file.
+        /// The path of the journal file.
         path: PathBuf,
     },
     /// A symlink or another kind of file stands where one of ours should be.
     #[error("{} is not what it should be: {detail}\nhint: remove it; tribunal follows no symlink there", path.display())]
     Strange {
-        /// The strange file.
+        /// The path where the wrong kind of file stands.
         path: PathBuf,
-        /// What it is.
+        /// What kind of file it is.
         detail: String,
     },
     /// An earlier append failed, so memory may be ahead of the disk.
+    ///
+    /// Only a restart helps: the process has to fold the journal again to learn what is on disk.
     #[error("{} takes no more rows after an earlier failure: {cause}\nhint: resume the run, it continues from what is on disk", path.display())]
     Poisoned {
-        /// The journal file.
+        /// The path of the journal file.
         path: PathBuf,
-        /// The first failure.
+        /// The message of the first failure.
         cause: String,
     },
-    /// A row or letter was not acceptable (not JSON, out of order, out of range).
+    /// A row or message was not acceptable (not JSON, out of order, out of range).
     #[error("{} refused a row: {detail}", path.display())]
     Refused {
-        /// The journal file.
+        /// The path of the journal file.
         path: PathBuf,
-        /// Why.
+        /// Why the row was refused.
         detail: String,
     },
     /// A failure that a simulation asked for.
     #[error("injected failure")]
     Injected,
-    /// The operating system failed otherwise.
+    /// The operating system failed in a way that has no reaction of its own.
     #[error("{}: {source}", path.display())]
     Io {
-        /// The file concerned.
+        /// The path of the file concerned.
         path: PathBuf,
-        /// The system's own error.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// SQLite failed otherwise.
+    /// SQLite failed in a way that has no reaction of its own.
     #[error("{}: {detail}", path.display())]
     Failed {
-        /// The journal file.
+        /// The path of the journal file.
         path: PathBuf,
-        /// SQLite's own words.
+        /// The message that SQLite gave.
         detail: String,
     },
 }
@@ -127,7 +134,7 @@ impl Error {
             Some((ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase, _)) => {
                 Error::Corrupt { path, detail }
             }
-            // Growing the shared index of the log fails with an I/O code of its own when the disk is full.
+            // Growing the shared index of the log has an I/O code of its own when the disk is full.
             Some((ErrorCode::DiskFull, _) | (_, ffi::SQLITE_IOERR_SHMSIZE)) => Error::DiskFull { path },
             // The file ends in the middle of a page that its header promises.
             Some((_, ffi::SQLITE_IOERR_SHORT_READ)) => Error::Corrupt { path, detail },
@@ -136,6 +143,8 @@ impl Error {
             }
             Some((ErrorCode::ReadOnly | ErrorCode::PermissionDenied, _)) => Error::ReadOnly { path },
             Some((ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _)) => Error::Busy { path },
+            // The triggers and checks of the schema speak through this code: a row out of order or a body that is not
+            // JSON.
             Some((ErrorCode::ConstraintViolation | ErrorCode::TooBig, _)) => Error::Refused { path, detail },
             _ => Error::Failed { path, detail },
         }
@@ -148,6 +157,7 @@ impl Error {
             Some(Errno::NOENT | Errno::NOTDIR) => Error::Missing { path },
             Some(Errno::ROFS | Errno::ACCESS | Errno::PERM) => Error::ReadOnly { path },
             Some(Errno::NOSPC | Errno::DQUOT) => Error::DiskFull { path },
+            // `O_NOFOLLOW` gives this for a link; a real loop of links is just as unwanted.
             Some(Errno::LOOP) => Error::Strange { path, detail: "a symlink".to_owned() },
             _ => Error::Io { path, source },
         }

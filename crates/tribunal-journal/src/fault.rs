@@ -1,20 +1,25 @@
 //! Failures on request, for simulations. Nothing here runs unless a caller injected a plan.
+//!
+//! The faults are injected at this level, around a real transaction, so that a simulation meets the same rollback and
+//! the same poisoned journal as a full disk would cause.
 
-/// What shall go wrong with one append.
+/// How one append fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Inject {
-    /// Nothing is written and the caller is told that it failed.
+    /// Nothing is written and the caller gets an error.
     FailBefore,
-    /// Everything is committed, yet the caller is told that it failed.
+    /// Everything is committed, yet the caller gets an error.
+    ///
+    /// This is the case that a careless writer gets wrong: repeating the append would write the rows twice.
     FailAfter,
-    /// The disk is full in the middle of the transaction: nothing stays.
+    /// The disk fills up in the middle of the transaction, and nothing remains.
     DiskFull,
 }
 
-/// Answers, for the n-th append since it was injected (from 0), what shall go wrong with it.
+/// Decides the fault of the n-th append since the plan was injected, counted from 0.
 type Plan = Box<dyn FnMut(u64) -> Option<Inject> + Send>;
 
-/// The plan of a journal and how far it has come.
+/// The fault plan of a journal, and how many appends it has been asked about.
 #[derive(Default)]
 pub(crate) struct Faults {
     plan: Option<Plan>,
@@ -22,12 +27,12 @@ pub(crate) struct Faults {
 }
 
 impl Faults {
-    /// Starts counting anew with this plan.
+    /// Replaces the plan and starts counting anew.
     pub(crate) fn set(&mut self, plan: Plan) {
         *self = Faults { plan: Some(plan), asked: 0 };
     }
 
-    /// What shall go wrong with the append that now begins.
+    /// The fault of the append that now begins.
     pub(crate) fn next(&mut self) -> Option<Inject> {
         let plan = self.plan.as_mut()?;
         let n = self.asked;

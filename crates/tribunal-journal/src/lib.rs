@@ -1,7 +1,8 @@
-//! The journal of a run: one SQLite file, appended turn by turn, folded and tailed; the only place with SQL.
+//! The journal of a run: one SQLite file, appended turn by turn, folded and tailed. This is the only crate with SQL.
 //!
-//! It stores rows and knows nothing of what they mean. It never changes or deletes a row, never starts a
-//! thread or a process, never reads the clock, and never lets a caller append after a failed append.
+//! The journal stores rows and does not interpret them, so a new kind of event needs no change here. It never changes
+//! or deletes a row, never starts a thread or a process, never reads the clock, and never lets a caller append after
+//! a failed append.
 //!
 //! Files in a run's directory: `journal.db` (with SQLite's `-wal` and `-shm`), `lock`, `poke`.
 
@@ -29,7 +30,7 @@ pub use schema::VERSION;
 pub use store::{FILE, Options, Synchronous};
 pub use verify::{Health, verify};
 
-// Both may be moved to the thread that uses them.
+// The writer, a reader and the poke's listener may each move to the thread that uses them.
 const _: () = {
     const fn movable<T: Send>() {}
     movable::<Journal>();

@@ -1,5 +1,7 @@
-//! The lock of a run: one orchestrator at a time. It is the operating system's, so a crash releases it; the
-//! process id in the file is for messages only and never decides anything.
+//! The lock of a run: one orchestrator at a time.
+//!
+//! It is a lock of the operating system, so a crash releases it. The process id in the file only serves messages and
+//! the decision to wait a little for a dying holder; it never grants the lock.
 
 use std::fs::File;
 use std::io::{Read, Seek, Write};
@@ -14,19 +16,26 @@ use crate::error::{Error, Result};
 /// The lock's file name in the run's directory.
 const NAME: &str = "lock";
 
-/// The right to be the one process that runs a run; dropped, it is free again.
+/// The right to execute a run. Dropping it releases the run for the next process.
+///
+/// Only the orchestrator needs it. Readers and processes that leave messages work without it.
 #[derive(Debug)]
 pub struct RunLock {
     file: File,
 }
 
 impl RunLock {
-    /// Takes the lock of the run in `dir`, or says who has it.
+    /// Takes the lock of the run in `dir`, or reports who holds it.
+    ///
+    /// The call waits up to five seconds for a holder that is being killed, and not at all for one that lives.
     pub fn take(dir: &Path) -> Result<RunLock> {
         let path = dir.join(NAME);
+        // Not through a link, and without waiting: whoever could put a link or a FIFO here would choose the file that
+        // is locked, or stop the run before it begins.
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let fd = rustix::fs::open(&path, flags, Mode::RUSR | Mode::WUSR).map_err(|e| Error::os(&path, e))?;
         let mut file = File::from(fd);
+        // Checked on the open file, not on the path: the path could lead elsewhere by then.
         if !file.metadata().map_err(|e| Error::os(&path, e))?.is_file() {
             return Err(Error::Strange { path, detail: "not a regular file".to_owned() });
         }
@@ -40,18 +49,20 @@ impl RunLock {
             }
             Err(e) => return Err(Error::os(&path, e)),
         }
-        // A full disk is no reason to refuse: the words in the file are a courtesy.
+        // A full disk is not a reason to refuse: the text in the file is a courtesy.
         drop(sign(&mut file));
         Ok(RunLock { file })
     }
 }
 
-/// How often, and how long, a holder that is just dying is waited for.
+/// How often to look again while the holder is dying; with `PAUSE` this gives it five seconds.
 const TRIES: usize = 100;
 const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
-/// Whoever was killed holds the lock a moment longer than anything else, and so does a child of his that has not yet
-/// become another program. That moment is waited for.
+/// Takes the lock, waiting only while its holder is dying.
+///
+/// A killed process holds its lock a moment longer than anything else, and so does a child of it between fork and
+/// exec. A user who kills a run and resumes it at once should not be refused for that moment.
 fn lock(file: &mut File) -> std::result::Result<(), Errno> {
     let mut tries = 0;
     loop {
@@ -65,7 +76,7 @@ fn lock(file: &mut File) -> std::result::Result<(), Errno> {
     }
 }
 
-/// Who the file says holds the lock.
+/// The process that the lock file names as its holder.
 #[derive(Debug, Clone, Copy)]
 struct Holder {
     pid: u32,
@@ -73,11 +84,17 @@ struct Holder {
 }
 
 impl Holder {
-    /// Gone, killed, or somebody else by now. A process that lives has files open, the lock for one.
+    /// Whether the holder is gone, killed, or another process by now.
+    ///
+    /// The test is deliberately narrow: a living process always has files open, the lock among them, so one with no
+    /// open files is exiting.
     fn is_dying(self) -> bool {
         let of = |name: &str| std::fs::read_to_string(format!("/proc/{}/{name}", self.pid));
         match of("stat") {
+            // Only a process that is certainly gone counts. Without `/proc`, or without permission, nothing is known
+            // and nobody is waited for.
             Err(error) => return error.kind() == std::io::ErrorKind::NotFound,
+            // The number was given to another process since: a different start time shows it.
             Ok(stat) if self.started != 0 && started(&stat) != self.started => return true,
             Ok(_) => {}
         }
@@ -87,7 +104,7 @@ impl Holder {
     }
 }
 
-/// Whether the signal that nobody survives is on its way.
+/// Whether SIGKILL is pending, which no process survives.
 fn is_killed(status: &str) -> bool {
     const KILL: u64 = 1 << (9 - 1);
     let pending = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
@@ -105,7 +122,7 @@ impl Drop for RunLock {
     }
 }
 
-/// Writes who holds the lock: process id and start time in clock ticks since boot (0 where unknown).
+/// Writes who holds the lock: process id and start time in clock ticks since boot (0 if unknown).
 fn sign(file: &mut File) -> std::io::Result<()> {
     file.set_len(0)?;
     file.rewind()?;
@@ -115,7 +132,8 @@ fn sign(file: &mut File) -> std::io::Result<()> {
 
 /// A process's start time, which tells it from a later one with the same id.
 fn started(stat: &str) -> u64 {
-    // The command name may hold spaces and brackets; what follows its last bracket is plain numbers.
+    // The command name may contain spaces and brackets. Only plain numbers follow its last bracket; the twentieth of
+    // them is the start time.
     let after = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
     after.split_whitespace().nth(19).and_then(|ticks| ticks.parse().ok()).unwrap_or(0)
 }
@@ -123,6 +141,7 @@ fn started(stat: &str) -> u64 {
 fn holder(file: &mut File) -> Option<Holder> {
     let mut text = String::new();
     file.rewind().ok()?;
+    // Two numbers fit. A file that somebody filled is not read into memory.
     file.take(64).read_to_string(&mut text).ok()?;
     let mut words = text.split_whitespace();
     let pid = words.next()?.parse().ok()?;

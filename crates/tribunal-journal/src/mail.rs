@@ -1,5 +1,7 @@
-//! The mailbox: letters that other processes leave for the orchestrator. The first letter with a key wins, for
-//! good; posting needs no lock of the run, and no letter is ever changed or deleted.
+//! The mailbox: messages that other processes leave for the orchestrator.
+//!
+//! The first message with a key wins for good, so two people who answer one question cannot both be obeyed. Posting
+//! does not need the run's lock, and no message is ever changed or deleted: the mailbox is part of the run's record.
 
 use std::path::Path;
 
@@ -9,40 +11,43 @@ use crate::error::{Error, Result};
 use crate::rows::{integer, natural};
 use crate::{poke, schema, store};
 
-/// What somebody asks of a run, or answers.
+/// A message to a run: a request, or the answer to a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Letter {
-    /// What it answers, an effect's id say; a second letter with the key is refused.
+    /// What it answers, for example an effect's id. A second message with the same key is refused.
     pub key: String,
-    /// The kind of letter.
+    /// The kind of message, which tells the orchestrator how to read the body.
     pub kind: String,
-    /// What it says, as JSON.
+    /// The message itself, as JSON.
     pub body: String,
     /// When it was written, in milliseconds since 1970.
     pub at: u64,
 }
 
-/// A letter in the mailbox.
+/// A message in the mailbox, with what the mailbox knows about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mail {
     /// Its number, in order of arrival.
     pub id: u64,
     /// Whether the orchestrator has consumed it.
     pub done: bool,
-    /// The letter.
+    /// The message as it was posted.
     pub letter: Letter,
 }
 
-/// What became of a posted letter.
+/// What became of a posted message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Posted {
     /// It is the first with its key, and durable.
     First,
-    /// This one was there before; the new one is dropped.
+    /// This message had the key already; the new one was dropped.
     Already(Letter),
 }
 
-/// Leaves a letter for the run in `dir`, living or not, and pokes its orchestrator.
+/// Leaves a message for the run in `dir`, live or not, and wakes its orchestrator.
+///
+/// A run that is not live reads it when it is resumed. Success means that the message is durable, not that anybody
+/// has acted on it.
 pub fn post(dir: &Path, letter: &Letter) -> Result<Posted> {
     let dir = store::real(dir)?;
     let path = dir.join(store::FILE);
@@ -54,15 +59,17 @@ pub fn post(dir: &Path, letter: &Letter) -> Result<Posted> {
         return Err(Error::Missing { path: dir });
     }
     let posted = put(&mut db, &path, letter)?;
-    // The letter is safe; a wake-up that fails only delays it until the orchestrator looks again.
+    // The message is safe by now. A wake-up that fails only delays it until the orchestrator looks again.
     drop(poke::poke(&dir));
     Ok(posted)
 }
 
-/// Puts a letter into the mailbox, or finds the one that came before it.
+/// Puts a message into the mailbox, or finds the one that came before it.
 pub(crate) fn put(db: &mut Connection, path: &Path, letter: &Letter) -> Result<Posted> {
     let at = integer(path, letter.at)?;
     let mut insert = || {
+        // The look and the insert are one write transaction: between two of them another process could post the same
+        // key.
         let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let before = tx
             .prepare_cached("SELECT id, done, key, kind, body, at FROM mail WHERE key = ?1")?
@@ -82,7 +89,7 @@ pub(crate) fn put(db: &mut Connection, path: &Path, letter: &Letter) -> Result<P
     }
 }
 
-/// The letters, in order of arrival; `open` leaves out the consumed ones.
+/// Lists the messages in order of arrival; `open` leaves out the consumed ones.
 pub(crate) fn list(db: &Connection, path: &Path, open: bool) -> Result<Vec<Mail>> {
     let sql = if open {
         "SELECT id, done, key, kind, body, at FROM mail WHERE done = 0 ORDER BY id"
@@ -93,11 +100,11 @@ pub(crate) fn list(db: &Connection, path: &Path, open: bool) -> Result<Vec<Mail>
     read().map_err(|e| Error::sql(path, &e))?.into_iter().map(|row| mail(path, row)).collect()
 }
 
-/// Marks letters as consumed; in the caller's transaction.
+/// Marks messages as consumed, in the caller's transaction.
 pub(crate) fn done(db: &Connection, ids: &[u64]) -> rusqlite::Result<()> {
     let mut statement = db.prepare_cached("UPDATE mail SET done = 1 WHERE id = ?1")?;
     for id in ids {
-        // A number that SQLite cannot hold is no letter's.
+        // No message has a number that SQLite cannot store.
         if let Ok(id) = i64::try_from(*id) {
             statement.execute([id])?;
         }
@@ -108,6 +115,7 @@ pub(crate) fn done(db: &Connection, ids: &[u64]) -> rusqlite::Result<()> {
 type Columns = (i64, bool, Letter, i64);
 
 fn columns(row: &rusqlite::Row<'_>) -> rusqlite::Result<Columns> {
+    // `at` is filled in by `mail`: a negative time is damage, which the error type of this function cannot say.
     let letter = Letter { key: row.get(2)?, kind: row.get(3)?, body: row.get(4)?, at: 0 };
     Ok((row.get(0)?, row.get(1)?, letter, row.get(5)?))
 }

@@ -1,5 +1,7 @@
-//! Reading a journal that another process may be writing. It never takes the run's lock, never makes the writer
-//! wait, never writes, and shows whole turns only.
+//! Reading a journal that another process may be writing.
+//!
+//! A reader never takes the run's lock, never makes the writer wait, never writes, and sees whole turns only. So any
+//! number of commands can look at a live run without being able to harm it.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -13,11 +15,15 @@ use crate::store::{self, FILE};
 use crate::{schema, verify};
 
 /// The journal of a run, open for reading.
+///
+/// To follow a live run, remember the last sequence number, call `changed` now and then, and read on from there with
+/// `each`.
 #[derive(Debug)]
 pub struct Reader {
     db: Connection,
     path: PathBuf,
     head: Head,
+    // In a cell, so that `changed` needs no exclusive borrow of a reader that other code shares.
     seen: Cell<Option<i64>>,
 }
 
@@ -37,18 +43,19 @@ impl Reader {
         Ok(Reader { db, path, head, seen: Cell::new(None) })
     }
 
-    /// Which run this is.
+    /// Which run this journal belongs to.
     pub fn head(&self) -> &Head {
         &self.head
     }
 
-    /// The last row's place at this moment; 0 in an empty journal.
+    /// The sequence number of the last row at this moment; 0 in an empty journal.
     pub fn last_seq(&self) -> Result<u64> {
         Ok(rows::end(&self.db, &self.path)?.seq)
     }
 
-    /// Calls `f` with every row from `from_seq` on, in order, out of one snapshot; the text is borrowed for the
-    /// call. Be quick in `f`: as long as the snapshot is open, the log beside the journal cannot shrink.
+    /// Calls `f` with every row from `from_seq` on, in order, out of one snapshot; the text is borrowed for the call.
+    ///
+    /// Be quick in `f`: as long as the snapshot is open, the log beside the journal cannot shrink.
     pub fn each<E: From<Error>>(
         &self,
         from_seq: u64,
@@ -57,7 +64,9 @@ impl Reader {
         rows::each(&self.db, &self.path, from_seq, f)
     }
 
-    /// Whether anything was committed since the last call; true the first time. Costs microseconds.
+    /// Whether anything was committed since the last call; true the first time.
+    ///
+    /// It costs microseconds, so a caller may poll it. It reads no rows.
     pub fn changed(&self) -> Result<bool> {
         let now: i64 = self
             .db
@@ -67,12 +76,12 @@ impl Reader {
         Ok(self.seen.replace(Some(now)) != Some(now))
     }
 
-    /// All letters, consumed or not, in order of arrival.
+    /// All messages, consumed or not, in order of arrival.
     pub fn mail(&self) -> Result<Vec<Mail>> {
         mail::list(&self.db, &self.path, false)
     }
 
-    /// What SQLite's own check of the file says; empty when it is sound.
+    /// Runs SQLite's own check of the file; empty when it is sound.
     pub(crate) fn check(&self) -> Result<Vec<String>> {
         verify::quick_check(&self.db, &self.path)
     }

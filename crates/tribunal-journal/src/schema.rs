@@ -1,5 +1,8 @@
-//! Versions of the journal file and the way from one to the next. A released script is never edited, and a
-//! file of a newer version is never touched.
+//! Versions of the journal file and the migrations between them.
+//!
+//! A released script is never edited: files that it made exist on users' disks, and a journal of one version must
+//! look the same everywhere. A file of a newer version is never touched, because this program cannot know what its
+//! rows mean.
 
 use std::path::Path;
 
@@ -8,21 +11,26 @@ use rusqlite::{Connection, TransactionBehavior};
 use crate::error::{Error, Result};
 use crate::rows::{Head, corrupt, integer};
 
-/// The steps from an empty file to the newest version; step n makes version n + 1.
+/// The scripts from an empty file to the newest version; step n makes version n + 1.
 const STEPS: &[&str] = &[include_str!("../schema/v1.sql")];
 
 /// The newest version of the journal file this program knows.
 pub const VERSION: u32 = 1;
 
+// A forgotten script or a forgotten version number stops the build instead of a user's migration.
 const _: () = assert!(STEPS.len() == VERSION as usize, "every version has its script");
 
 /// Marks the file as ours ("TrbJ"), for `file` and for refusing databases of other programs.
 const APPLICATION: i32 = 0x5472_624A;
 
 /// The version of an open database; `None` while nothing has been committed to it.
+///
+/// `None` is what a creation leaves that died before its first commit. It is not damage, and `create` may complete
+/// it.
 pub(crate) fn version(db: &Connection, path: &Path) -> Result<Option<u32>> {
     let sql = |e| Error::sql(path, &e);
-    // One snapshot: a reader that looks while the run fills the file would else see half of that as damage.
+    // One snapshot for the three reads. A reader that looks while the run fills the file would otherwise see half of
+    // it and call it damaged.
     let seen = db.unchecked_transaction().map_err(sql)?;
     let application: i32 = seen.pragma_query_value(None, "application_id", |r| r.get(0)).map_err(sql)?;
     let version: i64 = seen.pragma_query_value(None, "user_version", |r| r.get(0)).map_err(sql)?;
@@ -55,7 +63,7 @@ pub(crate) fn begin(db: &mut Connection, path: &Path, head: &Head) -> Result<()>
     .map_err(|e| Error::sql(path, &e))
 }
 
-/// Brings a journal of version `from` to the newest one, in one transaction.
+/// Migrates a journal of version `from` to the newest version in one transaction.
 pub(crate) fn migrate(db: &mut Connection, path: &Path, from: u32) -> Result<()> {
     if from == VERSION {
         return Ok(());
@@ -64,6 +72,9 @@ pub(crate) fn migrate(db: &mut Connection, path: &Path, from: u32) -> Result<()>
 }
 
 /// Runs the steps after `from`, then `last`, all or nothing.
+///
+/// The version number is written last and in the same transaction. A migration that is killed leaves the old version
+/// whole.
 fn step(
     db: &mut Connection,
     steps: &[&str],
@@ -75,6 +86,7 @@ fn step(
         tx.execute_batch(script)?;
     }
     last(&tx)?;
+    // The number of steps, not `VERSION`: the tests migrate with lists of their own.
     tx.pragma_update(None, "user_version", u32::try_from(steps.len()).unwrap_or(u32::MAX))?;
     tx.commit()
 }

@@ -1,6 +1,8 @@
-//! How a launch is held together: a PID namespace where the kernel permits, else subreaper, marker and sweep.
-//! It decides how the command line is wrapped and nothing else; sandbox arguments belong here too. It never
-//! ties a launch's life to ours: agents outlive a killed orchestrator, and the next one ends or collects them.
+//! How the processes of a launch are held together: by a PID namespace if the kernel permits one, otherwise by
+//! subreaper, marker and sweep.
+//!
+//! This file decides how the command line is wrapped, sandbox arguments included, and nothing else. It never ties the
+//! life of a launch to ours: agents outlive a killed orchestrator, and the next one ends or collects them.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -21,38 +23,42 @@ use crate::record::{EXIT_FILE, Kind};
 use crate::seal::{Network, Seal};
 use crate::walls::{Wall, Walls};
 
-/// A probe that takes longer than this does not work here.
+/// A probe that takes longer than this counts as not working here.
 const PROBE_MAX: Duration = Duration::from_secs(5);
 
 /// What holds a launch's processes together.
+///
+/// Get one from `detect` and hand it to a `Keeper`. The choice is part of what a run promises, so `is_partial` and
+/// `name` report it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Containment {
     /// A PID namespace: when its first process dies, the kernel kills all of it.
     Namespace(Namespace),
-    /// Orphans fall to us and are found by marker, parent, session: partial, for a process can shed them all.
+    /// Orphans are reparented to us and found by marker, parent and session. It is partial, because a process can
+    /// shed all three.
     Subreaper,
 }
 
-/// Who makes the namespace.
+/// Who makes the namespace. The field is private, so that only a probed one exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Namespace(Maker);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Maker {
-    /// This crate, in a program that calls `contained()`.
+    /// This crate makes it, in a program that calls `contained()`.
     Own { exe: PathBuf, stage: Stage },
-    /// Bubblewrap, which some systems permit what they forbid others.
+    /// Bubblewrap makes it. Some systems permit to bubblewrap what they forbid to other programs.
     Bubblewrap {
         program: PathBuf,
-        /// A program that calls `contained()` and stands inside as the first process; none leaves that to bubblewrap,
-        /// which closes less.
+        /// A program that calls `contained()` and is the first process inside. Without one bubblewrap is, which
+        /// closes less.
         init: Option<PathBuf>,
         stage: Stage,
     },
 }
 
 impl Containment {
-    /// The best that works on this machine, tried out once per process.
+    /// The best containment that works on this machine, tried out once per process.
     pub fn detect() -> Self {
         static FOUND: OnceLock<Containment> = OnceLock::new();
         FOUND
@@ -60,6 +66,8 @@ impl Containment {
                 if !stands(Defence::Namespace) {
                     return Self::Subreaper;
                 }
+                // A program that does not call `contained()` would start itself over and over instead of becoming a
+                // monitor.
                 let own = inside::is_hooked().then(|| Self::own("/proc/self/exe".as_ref())).flatten();
                 let init = inside::is_hooked().then(std::env::current_exe).and_then(Result::ok);
                 own.or_else(|| Self::bubblewrap(init.as_deref())).unwrap_or(Self::Subreaper)
@@ -69,7 +77,8 @@ impl Containment {
 
     /// A namespace made by `exe`, a program that calls `contained()`; `None` if the kernel forbids it.
     pub fn own(exe: &Path) -> Option<Self> {
-        // A fresh /proc matters more than which user namespace: without it the agent sees foreign numbers.
+        // A fresh /proc matters more than avoiding a user namespace: without it the agent sees process numbers of
+        // another namespace.
         let stages = [(false, true), (true, true), (false, false), (true, false)];
         let stage = |(user, proc)| Stage { user, proc, seal: Seal::here(), network: Network::Host };
         stages.into_iter().map(stage).find_map(|stage| {
@@ -82,8 +91,10 @@ impl Containment {
         })
     }
 
-    /// A namespace made by bubblewrap, with `init` as its first process: a program that calls `contained()`, without
-    /// which less is closed. `None` if bubblewrap is missing or forbidden.
+    /// A namespace made by bubblewrap, with `init` as its first process. `None` if bubblewrap is missing or
+    /// forbidden.
+    ///
+    /// `init` is a program that calls `contained()`. Less is closed without it.
     pub fn bubblewrap(init: Option<&Path>) -> Option<Self> {
         let (program, noop) = (find_tool("bwrap")?, find_tool("true")?);
         let mut command = Command::new(&program);
@@ -94,26 +105,31 @@ impl Containment {
         (code_of(command) == Some(0)).then_some(made)
     }
 
-    /// Whether launches can be walled in here.
+    /// Whether launches can be sandboxed here.
     pub fn can_wall(&self) -> bool {
         self.enforced().walls
     }
 
-    /// What is enforced around launches here: tried out on a command that looks around from inside.
+    /// What is enforced around launches here, tried out with a command that looks around from inside.
+    ///
+    /// Reports promise only what this finds. Kernel versions and configuration say too little: a container around us
+    /// may forbid anything.
     pub fn enforced(&self) -> Enforced {
+        // The last answer is kept because it takes a process to get it. It belongs to the containment it was asked
+        // of, and tests ask several.
         static LAST: Mutex<Option<(Containment, Enforced)>> = Mutex::new(None);
         let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, known)) = last.as_ref().filter(|(of, _)| of == self) {
             return *known;
         }
-        // Where there can be no network namespace, the rest may still be had.
+        // If there can be no network namespace, the rest may still hold.
         let tries = [Network::None, Network::Host].into_iter();
         let found = tries.filter_map(|network| self.looked(network)).next().unwrap_or_default();
         *last = Some((self.clone(), found));
         found
     }
 
-    /// What a command that looks around inside sees; none if it cannot be walled in.
+    /// What a command that looks around inside reports; none if it cannot be sandboxed.
     fn looked(&self, network: Network) -> Option<Enforced> {
         let walls = Walls(vec![Wall::Hide(PROBE_HIDES.into())]);
         match self {
@@ -121,6 +137,8 @@ impl Containment {
             Self::Namespace(Namespace(Maker::Own { exe, stage })) => {
                 let mut command = Command::new(exe);
                 command.args(inside::probe_args(Stage { network, ..*stage }, Some(&walls)));
+                // Without a fresh /proc the sandbox would show every process of the machine: do not call that a
+                // sandbox.
                 Enforced::from_code(code_of(command)).filter(|_| stage.proc)
             }
             Self::Namespace(Namespace(Maker::Bubblewrap { program, init, stage })) => {
@@ -136,7 +154,8 @@ impl Containment {
                 let plain = Enforced { walls: true, callers: true, ..Enforced::default() };
                 match (init, code_of(command)) {
                     (Some(_), code) => Enforced::from_code(code),
-                    // Nobody looked; bubblewrap did what it was told.
+                    // Nobody looked around. Bubblewrap reported success, so what it was told to do is all that is
+                    // claimed.
                     (None, Some(0)) => Some(Enforced { network: network == Network::None, ..plain }),
                     (None, _) => None,
                 }
@@ -144,12 +163,12 @@ impl Containment {
         }
     }
 
-    /// True when a process can escape by shedding marker, parent and session: the run must say so.
+    /// True when a process can escape by shedding marker, parent and session. The run must report it.
     pub fn is_partial(&self) -> bool {
         matches!(self, Self::Subreaper)
     }
 
-    /// One word for reports.
+    /// One word for reports: `namespace`, `bubblewrap` or `partial`.
     pub fn name(&self) -> &'static str {
         match self.kind() {
             Kind::Namespace => "namespace",
@@ -166,7 +185,7 @@ impl Containment {
         }
     }
 
-    /// The command line that runs `program` contained.
+    /// Builds the command line that runs `program` contained.
     pub(crate) fn command(&self, program: &Path, launch: &Launch) -> Command {
         let rest = &launch.argv[1..];
         match self {
@@ -178,6 +197,8 @@ impl Containment {
             Self::Namespace(Namespace(Maker::Bubblewrap { program: bwrap, init, stage })) => {
                 let stage = Stage { network: launch.network, ..*stage };
                 let mut command = Command::new(bwrap);
+                // Without a sandbox bubblewrap's own init is enough; ours needs the mount that `bubblewrap_args` adds
+                // only with one.
                 let init = init.as_deref().filter(|_| launch.walls.is_some());
                 let walls = launch.walls.as_ref().map(|walls| (walls, launch.dir.as_path()));
                 command.args(bubblewrap_args(walls, init, stage));
@@ -190,6 +211,7 @@ impl Containment {
             Self::Namespace(Namespace(Maker::Own { exe, stage })) => {
                 let mut command = Command::new(exe);
                 let record = launch.out_dir.join(EXIT_FILE);
+                // The monitor starts in the launch's directory, where a relative path would lead elsewhere.
                 let record = std::path::absolute(&record).unwrap_or(record);
                 command.arg0("tribunal-contain");
                 let stage = Stage { network: launch.network, ..*stage };
@@ -200,8 +222,10 @@ impl Containment {
         }
     }
 
-    /// Cuts a launch off from our terminal and our descriptors. Our own monitor sees to its descriptors itself, and its
-    /// init to a session: so nothing is left to do between fork and exec, and starting it does not copy our memory.
+    /// Cuts a launch off from our terminal and our descriptors.
+    ///
+    /// Our own monitor closes its descriptors itself, and its init makes a session. So nothing has to happen between
+    /// fork and exec there, and starting the monitor does not copy our memory.
     pub(crate) fn detach(&self, command: &mut Command) {
         match self {
             Self::Namespace(Namespace(Maker::Own { .. })) => _ = command.process_group(0),
@@ -214,10 +238,10 @@ impl Containment {
 const BWRAP_ARGS: [&str; 8] =
     ["--dev-bind", "/", "/", "--proc", "/proc", "--unshare-pid", "--new-session", "--"];
 
-/// Where our program stands inside, whatever of the file system is shown.
+/// Where our program is mounted inside, whatever of the file system is visible there.
 const INIT: &str = "/dev/tribunal-init";
 
-/// What bubblewrap is told, up to the command: walls with the folder to work in, and who is the first process.
+/// The arguments of bubblewrap up to the command: sandbox with working directory, network, first process.
 fn bubblewrap_args(walls: Option<(&Walls, &Path)>, init: Option<&Path>, stage: Stage) -> Vec<OsString> {
     let alone = (stage.network == Network::None).then(|| OsString::from("--unshare-net"));
     let Some((walls, dir)) = walls else {
@@ -233,11 +257,12 @@ fn bubblewrap_args(walls: Option<(&Walls, &Path)>, init: Option<&Path>, stage: S
     args
 }
 
-/// Runs a probe in bounded time: the code it ended with by itself.
+/// Runs a probe in bounded time and returns its exit code, if it exited by itself.
 fn code_of(mut command: Command) -> Option<i32> {
-    // Walls may cover the folder we stand in.
+    // The sandbox may cover our working directory.
     command.current_dir("/").env_clear().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     detach(&mut command);
+    // Held until the probe is reaped, so that no supervisor takes it for an orphan and reaps it first.
     let _roots = crate::roots::lock();
     let mut child = command.spawn().ok()?;
     let handle = i32::try_from(child.id()).ok().and_then(pid_of);

@@ -1,5 +1,7 @@
-//! This program, started once more to do a piece of work of its own that outlives whoever asked for it: a run that an
-//! editor agent began goes on when the editor is closed. It is never used for agents or for anything an agent named.
+//! Starts this program once more for a piece of work that outlives whoever asked for it: a run that an editor agent
+//! began continues when the editor is closed.
+//!
+//! It is never used for agents, nor for anything that an agent named: the process is not contained.
 
 use std::ffi::OsString;
 use std::io::PipeReader;
@@ -10,15 +12,16 @@ use std::process::{Child, Command, Stdio};
 use crate::error::ProcessError;
 use crate::record::ExitHow;
 
-/// A process that goes on without us.
+/// A process that continues without us.
 #[derive(Debug)]
 pub struct Detached {
-    /// All it says, on either stream; who stops reading does not stop it.
+    /// Everything it writes, on either stream. It goes on even if nobody reads any more.
     pub output: PipeReader,
     child: Child,
 }
 
-/// Starts a program in a process group of its own, with no input, so that no signal to our group or terminal reaches it.
+/// Starts a program in a process group of its own and without input, so that no signal to our group or terminal
+/// reaches it.
 pub fn start_detached(program: &Path, args: &[OsString], dir: &Path) -> Result<Detached, ProcessError> {
     let failed = |source| ProcessError::io("starting", program)(source);
     let (output, ours) = std::io::pipe().map_err(failed)?;
@@ -26,13 +29,13 @@ pub fn start_detached(program: &Path, args: &[OsString], dir: &Path) -> Result<D
     let mut command = Command::new(program);
     command.args(args).current_dir(dir).process_group(0).stdin(Stdio::null()).stdout(ours).stderr(theirs);
     let child = command.spawn().map_err(failed)?;
-    // The command holds the writing ends: while it lives, the end of the output would never be seen.
+    // The command holds the writing ends too. While it lives, a reader would never see the end of the output.
     drop(command);
     Ok(Detached { output, child })
 }
 
 impl Detached {
-    /// Waits for its end.
+    /// Waits until the process has ended.
     pub fn wait(mut self) -> ExitHow {
         match self.child.wait() {
             Ok(status) => match (status.code(), status.signal()) {

@@ -1,5 +1,8 @@
-//! What the kernel really keeps a launch from on this machine: tried out, and looked at from inside, never concluded from
-//! a version. Each promise stands for itself; who reads this turns it into words.
+//! What the kernel really keeps a launch from on this machine. It is tried out and looked at from inside, never
+//! concluded from a version.
+//!
+//! Each promise stands for itself, because kernels and containers offer any combination of them. The caller turns
+//! them into sentences.
 
 use std::fs;
 
@@ -9,10 +12,10 @@ use rustix::process::{Pid, test_kill_process};
 
 use crate::syscalls;
 
-/// The folder that is hidden from a launch which only looks around.
+/// The directory that is hidden from a launch which only looks around.
 pub(crate) const PROBE_HIDES: &str = "/tmp";
 
-/// Codes of the command that looks around begin here, so that no failure of a wrapper is taken for an answer.
+/// Exit codes of the command that looks around begin here, so that no failure of a wrapper is taken for an answer.
 const LOOKED: u8 = 64;
 const KERNEL_FILES: u8 = 1;
 const INIT: u8 = 2;
@@ -20,29 +23,33 @@ const SOCKETS: u8 = 4;
 const CALLS: u8 = 8;
 const NETWORK: u8 = 16;
 
-/// What is enforced around a launch with walls.
+/// What is enforced around a sandboxed launch.
+///
+/// The default promises nothing. Reports are written from these fields, so a field may be true only if somebody tried
+/// it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Enforced {
-    /// It sees and writes only the files it is given.
+    /// The launch sees and writes only the files it is given.
     pub walls: bool,
-    /// It cannot change the kernel's settings, also as root.
+    /// The launch cannot change the kernel's settings, not even as root.
     pub kernel_files: bool,
-    /// It can neither trace the first process of its namespace nor read what that has open.
+    /// The launch can neither trace the first process of its namespace nor read what that process has open.
     pub init: bool,
-    /// Through sockets without a file it reaches nobody outside.
+    /// The launch reaches nobody outside through abstract sockets.
     pub sockets: bool,
     /// System calls that no agent needs are refused.
     pub calls: bool,
     /// A launch that asks for it has no network.
     pub network: bool,
-    /// Who calls from inside is known by the kernel.
+    /// The kernel tells which callers come from inside.
     pub callers: bool,
 }
 
 impl Enforced {
-    /// From the code of the command that looked; none when it never came to that.
+    /// Decodes the exit code of the command that looked; none if it never got that far.
     pub(crate) fn from_code(code: Option<i32>) -> Option<Self> {
         let seen =
+            // Five bits above `LOOKED`. A code beyond them is a signal or a foreign program, and proves nothing.
             code.and_then(|code| u8::try_from(code).ok())?.checked_sub(LOOKED).filter(|seen| *seen < 32)?;
         let has = |bit| seen & bit != 0;
         Some(Self {
@@ -57,16 +64,16 @@ impl Enforced {
     }
 }
 
-/// What there should be around a command that looks.
+/// What should surround a command that looks around.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Around {
-    /// A PID namespace alone.
+    /// A PID namespace, and no sandbox.
     Namespace,
-    /// Walls, too.
+    /// A PID namespace and a sandbox.
     Walls,
 }
 
-/// Files by which the kernel is told what to do: each of another part of it.
+/// Files that change the kernel's behaviour, each of a different part of it.
 const KERNEL_FILES_TRIED: [&str; 4] = [
     "/proc/sys/kernel/core_pattern",
     "/proc/sys/vm/drop_caches",
@@ -74,16 +81,20 @@ const KERNEL_FILES_TRIED: [&str; 4] = [
     "/sys/kernel/uevent_helper",
 ];
 
-/// Looks around from inside: what is closed, as a code. Nothing is changed, also where it could be. Where there should be
-/// walls and are none, there is no such code: everything else would be promised of nothing.
+/// Looks around from inside and returns what is closed, as an exit code. It changes nothing, even where it could.
+///
+/// If there should be a sandbox and there is none, no such code is returned: every other promise would be about
+/// nothing.
 pub(crate) fn look(around: Around) -> u8 {
     if around == Around::Walls && !has_walls() {
         return 0;
     }
     let closed = |path: &&str| fs::File::options().write(true).open(path).is_err();
     let kernel = KERNEL_FILES_TRIED.iter().all(closed);
+    // Reading a link needs the right to trace the process, so this tries the same right without tracing anybody.
     let init = fs::read_link("/proc/1/fd/0").is_err() && fs::File::open("/proc/1/mem").is_err();
-    // Scopes come together: who may not signal its own first process cannot reach sockets outside either.
+    // Landlock scopes come together: a process that may not signal its own first process cannot reach sockets outside
+    // either.
     let sockets = Pid::from_raw(1).is_some_and(|init| test_kill_process(init) == Err(Errno::PERM));
     let calls = syscalls::are_refused();
     let seen =
@@ -91,7 +102,7 @@ pub(crate) fn look(around: Around) -> u8 {
     seen.into_iter().filter(|(closed, _)| *closed).fold(LOOKED, |code, (_, bit)| code | bit)
 }
 
-/// Is the machine read-only, the folder that a probe hides empty, and no privilege to be had from a file?
+/// Whether the machine is read-only, the directory that a probe hides is empty, and no file can give privileges.
 fn has_walls() -> bool {
     let read_only = |path: &str| {
         rustix::fs::statvfs(path).is_ok_and(|found| found.f_flag.contains(StatVfsMountFlags::RDONLY))
@@ -103,12 +114,13 @@ fn has_walls() -> bool {
     read_only("/") && hidden && privileges
 }
 
-/// Is there no interface but the loopback, and that one of use?
+/// Whether there is no network interface but a working loopback.
 fn is_alone() -> bool {
     let listed = fs::read_to_string("/proc/self/net/dev").unwrap_or_default();
     let mut names = listed.lines().filter_map(|line| Some(line.split_once(':')?.0.trim()));
     names.next() == Some("lo")
         && names.next().is_none()
+        // The loopback must work too: test suites talk to servers of their own.
         && std::net::UdpSocket::bind(("127.0.0.1", 0))
             .is_ok_and(|socket| socket.local_addr().is_ok_and(|own| socket.send_to(b"x", own).is_ok()))
 }

@@ -1,5 +1,7 @@
-//! A command in the foreground, with this program's own terminal: for a program that starts itself again and
-//! waits. It is not contained and never used for agents.
+//! A command in the foreground with this program's own terminal, for a program that starts itself again and waits.
+//!
+//! It is not contained and never used for agents. The command shares our terminal and session on purpose: Ctrl-C must
+//! reach it.
 
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
@@ -19,12 +21,14 @@ pub struct Foreground {
     reach: Reach,
 }
 
-/// A way to send signals to a command in the foreground; when it has ended they reach nobody.
+/// A way to send signals to a command in the foreground. After its end they reach nobody.
+///
+/// It holds a handle of the process and not its number, so a signal that comes late cannot hit a stranger.
 #[derive(Clone, Default)]
 pub struct Reach(Option<Arc<OwnedFd>>);
 
 impl Foreground {
-    /// Starts a program with the given additions to the environment.
+    /// Starts a program with the given additions to our environment.
     pub fn start(
         program: &Path,
         args: &[OsString],
@@ -37,18 +41,18 @@ impl Foreground {
             .envs(env.iter().map(|(name, value)| (name, value)))
             .spawn()
             .map_err(ProcessError::io("starting", program))?;
-        // It is not waited for yet, so the number is still its own.
+        // Nobody has waited for it yet, so the number is still its own.
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let handle = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
         Ok(Foreground { child, reach: Reach(handle.map(Arc::new)) })
     }
 
-    /// A way to send it signals.
+    /// A way to send signals to the command from another thread.
     pub fn reach(&self) -> Reach {
         self.reach.clone()
     }
 
-    /// Waits for its end.
+    /// Waits until the command has ended.
     pub fn wait(mut self) -> Result<ExitHow, ProcessError> {
         let status = self.child.wait().map_err(ProcessError::io("waiting for", "the command".as_ref()))?;
         Ok(match (status.code(), status.signal()) {
@@ -60,7 +64,7 @@ impl Foreground {
 }
 
 impl Reach {
-    /// Sends a signal; one that is none, or comes too late, reaches nobody.
+    /// Sends a signal. An unknown signal, or one that comes too late, reaches nobody.
     pub fn signal(&self, signal: i32) {
         if let (Some(handle), Some(signal)) = (&self.0, Signal::from_named_raw(signal)) {
             let _ = pidfd_send_signal(handle, signal);

@@ -1,7 +1,8 @@
-//! The two small processes around a contained command, both this program started anew: the monitor, which
-//! makes the namespace, and the init, first process of it, which starts the command, reaps orphans, writes
-//! `exit.json` and, by ending, has the kernel kill whatever is left. If the monitor dies the init dies.
-//! Neither reads the command's output, and neither ever outlives its task.
+//! The two small processes around a contained command. Both are this program, started anew.
+//!
+//! The monitor makes the namespace. The init is its first process: it starts the command, reaps orphans, writes
+//! `exit.json` and, by ending, has the kernel kill whatever is left. If the monitor dies, the init dies. Neither
+//! reads the command's output, and neither outlives its task.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -30,21 +31,27 @@ use crate::record::{self, Cause, Exit, ExitHow};
 use crate::seal::{self, Network, Seal};
 use crate::walls::{Walls, here};
 
+/// The first argument that makes this program a stage of a launch.
 const HOOK: &str = "--tribunal-contain";
-/// In place of the number of words about walls: there are none.
+/// Stands in place of the number of sandbox words when there is no sandbox.
 const OPEN: &str = "open";
-/// The stage that looks around where there must be walls.
+/// The stage that looks around where there must be a sandbox.
 const WALLED: &str = "look-walled";
+/// Whether this program has called `contained()`, see `is_hooked`.
 static HOOKED: AtomicBool = AtomicBool::new(false);
 
-/// Call first thing in `main`: in a process that is a stage of a contained launch it does that stage's whole
-/// work, and `main` returns the code; in any other it returns `None`, and namespaces become available.
+/// Call this first thing in `main`.
+///
+/// In a process that is a stage of a contained launch it does the whole work of that stage, and `main` returns the
+/// code. In any other process it returns `None`, and namespaces become available. It must come before any thread is
+/// started: making a namespace needs a process with one thread.
 pub fn contained() -> Option<ExitCode> {
     let mut args = env::args_os().skip(1);
     if args.next().as_deref() != Some(OsStr::new(HOOK)) {
         HOOKED.store(true, Ordering::Relaxed);
         return None;
     }
+    // The orchestrator starts us without closing anything, which keeps its own fork cheap; see `Containment::detach`.
     keep_descriptors();
     let stage = args.next().unwrap_or_default();
     let done = match stage.to_str() {
@@ -57,7 +64,7 @@ pub fn contained() -> Option<ExitCode> {
     Some(ExitCode::from(done.unwrap_or(125)))
 }
 
-/// Has this program called `contained()`, so that it can be started anew as a stage?
+/// Whether this program has called `contained()`, so that it can be started anew as a stage.
 pub(crate) fn is_hooked() -> bool {
     HOOKED.load(Ordering::Relaxed)
 }
@@ -65,13 +72,13 @@ pub(crate) fn is_hooked() -> bool {
 /// What the namespace needs on this machine, and what is closed in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Stage {
-    /// A user namespace around it: for ordinary users.
+    /// Make a user namespace around it, as ordinary users need.
     pub user: bool,
-    /// A fresh /proc inside.
+    /// Mount a fresh /proc inside.
     pub proc: bool,
-    /// What is closed besides files, where there are walls.
+    /// What is closed besides files, if there is a sandbox.
     pub seal: Seal,
-    /// What the launch can reach.
+    /// What the launch can reach by the network.
     pub network: Network,
 }
 
@@ -99,13 +106,15 @@ impl Stage {
         Self { user: has("user"), proc: has("proc"), seal, network }
     }
 
-    /// What is left of it where nothing but processes is contained.
+    /// What remains of the stage when only processes are contained.
+    ///
+    /// The init stays protected even so: without that, a tracer inside could delay the end of the launch.
     pub fn without_walls(self) -> Self {
         Self { seal: Seal { init: self.seal.init, ..Seal::default() }, ..self }
     }
 }
 
-/// Arguments of the monitor, before `argv[0]`, program and its arguments.
+/// Arguments of the monitor, before `argv[0]`, the program and its arguments.
 pub(crate) fn monitor_args(stage: Stage, walls: Option<&Walls>, id: &str, record: &Path) -> Vec<OsString> {
     let words = walls.map(Walls::words);
     let stage = if walls.is_some() { stage } else { stage.without_walls() };
@@ -116,13 +125,13 @@ pub(crate) fn monitor_args(stage: Stage, walls: Option<&Walls>, id: &str, record
     args
 }
 
-/// Arguments of an init in a namespace that somebody else made, before `argv[0]`, program and its arguments.
+/// Arguments of an init in a namespace that another program made, before `argv[0]`, the program and its arguments.
 pub(crate) fn init_args(stage: Stage, id: &str) -> Vec<OsString> {
     let stage = Stage { user: false, proc: true, ..stage };
     vec![HOOK.into(), "init".into(), stage.word().into(), "-1".into(), id.into(), OsString::new()]
 }
 
-/// `argv[0]`, program and arguments of a command that looks at what is closed to it and says so by its exit code.
+/// `argv[0]`, program and arguments of a command that looks at what is closed to it and reports it by its exit code.
 pub(crate) fn look_args(exe: &str, around: Around) -> [OsString; 4] {
     let stage = match around {
         Around::Namespace => "look",
@@ -169,14 +178,15 @@ impl Task {
         }
     }
 
-    /// We failed before the command began: say so in the record, which is all the keeper can see.
+    /// Records that we failed before the command began. The record is all that the supervisor can see of it.
     fn not_started(&self, record: Option<fs::File>, doing: &str, error: &io::Error) -> Option<u8> {
         let how = ExitHow::NotStarted(format!("{doing}: {error}"));
         self.note(record, how, 0);
+        // The code that `env` and `timeout` use for a failure of their own.
         Some(125)
     }
 
-    /// Into the file that was opened before the walls: its path may lead nowhere by now.
+    /// Writes the record into the file that was opened before the sandbox: its path may lead nowhere by now.
     fn note(&self, record: Option<fs::File>, how: ExitHow, killed: usize) {
         if let (Some(mut file), Ok(bytes)) = (record, serde_json::to_vec(&self.exit(how, killed))) {
             file.write_all(&bytes).ok();
@@ -184,7 +194,7 @@ impl Task {
     }
 }
 
-/// Makes the namespace, starts its init, waits for it.
+/// Makes the namespace, starts its init and waits for it.
 fn monitor(args: Vec<OsString>) -> Option<u8> {
     let mut args = args.into_iter();
     let stage = Stage::from_word(&args.next()?);
@@ -196,7 +206,7 @@ fn monitor(args: Vec<OsString>) -> Option<u8> {
         }
     };
     let task = Task::take(&mut args)?;
-    // Opened now, so that nothing the command does to the directory later leads us elsewhere; and outside the walls.
+    // Opened now, outside the sandbox, so that nothing the command does to the directory later can lead us elsewhere.
     let record = record::create_new(&task.record).ok();
     if let Err(e) = make_namespace(stage, walls.is_some()) {
         return task.not_started(record, "making a PID namespace", &e);
@@ -212,6 +222,7 @@ fn monitor(args: Vec<OsString>) -> Option<u8> {
     }
 }
 
+/// Moves this process into new namespaces. Its children will be in the PID namespace; it stays outside itself.
 #[expect(unsafe_code, reason = "unshare is unsafe for flags that are not used here")]
 fn make_namespace(stage: Stage, walled: bool) -> io::Result<()> {
     let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
@@ -220,6 +231,7 @@ fn make_namespace(stage: Stage, walled: bool) -> io::Result<()> {
         flags |= UnshareFlags::NEWUSER;
     }
     if walled {
+        // System V memory and queues have no path, so mounts do not hide them.
         flags |= UnshareFlags::NEWIPC;
     }
     if stage.network == Network::None {
@@ -228,6 +240,7 @@ fn make_namespace(stage: Stage, walled: bool) -> io::Result<()> {
     // SAFETY: this process has one thread, and none of the flags unshares memory or descriptors.
     unsafe { unshare_unsafe(flags)? };
     if stage.user {
+        // The kernel takes a group map from an ordinary user only after this.
         fs::write("/proc/self/setgroups", "deny")?;
         fs::write("/proc/self/uid_map", format!("{uid} {uid} 1"))?;
         fs::write("/proc/self/gid_map", format!("{gid} {gid} 1"))?;
@@ -235,17 +248,17 @@ fn make_namespace(stage: Stage, walled: bool) -> io::Result<()> {
     if stage.network == Network::None { seal::raise_loopback() } else { Ok(()) }
 }
 
-/// First process of the namespace.
+/// Runs as the first process of the namespace: starts the command and reaps until it has ended.
 fn init(args: Vec<OsString>) -> Option<u8> {
     let mut args = args.into_iter();
     let stage = Stage::from_word(&args.next()?);
     let record = inherited(&args.next()?);
     let task = Task::take(&mut args)?;
-    // It has been set before the exec, and again here in case some exec forgets it.
+    // It was set before the exec already; it is set again because some execs clear it.
     if let Err(e) = set_parent_process_death_signal(Some(Signal::KILL)) {
         return task.not_started(record, "preparing a PID namespace", &e.into());
     }
-    // From here on: before there is anybody who could look.
+    // Before the command starts, so there is never anybody inside who could look.
     if let Err(e) = if stage.seal.init { seal::hide_self() } else { Ok(()) } {
         return task.not_started(record, "hiding the first process", &e);
     }
@@ -256,12 +269,13 @@ fn init(args: Vec<OsString>) -> Option<u8> {
         Ok(child) => reap_until(&child, stage.seal),
         Err(e) => (ExitHow::NotStarted(format!("{}: {e}", task.program.display())), 127),
     };
+    // Counted before we end: afterwards the kernel has killed them, and nobody can tell how many there were.
     let killed = if stage.proc { others_alive() } else { 0 };
     task.note(record, how, killed);
     Some(code)
 }
 
-/// What is closed to the command is not closed to the init around it, which so stays out of its reach.
+/// Closes things to the command but not to the init around it, which so stays out of the command's reach.
 #[expect(unsafe_code, reason = "it must happen after the fork and before the exec")]
 fn close_before_exec(command: &mut Command, seal: Seal) {
     if seal.scope || seal.calls {
@@ -272,7 +286,7 @@ fn close_before_exec(command: &mut Command, seal: Seal) {
     }
 }
 
-/// The record that the monitor opened; what we start does not get it.
+/// The record that the monitor opened. The processes we start do not inherit it.
 #[expect(unsafe_code, reason = "a descriptor by its number has no safe wrapper")]
 fn inherited(number: &OsStr) -> Option<fs::File> {
     let number: i32 = number.to_str()?.parse().ok().filter(|number| *number > 2)?;
@@ -281,8 +295,10 @@ fn inherited(number: &OsStr) -> Option<fs::File> {
     fcntl_setfd(&file, FdFlags::CLOEXEC).ok().map(|()| file)
 }
 
-/// Has the init die with the monitor, lead its own session (so that `kill 0` of the command stays inside) and see
-/// its own /proc. Between fork and exec, for an exec takes the rights to mount from an ordinary user.
+/// Makes the init die with the monitor, lead its own session (so that `kill 0` of the command stays inside) and see
+/// its own /proc.
+///
+/// This happens between fork and exec, because an exec takes the right to mount from an ordinary user.
 #[expect(unsafe_code, reason = "mounting must happen after the fork and before the exec")]
 fn settle_before_exec(command: &mut Command, stage: Stage, walls: Option<Walls>, keep: Option<i32>) {
     let monitor = own_pid();
@@ -301,7 +317,8 @@ fn settle_before_exec(command: &mut Command, stage: Stage, walls: Option<Walls>,
 
 fn settle(stage: Stage, monitor: i32) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    // The old /proc is still mounted and shows the monitor: if it died before the line above, so do we.
+    // The old /proc is still mounted and shows the monitor. If the monitor died before the line above, no signal will
+    // come, so we end here.
     let now = fs::read_to_string("/proc/self/stat").ok();
     let now = now.and_then(|stat| stat.split(' ').next()?.parse().ok()).and_then(Proc::read);
     if now.is_none_or(|me| me.parent != monitor) {
@@ -309,21 +326,26 @@ fn settle(stage: Stage, monitor: i32) -> io::Result<()> {
     }
     setsid()?;
     if stage.proc {
+        // First: otherwise the new /proc would also appear in the namespace of the user, whose mounts are usually
+        // shared.
         mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
         mount("proc", "/proc", "proc", MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC, None)?;
     }
     Ok(())
 }
 
-/// Reaps whoever ends, until the command has. A command that somebody of the launch traces is dead before its parent can
-/// reap it, and stays so for as long as its tracer likes: its handle tells, and the tracer is ended with all others.
+/// Reaps every child that ends, until the command has.
+///
+/// A command that another process of the launch traces is dead before its parent can reap it, and stays so for as
+/// long as its tracer likes. The handle of the command reports its death anyway, and the tracer is ended with all
+/// others.
 fn reap_until(child: &Child, seal: Seal) -> (ExitHow, u8) {
     let lost = |e: Errno| (ExitHow::NotStarted(format!("waiting: {e}")), 125);
     let Some(command) = i32::try_from(child.id()).ok().and_then(pid_of) else { return lost(Errno::SRCH) };
     let handles = pidfd_open(command, PidfdFlags::empty()).ok().zip(children_bell().ok());
     let handles = handles.filter(|_| seal.init);
     loop {
-        // Without handles, or once the command is known to be dead, there is nothing to do but wait.
+        // Without handles there is nothing to do but wait.
         let options = if handles.is_some() { WaitOptions::NOHANG } else { WaitOptions::empty() };
         match wait(options) {
             Ok(Some((pid, status))) if pid == command => return ended(status),
@@ -335,7 +357,7 @@ fn reap_until(child: &Child, seal: Seal) -> (ExitHow, u8) {
         let mut fds = [PollFd::new(handle, PollFlags::IN), PollFd::new(bell, PollFlags::IN)];
         let _ = poll(&mut fds, None);
         let is_dead = !fds[0].revents().is_empty();
-        // One number at a time does: whoever ended is asked for above.
+        // One signal record at a time is enough: `wait` above asks for everybody who ended.
         let _ = rustix::io::read(bell, &mut [0_u8; size_of::<libc::signalfd_siginfo>()]);
         if is_dead {
             return end_of_dead(command);
@@ -343,7 +365,7 @@ fn reap_until(child: &Child, seal: Seal) -> (ExitHow, u8) {
     }
 }
 
-/// The end of a command that is dead: as its parent is told, or when whoever keeps that from us is gone.
+/// How a dead command ended: as its parent is told, or once the tracer that keeps it from us is gone.
 fn end_of_dead(command: Pid) -> (ExitHow, u8) {
     let lost = |e: Errno| (ExitHow::NotStarted(format!("waiting: {e}")), 125);
     match waitpid(Some(command), WaitOptions::NOHANG) {
@@ -352,7 +374,8 @@ fn end_of_dead(command: Pid) -> (ExitHow, u8) {
         Err(e) => return lost(e),
     }
     loop {
-        // Everybody in the namespace but us.
+        // Everybody in the namespace but us: the tracer could be any of them. Repeated, because they may fork
+        // meanwhile.
         let _ = kill_all();
         match wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid == command => return ended(status),
@@ -369,7 +392,9 @@ fn kill_all() -> io::Result<()> {
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Something to read whenever a child has ended. Made after the command was started, which so has no signal blocked.
+/// A descriptor that becomes readable whenever a child has ended.
+///
+/// It is made after the command was started, because the blocked signal would be inherited.
 #[expect(unsafe_code, reason = "signal descriptors have no safe wrapper")]
 fn children_bell() -> io::Result<OwnedFd> {
     // SAFETY: an empty set is made of the zeroes, then the calls fill and read it; the descriptor is new and ours.
@@ -397,7 +422,7 @@ fn ended(status: WaitStatus) -> (ExitHow, u8) {
     }
 }
 
-/// Whom the kernel will kill when we end.
+/// How many processes the kernel will kill when we end.
 fn others_alive() -> usize {
     let snapshot = crate::proc::Snapshot::take();
     snapshot.procs.iter().filter(|p| p.key.pid != 1 && !p.is_dead()).count()

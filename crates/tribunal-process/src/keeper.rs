@@ -1,6 +1,8 @@
-//! Looks after running launches: one thread waits for their ends, sends the signals of a stop when due, watches
+//! The supervisor of running launches. One thread waits for their ends, sends the signals of a stop when due, watches
 //! the size of their output, and delivers an `Exit` only when nothing of the launch is left.
-//! It never sleeps in a loop and costs nothing while nothing runs; it never decides that a launch took too long.
+//!
+//! It never sleeps in a loop and costs nothing while nothing runs. It never decides that a launch took too long:
+//! deadlines belong to the engine, which journals them.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +25,7 @@ use crate::record::{self, Cause, EXIT_FILE, Exit, ExitHow, Kind};
 use crate::tree::{Ending, Target, UNKILLABLE_AFTER, signal};
 use crate::{Containment, exit_of, proc, roots};
 
-/// How often the size of output is looked at.
+/// How often the size of the output is checked. A disk fills fast, so this is short.
 const OUTPUT_TICK: Duration = Duration::from_millis(100);
 /// How often orphans that ended are reaped while launches run without a namespace.
 const REAP_TICK: Duration = Duration::from_secs(5);
@@ -31,10 +33,13 @@ const REAP_TICK: Duration = Duration::from_secs(5);
 const START_TICK: Duration = Duration::from_millis(10);
 /// How long a launch that wrote too much may tidy up.
 const OUTPUT_GRACE: Duration = Duration::from_millis(250);
-/// The wake descriptor's place among the launches' numbers.
+/// The token of the wake descriptor among those of the launches.
 const WAKE: u64 = 0;
 
-/// Owns the thread that looks after launches. Dropping it ends them all at once.
+/// The supervisor: owns the thread that looks after launches. Dropping it ends them all at once.
+///
+/// One is enough for any number of launches. Its callback gets each `Exit` exactly once, after proof that the process
+/// tree is gone, so a caller may touch the launch's files then.
 #[derive(Debug)]
 pub struct Keeper {
     containment: Containment,
@@ -45,12 +50,16 @@ pub struct Keeper {
 }
 
 /// The launches alive, and whether new ones are refused.
+///
+/// It is shared with callers of `spawn`, who must be refused before a process exists. The thread's own list comes too
+/// late for that.
 #[derive(Debug, Default)]
 struct Names {
     alive: BTreeSet<String>,
     closed: bool,
 }
 
+/// What callers ask of the thread.
 enum Order {
     Keep(Box<Live>),
     Stop { id: String, grace: Duration },
@@ -58,7 +67,7 @@ enum Order {
 }
 
 impl Keeper {
-    /// Starts the thread. `on_exit` is called on it, once per launch, and must neither block for long nor panic.
+    /// Starts the thread. `on_exit` is called on it once per launch, and must neither block for long nor panic.
     pub fn new(
         containment: Containment,
         on_exit: impl Fn(Exit) + Send + 'static,
@@ -71,7 +80,7 @@ impl Keeper {
         if !proc::is_usable() {
             return Err(ProcessError::NoProc);
         }
-        // Orphans fall to us, not to the machine's init, where nobody would find them.
+        // Orphans are reparented to us and not to the machine's init, where nobody would find them.
         set_child_subreaper(Some(rustix::process::getpid())).map_err(failed)?;
         let wake = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(failed)?);
         let poll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failed)?;
@@ -105,6 +114,7 @@ impl Keeper {
             if names.closed {
                 return Err(ProcessError::Closed { id });
             }
+            // Entered before the start: of two threads with the same id, one must lose before either has a process.
             if !names.alive.insert(id.clone()) {
                 return Err(ProcessError::AlreadyRunning { id });
             }
@@ -112,7 +122,7 @@ impl Keeper {
         let (out_dir, output_max) = (launch.out_dir.clone(), launch.output_max);
         let born = launch.start(&self.containment).inspect_err(|_| {
             lock(&self.names).alive.remove(&id);
-            // A shutdown may be waiting for just this.
+            // A shutdown may be waiting for exactly this.
             self.wake();
         })?;
         let started = Started { pid: born.root.pid, start_time: born.root.start };
@@ -123,6 +133,7 @@ impl Keeper {
         let live = Live { id: id.clone(), born, kind, target, out_dir, output_max, cause, phase };
         match self.orders.send(Order::Keep(Box::new(live))) {
             Ok(()) => self.wake(),
+            // The thread is gone, so nobody would ever notice the end of this process: end it here.
             Err(mpsc::SendError(order)) => {
                 if let Order::Keep(live) = order {
                     live.born.abandon();
@@ -134,7 +145,8 @@ impl Keeper {
         Ok(started)
     }
 
-    /// SIGTERM to the tree, after `grace` SIGKILL of everything. Unknown ids are ignored: it may just have ended.
+    /// Sends SIGTERM to the tree and, after `grace`, kills everything. Unknown ids are ignored: the launch may just
+    /// have ended.
     pub fn stop(&self, id: &str, grace: Duration) {
         if self.orders.send(Order::Stop { id: id.to_owned(), grace }).is_ok() {
             self.wake();
@@ -143,11 +155,12 @@ impl Keeper {
 
     /// Stops all launches and refuses new ones; returns when every `Exit` has been delivered.
     pub fn shutdown(&self, grace: Duration) {
+        // Before the order: a launch that comes between them is stopped when it reaches the thread, see `keep`.
         lock(&self.names).closed = true;
         let (done, all_gone) = mpsc::channel();
         if self.orders.send(Order::StopAll { grace, done }).is_ok() {
             self.wake();
-            // An error means the thread is gone, and with it everything there was to wait for.
+            // An error means that the thread is gone, and with it everything there was to wait for.
             let _ = all_gone.recv();
         }
     }
@@ -158,7 +171,7 @@ impl Keeper {
     }
 
     fn wake(&self) {
-        // It only fails when the counter is full, and then the thread is awake anyway.
+        // It fails only when the counter is full, and then the thread is awake anyway.
         let _ = rustix::io::write(&*self.wake, &1_u64.to_ne_bytes());
     }
 }
@@ -166,6 +179,7 @@ impl Keeper {
 impl Drop for Keeper {
     fn drop(&mut self) {
         self.shutdown(Duration::ZERO);
+        // Replacing the sender disconnects the thread's inbox, which is how the thread learns that it may end.
         let (closed, _) = mpsc::channel();
         self.orders = closed;
         self.wake();
@@ -179,7 +193,7 @@ fn lock(names: &Mutex<Names>) -> MutexGuard<'_, Names> {
     names.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A launch being looked after.
+/// A launch under supervision.
 struct Live {
     id: String,
     born: Born,
@@ -191,14 +205,15 @@ struct Live {
     phase: Phase,
 }
 
+/// How far the end of a launch has come.
 enum Phase {
     Running,
-    /// Asked to end; `told` names those who were there to be asked.
+    /// Asked to end. `told` names the processes that were there to be asked.
     Stopping {
         kill_at: Instant,
         told: BTreeSet<Key>,
     },
-    /// The root is dead or must die; everything else with it.
+    /// The root is dead or must die, and everything else with it.
     Ending {
         ending: Ending,
         since: Instant,
@@ -207,11 +222,11 @@ enum Phase {
 }
 
 impl Live {
-    /// Asks everyone of the tree to end: who was there?
+    /// Asks every process of the tree to end, and returns those that were asked.
     fn terminate(&self, snapshot: &Snapshot) -> BTreeSet<Key> {
         let members = self.target.members(snapshot, &BTreeSet::new());
         let asked = members.iter().filter(|p| !p.is_dead() && !self.target.is_wrapper(p));
-        // A stopped process hears nothing until it goes on.
+        // A stopped process does not react until it is continued.
         asked.filter(|p| signal(p.key, Signal::TERM) && signal(p.key, Signal::CONT)).map(|p| p.key).collect()
     }
 
@@ -223,7 +238,7 @@ impl Live {
                 let told = if grace.is_zero() { BTreeSet::new() } else { self.terminate(turn.snapshot()) };
                 self.phase = Phase::Stopping { kill_at, told };
             }
-            // Asked again: whoever is more impatient wins.
+            // Asked again: the earlier deadline wins.
             Phase::Stopping { kill_at: planned, .. } => *planned = kill_at.min(*planned),
             Phase::Ending { .. } => {}
         }
@@ -232,6 +247,7 @@ impl Live {
     fn start_ending(&mut self, now: Instant) {
         let known = match &mut self.phase {
             Phase::Running => BTreeSet::new(),
+            // Processes that were asked may have left the tree since; they are still ours to end.
             Phase::Stopping { told, .. } => std::mem::take(told),
             Phase::Ending { .. } => return,
         };
@@ -245,10 +261,11 @@ impl Live {
 
     fn is_over_limit(&self) -> bool {
         let (out, err) = self.output();
+        // `u64::MAX` is the caller's way to say "no limit".
         stands(Defence::OutputCap) && self.output_max < u64::MAX && out.saturating_add(err) > self.output_max
     }
 
-    /// When this launch next needs a look without anything having happened.
+    /// When this launch next needs a look although nothing has happened.
     fn due(&self, now: Instant) -> Option<Instant> {
         let tick = match (self.output_max, self.kind) {
             (u64::MAX, Kind::Subreaper) => Some(now + REAP_TICK),
@@ -257,49 +274,59 @@ impl Live {
         };
         match &self.phase {
             Phase::Running => tick,
+            // Nobody was there to be asked: the wrapper has not started the command yet. Look again soon, or the
+            // whole grace would pass unused.
             Phase::Stopping { kill_at, told } if told.is_empty() => Some((*kill_at).min(now + START_TICK)),
             Phase::Stopping { kill_at, .. } => Some(tick.map_or(*kill_at, |tick| tick.min(*kill_at))),
             Phase::Ending { look_at, .. } => Some(*look_at),
         }
     }
 
-    /// The kernel itself proves it: our init has been reaped, and a namespace without its init is empty.
+    /// Whether the kernel itself proves that the launch is gone: our init has been reaped, and a namespace without
+    /// its init is empty.
+    ///
+    /// A monitor that exited by itself has reaped its init. One that was killed, and any other wrapper, proves
+    /// nothing, and the launch is looked for in /proc.
     fn is_proven_empty(&self) -> bool {
         use rustix::process::{WaitId, WaitIdOptions, waitid};
+        // `NOWAIT` leaves the status for `finish`, which reaps and reports it.
         let peek = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         let fd = std::os::fd::AsFd::as_fd(&self.born.pidfd);
         self.kind == Kind::Namespace
             && waitid(WaitId::PidFd(fd), peek).ok().flatten().is_some_and(|status| status.exited())
     }
 
-    /// Reaps the root and says how it all ended.
+    /// Reaps the root and reports how the launch ended.
     fn finish(&self, ended: usize, left: Vec<i32>) -> Exit {
         let status = self.born.reap();
+        // Only our own init writes a record here. Under another wrapper the file would be somebody else's.
         let written = if self.kind == Kind::Namespace { exit_of(&self.out_dir) } else { None };
         let (stdout_bytes, stderr_bytes) = self.output();
         let killed = ended.max(written.as_ref().map_or(0, |w| w.killed));
         let how = written.map_or_else(|| how_from(status, self.kind), |w| w.how);
-        // It may have ended before anybody looked.
+        // It may have written too much and ended before anybody looked.
         let over = self.cause == Cause::Itself && self.is_over_limit();
         let cause = if over { Cause::OutputLimit } else { self.cause };
         let exit = Exit { id: self.id.clone(), how, cause, killed, left, stdout_bytes, stderr_bytes };
-        // The caller has the exit in hand; the copy is for an orchestrator that dies before journaling it.
+        // The caller gets the exit directly. The copy is for an orchestrator that dies before journaling it.
         let _ = record::write(&self.out_dir.join(EXIT_FILE), &exit);
         exit
     }
 }
 
+/// How a command ended, from the status of its root.
 fn how_from(status: Option<WaitIdStatus>, kind: Kind) -> ExitHow {
+    // Somebody else reaped it, or it cannot die. Nobody saw a code, and a success must not be invented.
     let Some(status) = status else { return ExitHow::Signal(9) };
     match (status.exit_status(), status.terminating_signal()) {
-        // A wrapper tells a signal as a code, like a shell. 129 is left alone: git exits so by itself.
+        // A wrapper reports a signal as a code, like a shell. 129 is left alone: git exits with it by itself.
         (Some(code @ 130..=192), _) if kind != Kind::Subreaper => ExitHow::Signal(code - 128),
         (Some(code), _) => ExitHow::Code(code),
         (None, signal) => ExitHow::Signal(signal.unwrap_or(9)),
     }
 }
 
-/// One waking of the thread: the time it is, and one look at /proc that serves all launches that need it.
+/// One waking of the thread: the time, and one look at /proc that serves all launches that need it.
 struct Turn {
     now: Instant,
     looked: OnceCell<Snapshot>,
@@ -311,7 +338,7 @@ impl Turn {
     }
 }
 
-/// The thread's own state.
+/// The state of the thread itself.
 struct Reaper {
     inbox: Receiver<Order>,
     poll: OwnedFd,
@@ -342,7 +369,7 @@ impl Reaper {
             }
             self.take_orders(&turn);
             self.look(&turn);
-            // The names, not our list: a launch may still be on its way to us.
+            // The names and not our list: a launch may still be on its way to us.
             if !self.waiting.is_empty() && lock(&self.names).alive.is_empty() {
                 self.waiting.drain(..).for_each(|done| _ = done.send(()));
             }
@@ -356,7 +383,7 @@ impl Reaper {
 
     fn root_died(&mut self, token: u64, now: Instant) {
         if let Some(live) = self.live.get_mut(&token) {
-            // Its handle stays readable: asked once is enough.
+            // The handle of a dead process stays readable: without this the thread would spin until the tree is gone.
             let _ = epoll::delete(&self.poll, &live.born.pidfd);
             live.start_ending(now);
         }
@@ -414,6 +441,8 @@ impl Reaper {
                 continue;
             }
             let Phase::Ending { ending, look_at, .. } = &mut live.phase else { continue };
+            // A process that cannot be killed must not keep the exit for ever: after a while it is reported in `left`
+            // instead.
             let gone = ending.step(turn.snapshot(), &live.target);
             *look_at = now + ending.pause();
             if gone || now.duration_since(since) > UNKILLABLE_AFTER {
@@ -424,6 +453,7 @@ impl Reaper {
             self.reap_at = now + REAP_TICK;
             turn.snapshot();
         }
+        // Only if somebody looked anyway. Zombies of orphans harm nobody for a few seconds.
         turn.looked.get().into_iter().for_each(roots::reap_adopted);
         for (token, count, left) in ended {
             self.deliver(token, count, left);
@@ -434,18 +464,19 @@ impl Reaper {
         let Some(live) = self.live.remove(&token) else { return };
         let _ = epoll::delete(&self.poll, &live.born.pidfd);
         let exit = live.finish(ended, left);
+        // Before the callback: it may start the next launch with the same id.
         lock(&self.names).alive.remove(&live.id);
         drop(live);
         (self.on_exit)(exit);
     }
 }
 
-/// What time alone makes due: a limit passed, a grace over.
+/// Does what time alone makes due: a limit that was passed, a grace that is over.
 fn watch(live: &mut Live, turn: &Turn) {
     let now = turn.now;
     match &live.phase {
         Phase::Running if live.is_over_limit() => live.stop(Cause::OutputLimit, OUTPUT_GRACE, turn),
-        // A stop's grace is for tidying up, not for filling the disk.
+        // The grace of a stop is for tidying up, not for filling the disk.
         Phase::Stopping { .. } if live.cause == Cause::Stopped && live.is_over_limit() => {
             live.start_ending(now)
         }
@@ -458,6 +489,8 @@ fn watch(live: &mut Live, turn: &Turn) {
 }
 
 /// Runs one launch to its end, stopping it after `timeout`: for short commands that someone waits for.
+///
+/// The supervisor lives for this launch only. Use a `Keeper` of your own to run several.
 pub fn run_to_end(
     containment: Containment,
     launch: Launch,

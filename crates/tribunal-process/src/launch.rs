@@ -1,5 +1,8 @@
-//! What to run, and the one place where a process is born: environment from nothing, own session, no file
-//! descriptor but 0, 1 and 2. It never runs a shell and never follows a symlink to an output file.
+//! What to run, and the one place where a process is started: an environment from nothing, a session of its own, no
+//! file descriptor but 0, 1 and 2.
+//!
+//! It never runs a shell and never follows a symlink to an output file. The record on disk comes before the process,
+//! so a crash at any line leaves something that the next orchestrator can find.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -24,36 +27,40 @@ use crate::{Containment, MARKER, Network, Walls, roots};
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// What to run. The environment is built from nothing: only what is listed here is set.
+///
+/// So nothing of the user's environment, tokens above all, reaches a command by accident.
 #[derive(Debug)]
 pub struct Launch {
     /// Names the launch within its run.
     pub id: String,
-    /// Names the run, on this machine and for ever: whoever carries `TRIBUNAL_MARKER=<run_marker>/<id>` belongs to
-    /// the launch and dies with it.
+    /// Names the run, unique on this machine for ever. A process that carries `TRIBUNAL_MARKER=<run_marker>/<id>`
+    /// belongs to the launch and dies with it.
     pub run_marker: String,
-    /// Program and arguments. A program with a slash is taken from `dir`, one without is looked for in `env`'s PATH.
+    /// Program and arguments. A program with a slash is taken from `dir`; one without is looked for in the PATH of
+    /// `env`.
     pub argv: Vec<OsString>,
-    /// The whole environment, but for the marker.
+    /// The whole environment, except for the marker.
     pub env: Vec<(OsString, OsString)>,
-    /// Working directory.
+    /// The working directory of the command.
     pub dir: PathBuf,
-    /// Standard input.
+    /// What the command reads as standard input.
     pub stdin: Stdin,
-    /// Where `stdout`, `stderr`, `process.json` and `exit.json` land; made if missing.
+    /// Where `stdout`, `stderr`, `process.json` and `exit.json` go; created if missing.
     pub out_dir: PathBuf,
-    /// Bytes of output allowed, standard output and error together; beyond it the tree is stopped.
+    /// Bytes of output allowed, standard output and error together. Beyond them the tree is stopped.
     pub output_max: u64,
-    /// What it sees of the file system; everything as it is without them. A containment that cannot raise walls
+    /// What the launch sees of the file system; everything as it is if `None`. A containment that cannot sandbox
     /// refuses to start it.
     pub walls: Option<Walls>,
-    /// What it can reach by the network. A containment that cannot keep it from the network refuses to start it without.
+    /// What the launch can reach by the network. A containment that cannot close the network refuses a launch that
+    /// asks for none.
     pub network: Network,
 }
 
-/// What a command reads.
+/// What a command reads as standard input.
 #[derive(Debug)]
 pub enum Stdin {
-    /// Nothing.
+    /// Nothing: it reads the end of file at once.
     Null,
     /// A file, for instance the prompt.
     File(PathBuf),
@@ -64,13 +71,13 @@ pub enum Stdin {
 /// A launch that has begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Started {
-    /// The root of its tree, as this program sees it.
+    /// The root of its process tree, as this program numbers it.
     pub pid: i32,
-    /// Its start time: together they name one process for ever.
+    /// The start time of the root: number and start time together name one process for ever.
     pub start_time: u64,
 }
 
-/// A live root and what its keeper needs of it.
+/// A live root, and what its supervisor needs of it.
 pub(crate) struct Born {
     pub root: Key,
     pub pidfd: OwnedFd,
@@ -80,7 +87,7 @@ pub(crate) struct Born {
 }
 
 impl Launch {
-    /// Starts it. Nothing is left running when this fails.
+    /// Starts the launch. Nothing is left running when this fails.
     pub(crate) fn start(self, containment: &Containment) -> Result<Born, ProcessError> {
         self.check()?;
         if self.walls.is_some() && matches!(containment, Containment::Subreaper) {
@@ -89,6 +96,8 @@ impl Launch {
         if self.network == Network::None && matches!(containment, Containment::Subreaper) {
             return Err(ProcessError::NoNetworkWall { id: self.id.clone() });
         }
+        // Looked up before anything exists, so that a misspelled program is an error of its own and not a failed
+        // launch.
         let program = find_program(&self.argv[0], &self.dir, &self.env)?;
         fs::create_dir_all(&self.out_dir).map_err(ProcessError::io("making", &self.out_dir))?;
         let stdout = open_output(&self.out_dir.join("stdout"))?;
@@ -107,6 +116,7 @@ impl Launch {
         let running = Running { pid: Some(root.pid), start_time: Some(root.start), ..running };
         let path = self.out_dir.join(PROCESS_FILE);
         if let Err(source) = record::write(&path, &running) {
+            // Without its full record only the marker would find this process after a crash.
             born.abandon();
             return Err(ProcessError::Io { doing: "writing", path, source });
         }
@@ -115,6 +125,8 @@ impl Launch {
 
     fn check(&self) -> Result<(), ProcessError> {
         let bad = |what| Err(ProcessError::BadLaunch { id: self.id.clone(), what });
+        // Checked here because the system calls would cut the text at the NUL, or fail with an error that names
+        // nothing.
         let nul = |text: &OsStr| text.as_bytes().contains(&0);
         let strange = |name: &OsStr| name.is_empty() || nul(name) || name.as_bytes().contains(&b'=');
         if self.argv.first().is_none_or(|program| program.is_empty()) {
@@ -135,8 +147,10 @@ impl Launch {
         Ok(())
     }
 
-    /// Writes down what is about to be born: if we die between birth and record, the marker still finds it.
+    /// Records what is about to be started. If we die between the start and the full record, the marker still finds
+    /// the process.
     fn announce(&self, containment: &Containment, marker: &str) -> Result<Running, ProcessError> {
+        // The exit of an earlier launch with this directory must not be read as the end of this one.
         let old = self.out_dir.join(EXIT_FILE);
         match fs::remove_file(&old) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => {
@@ -159,7 +173,7 @@ impl Launch {
 }
 
 impl Born {
-    /// Ends and reaps a launch that no keeper will look after.
+    /// Ends and reaps a launch that no supervisor will look after.
     pub fn abandon(self) {
         let target = crate::tree::Target::Launch {
             root: Some(self.root),
@@ -170,9 +184,11 @@ impl Born {
         self.reap();
     }
 
-    /// Takes the dead root out of the process table: how it ended.
+    /// Takes the dead root out of the process table and returns how it ended.
     pub fn reap(&self) -> Option<rustix::process::WaitIdStatus> {
         use rustix::process::{WaitId, WaitIdOptions, waitid};
+        // Reaping and removing are one step: in between, the number could be given to a new root, which would then be
+        // forgotten.
         let mut roots = roots::lock();
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
         let status = waitid(WaitId::PidFd(std::os::fd::AsFd::as_fd(&self.pidfd)), options).ok().flatten();
@@ -191,6 +207,7 @@ fn bear(command: &mut Command, program: &Path) -> Result<(Key, OwnedFd), Process
         .ok_or(rustix::io::Errno::SRCH)
         .and_then(|p| rustix::process::pidfd_open(p, rustix::process::PidfdFlags::empty()));
     match (handle, proc::start_time(pid)) {
+        // Nobody has waited for the child, so even a dead one keeps its number until here.
         (Ok(pidfd), Some(start)) => Ok((Key { pid, start }, pidfd)),
         (handle, _) => {
             give_up(child, &mut roots);
@@ -207,8 +224,8 @@ fn give_up(mut child: std::process::Child, roots: &mut BTreeSet<i32>) {
     roots.remove(&i32::try_from(child.id()).unwrap_or_default());
 }
 
-/// A session of its own, so that neither Ctrl-C nor /dev/tty connects it with our terminal; and every
-/// descriptor beyond 0, 1, 2 closed at exec, whoever opened it without close-on-exec.
+/// Gives the command a session of its own, so that neither Ctrl-C nor /dev/tty connects it with our terminal, and
+/// closes every descriptor beyond 0, 1, 2 at exec.
 #[expect(unsafe_code, reason = "std has no stable way to call setsid and close_range in the child")]
 pub(crate) fn detach(command: &mut Command) {
     // SAFETY: between fork and exec the closure only makes system calls; it does not allocate or lock.
@@ -221,20 +238,23 @@ pub(crate) fn detach(command: &mut Command) {
     }
 }
 
-/// Every descriptor beyond 0, 1, 2 is closed at the next exec, whoever opened it without close-on-exec. It only makes
-/// system calls, for it is called between fork and exec.
+/// Closes every descriptor beyond 0, 1, 2 at the next exec, even those that were opened without close-on-exec.
+///
+/// It only makes system calls, because it is called between fork and exec.
 #[expect(unsafe_code, reason = "close_range has no safe wrapper")]
 pub(crate) fn keep_descriptors() {
     let (first, last, flags) = (3_u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
     // SAFETY: numbers in, a number out; no descriptor is closed under anyone who still uses it.
     unsafe {
         if libc::syscall(libc::SYS_close_range, first, last, flags) != 0 {
-            // Before Linux 5.11. Descriptors are given out from below: this reaches all of a usual table.
+            // Before Linux 5.11. Descriptors are handed out from the lowest free number, so this reaches all of a
+            // usual table.
             (3..4096).for_each(|fd| _ = libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC));
         }
     }
 }
 
+/// Opens an output file to append, refusing everything but a regular file.
 fn open_output(path: &Path) -> Result<File, ProcessError> {
     let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     // NONBLOCK only for the opening: a FIFO planted there must not hang us, and is refused.
@@ -254,7 +274,7 @@ fn open_input(stdin: Stdin) -> Result<Stdio, ProcessError> {
         Stdin::Null if !stands(Defence::ClosedInput) => {
             let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
                 .map_err(ProcessError::io("making", Path::new("a pipe")))?;
-            // It stays open, and nobody ever writes to it.
+            // The end that this defence omits: the pipe stays open and nobody ever writes to it.
             std::mem::forget(write);
             Ok(read.into())
         }
@@ -273,6 +293,8 @@ fn clone(file: &File, dir: &Path) -> Result<Stdio, ProcessError> {
 }
 
 /// The file that `argv[0]` means, checked before anything is started.
+///
+/// It looks in the PATH of the launch, not in ours; `find_tool` is for programs that we run ourselves.
 pub fn find_program(name: &OsStr, dir: &Path, env: &[(OsString, OsString)]) -> Result<PathBuf, ProcessError> {
     if name.as_bytes().contains(&b'/') {
         let path =
@@ -285,6 +307,7 @@ pub fn find_program(name: &OsStr, dir: &Path, env: &[(OsString, OsString)]) -> R
             }
         };
     }
+    // The last one wins, as in `Command`, which sets the variables in order.
     let path =
         env.iter().rfind(|(key, _)| key == "PATH").map_or(OsStr::new(DEFAULT_PATH), |(_, value)| value);
     let candidates = || env::split_paths(path).map(|entry| dir.join(entry).join(name));
@@ -298,7 +321,7 @@ pub fn find_program(name: &OsStr, dir: &Path, env: &[(OsString, OsString)]) -> R
     Err(ProcessError::NotFound { program: name.display().to_string(), looked })
 }
 
-/// `None`: nothing there. `Some(false)`: there, but not an executable file.
+/// `None`: nothing is there. `Some(false)`: something is there, but it is not an executable file.
 fn is_program(path: &Path) -> Option<bool> {
     let meta = fs::metadata(path).ok()?;
     Some(meta.is_file() && access(path, Access::EXEC_OK).is_ok())

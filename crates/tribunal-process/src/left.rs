@@ -1,5 +1,7 @@
-//! What a dead orchestrator left behind, and the last sweep of a run. It ends only processes that prove to be
-//! ours, by marker or by number, start time and boot together; a reused number is nobody's.
+//! What a dead orchestrator left behind, and the last sweep of a run.
+//!
+//! It ends only processes that prove to be ours, by marker, or by number, start time and boot together. A reused
+//! process number is nobody's.
 
 use std::path::Path;
 
@@ -9,20 +11,23 @@ use crate::record::{self, Exit, Kind, PROCESS_FILE, Running, exit_of};
 use crate::tree::{self, Target, is_of_run};
 
 /// What was found of a launch whose orchestrator died.
+///
+/// The engine decides by it whether an intended launch has to be repeated, so `NeverLaunched` is reported only when
+/// no record exists at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Left {
     /// Nothing was ever launched with this output directory.
     NeverLaunched,
-    /// It was already gone; how it ended, if that was written down.
+    /// It was already gone; how it ended, if that was recorded.
     Gone(Option<Exit>),
     /// It was alive and has been ended.
     Ended(Swept),
 }
 
-/// What a sweep did.
+/// The result of a sweep.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Swept {
-    /// Processes ended.
+    /// How many processes were ended.
     pub killed: usize,
     /// Processes that even SIGKILL did not end: stuck in the kernel, or not ours to signal.
     pub left: Vec<i32>,
@@ -39,10 +44,13 @@ pub fn end_left_behind(out_dir: &Path) -> Result<Left, ProcessError> {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Left::NeverLaunched),
             Err(e) => Err(ProcessError::io("reading", &path)(e)),
             Ok(_) => {
+                // A record that cannot be read is an error and not "never launched": something may be running that it
+                // would have named.
                 Err(ProcessError::io("reading", &path)(std::io::Error::other("not a record of a launch")))
             }
         };
     };
+    // No process survives a boot, and its number may be anybody's now.
     if running.boot_id != proc::boot_id() || running.marker.is_empty() {
         return Ok(Left::Gone(exit_of(out_dir)));
     }
@@ -55,8 +63,10 @@ pub fn end_left_behind(out_dir: &Path) -> Result<Left, ProcessError> {
     Ok(Left::Ended(Swept { killed, left }))
 }
 
-/// Same number and start time; and in a namespace the marker too, for the wrapper never sheds it. Without one
-/// the root is the agent itself, which may have started over with another environment.
+/// Whether the recorded root is still that process: same number and start time and, in a namespace, the marker too.
+///
+/// A wrapper never sheds the marker. Without a namespace the root is the agent itself, which may have started over
+/// with another environment.
 fn is_ours(root: Key, running: &Running) -> bool {
     let Some(now) = Proc::read(root.pid).filter(|p| p.key == root) else { return false };
     running.containment == Kind::Subreaper || now.marker() == Some(&running.marker)
@@ -71,12 +81,13 @@ pub fn survivors(run_marker: &str) -> Vec<i32> {
     snapshot.procs.iter().filter(of_run).map(|p| p.key.pid).collect()
 }
 
-/// Whether a process is one of a launch: it, or one that led to it, carries the launch's marker. Agents start servers
-/// with an environment of their own, so that the marker may be further up.
+/// Whether a process belongs to a launch: it, or one of its ancestors, carries the launch's marker.
+///
+/// The ancestors count because agents start servers with an environment of their own.
 pub fn belongs(pid: i32, run_marker: &str, id: &str) -> bool {
     let marker = format!("{run_marker}/{id}");
     let mut at = pid;
-    // A line of this length leads nowhere.
+    // The process table changes while it is walked, so reused numbers could form a circle. No real line is this long.
     for _ in 0..256 {
         let Some(found) = Proc::read(at).filter(|found| found.key.pid > 1) else { return false };
         if found.marker() == Some(&marker) {
@@ -87,7 +98,8 @@ pub fn belongs(pid: i32, run_marker: &str, id: &str) -> bool {
     false
 }
 
-/// Processor time that a launch's processes have used so far, those they waited for included, in clock ticks.
+/// Processor time that a launch's processes have used so far, in clock ticks. It includes children that they waited
+/// for.
 pub fn processor_ticks(run_marker: &str, id: &str) -> u64 {
     let marker = format!("{run_marker}/{id}");
     let snapshot = Snapshot::take();
@@ -95,8 +107,10 @@ pub fn processor_ticks(run_marker: &str, id: &str) -> u64 {
     of_launch.map(|p| p.ticks).sum()
 }
 
-/// Ends every process of a run, and the unmarked orphans that fell to us: for the end of a run, when nothing
-/// else of this program runs launches.
+/// Ends every process of a run, and the unmarked orphans that were reparented to us.
+///
+/// Call it at the end of a run, when nothing else of this program runs launches: an orphan without a marker may be
+/// anybody's.
 pub fn sweep(run_marker: &str) -> Swept {
     let (killed, left) = tree::end(&Target::Run { marker: run_marker.to_owned() });
     Swept { killed, left }

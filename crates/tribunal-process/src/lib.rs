@@ -1,14 +1,14 @@
-//! Runs any command contained: its own process tree, output in files that outlive the orchestrator,
-//! a graceful stop before the kill, and proof that nothing is left.
+//! Runs any command contained: its own process tree, output in files that outlive the orchestrator, a graceful stop
+//! before the kill, and proof that nothing is left.
 //!
-//! It never decides when something has run long enough (the engine owns deadlines), never reads what a
-//! command wrote, never signals a process it cannot prove to be its own, and never reaps a child that
-//! someone else in this program started.
+//! This crate never decides when something has run long enough (the engine owns deadlines), never reads what a
+//! command wrote, never signals a process it cannot prove to be its own, and never reaps a child that someone else in
+//! this program started.
 //!
-//! A program that wants the full containment calls [`contained`] first thing in `main`; then
-//! [`Containment::detect`] finds the best that the machine permits, and a [`Keeper`] runs launches in it. Around
-//! the command stand two small processes of the same program, a monitor outside and an init inside a PID
-//! namespace: `process.json` names the monitor, whose death is the init's, whose death is everyone's. After a
+//! A program that wants the full containment calls [`contained`] first thing in `main`; then [`Containment::detect`]
+//! finds the best that the machine permits, and a [`Keeper`] runs launches in it. Two small processes of the same
+//! program stand around the command: a monitor outside and an init inside a PID namespace. `process.json` names the
+//! monitor; when the monitor dies the init dies, and when the init dies the kernel kills everything else. After a
 //! crash [`end_left_behind`] ends what one launch left; [`sweep`] ends what a run left, at its end. Linux only.
 
 mod callers;
@@ -46,4 +46,7 @@ pub use seal::Network;
 pub use walls::{Wall, Walls};
 
 /// The environment variable that marks every process of a launch: `<run_marker>/<id>`.
+///
+/// It finds processes after a crash. It does not authenticate anybody where there are namespaces: every process can
+/// set it.
 pub const MARKER: &str = "TRIBUNAL_MARKER";

@@ -1,6 +1,8 @@
-//! A child that is spoken with: pipes to its input and from its output. For a program that is itself inside a launch and
-//! stands between it and an agent; so the child stays in that launch's tree, session and environment. It is never a way
-//! to start anything outside a launch, and it never outlives who started it.
+//! A child with pipes to its input and from its output, for a program that is itself inside a launch and stands
+//! between it and an agent.
+//!
+//! The child stays in that launch's tree, session and environment. This is never a way to start anything outside a
+//! launch, and the child never outlives the program that started it.
 
 use std::ffi::OsString;
 use std::io;
@@ -13,27 +15,28 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::error::ProcessError;
 
-/// How often it is looked whether a child has ended.
+/// How often to check whether a child has ended.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// A live child with its two pipes; standard error is ours.
 #[derive(Debug)]
 pub struct Piped {
-    /// To its standard input.
+    /// The pipe to its standard input.
     pub stdin: ChildStdin,
-    /// From its standard output.
+    /// The pipe from its standard output.
     pub stdout: ChildStdout,
-    /// The child.
+    /// The child process, to wait for or to kill.
     pub child: PipedChild,
 }
 
-/// The child itself.
+/// The child process behind the pipes.
 #[derive(Debug)]
 pub struct PipedChild(Child);
 
 impl Piped {
-    /// Starts a command in the working folder, and with the environment, that this program has. Call it on the main
-    /// thread: the child is killed when the thread that started it ends.
+    /// Starts a command with the working directory and the environment of this program.
+    ///
+    /// Call it on the main thread: the child is killed when the thread that started it ends.
     pub fn start(argv: &[OsString]) -> Result<Piped, ProcessError> {
         let Some((program, args)) = argv.split_first().filter(|(program, _)| !program.is_empty()) else {
             return Err(ProcessError::BadLaunch { id: "piped".to_owned(), what: "no program given" });
@@ -50,8 +53,10 @@ impl Piped {
 }
 
 impl PipedChild {
-    /// Waits a while for it to end by itself, then kills it: how it ended, in words.
+    /// Waits a while for the child to end by itself, then kills it; returns how it ended, as text.
     pub fn end(mut self, patience: Duration) -> String {
+        // A channel that nobody writes to: waiting on it is a pause. The sender must stay alive, or every wait
+        // returns at once.
         let (_bell, never) = std::sync::mpsc::channel::<()>();
         let began = Instant::now();
         while began.elapsed() < patience && matches!(self.0.try_wait(), Ok(None)) {

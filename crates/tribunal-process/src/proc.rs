@@ -1,5 +1,7 @@
-//! Reads /proc: who is alive, whose child, since when, with which marker.
-//! It never signals anything, and a process that vanishes while being read is simply not there.
+//! Reads /proc: which processes are alive, their parents, start times and markers.
+//!
+//! It never signals anything, and a process that vanishes while being read is simply not there. Nothing read here
+//! stays true, so whoever acts on it must check the identity again, see `tree::signal`.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +10,7 @@ use std::io::Read;
 
 use rustix::process::Pid;
 
-/// A process is named by its number and its start time: a number alone may have been reused.
+/// The identity of a process: its number and its start time. A number alone may have been reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub pid: i32,
@@ -24,6 +26,7 @@ pub(crate) struct Proc {
     pub state: u8,
     /// Processor time, its own and that of children it waited for.
     pub ticks: u64,
+    // Read on demand: most processes are ruled out without it, and it takes a second file.
     marker: OnceCell<Option<String>>,
 }
 
@@ -33,12 +36,12 @@ impl Proc {
         parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
     }
 
-    /// A zombie does nothing any more; it only waits for its parent.
+    /// Whether it is a zombie, which does nothing any more and only waits for its parent.
     pub fn is_dead(&self) -> bool {
         matches!(self.state, b'Z' | b'X' | b'x')
     }
 
-    /// It cannot fork now: stopped, dead, or held inside the kernel.
+    /// Whether it cannot fork now: it is stopped, dead, or held inside the kernel.
     pub fn is_still(&self) -> bool {
         self.is_dead() || matches!(self.state, b'T' | b't' | b'D')
     }
@@ -49,7 +52,7 @@ impl Proc {
     }
 }
 
-/// Is it the first process of a PID namespace just below ours?
+/// Whether it is the first process of a PID namespace directly below ours.
 pub(crate) fn is_init_below(pid: i32) -> bool {
     let own = namespaced_pids(own_pid()).len();
     namespaced_pids(pid).get(own) == Some(&1)
@@ -65,7 +68,7 @@ fn namespaced_pids(pid: i32) -> Vec<i32> {
 /// Everything in /proc at about one moment.
 pub(crate) struct Snapshot {
     pub procs: Vec<Proc>,
-    /// Places in `procs`, by parent.
+    /// Indices into `procs`, by parent.
     children: BTreeMap<i32, Vec<usize>>,
 }
 
@@ -84,16 +87,17 @@ impl Snapshot {
         Self { procs, children }
     }
 
-    /// Those whose parent it is.
+    /// The processes whose parent it is.
     pub fn children(&self, pid: i32) -> impl Iterator<Item = &Proc> {
         let places = self.children.get(&pid).into_iter().flatten();
         places.filter_map(|place| self.procs.get(*place))
     }
 
-    /// A process and all that lead to it.
+    /// A process and all its ancestors.
     pub fn line_of(&self, pid: i32) -> BTreeSet<i32> {
         let mut line = BTreeSet::new();
         let mut at = pid;
+        // The insert also ends a circle, which numbers that were reused during the read could form.
         while at > 0 && line.insert(at) {
             at = self.procs.iter().find(|p| p.key.pid == at).map_or(0, |p| p.parent);
         }
@@ -106,28 +110,33 @@ pub(crate) fn start_time(pid: i32) -> Option<u64> {
     Proc::read(pid).map(|p| p.key.start)
 }
 
-/// Which boot of the machine this is: process numbers of another boot mean nothing.
+/// Which boot of the machine this is. Process numbers of another boot mean nothing.
 pub(crate) fn boot_id() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|s| s.trim().to_owned()).unwrap_or_default()
 }
 
-/// This program's own number.
+/// The process number of this program.
 pub(crate) fn own_pid() -> i32 {
     rustix::process::getpid().as_raw_nonzero().get()
 }
 
-/// Does /proc show the processes as we number them?
+/// Whether /proc shows processes as we number them.
+///
+/// In a container that kept the /proc of its host every number would name somebody else, and we would signal
+/// strangers.
 pub(crate) fn is_usable() -> bool {
     let to = fs::read_link("/proc/self").ok();
     to.is_some_and(|to| to.to_str().and_then(|pid| pid.parse().ok()) == Some(own_pid()))
 }
 
-/// A number as rustix wants it; `None` for what can be no process.
+/// A number as rustix wants it; `None` for what cannot be a process.
 pub(crate) fn pid_of(raw: i32) -> Option<Pid> {
+    // 0 and negative numbers address groups, and -1 addresses everybody.
     if raw > 0 { Pid::from_raw(raw) } else { None }
 }
 
-/// Fields after the command name, which may itself hold spaces and parentheses: search from the end.
+/// Parses a line of `/proc/<pid>/stat`. The command name may contain spaces and parentheses, so the fields are
+/// searched from the last one.
 fn parse(stat: &str) -> Option<Proc> {
     let pid = stat.split(' ').next()?.parse().ok()?;
     let rest = stat.get(stat.rfind(')')? + 1..)?;
@@ -142,7 +151,7 @@ fn parse(stat: &str) -> Option<Proc> {
     })
 }
 
-/// An environment is at most a few pages; a process that made its own huge is read only so far.
+/// Reads an environment. It is usually a few pages; a process that made its own huge is read only so far.
 fn environ(pid: i32) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let file = fs::File::open(format!("/proc/{pid}/environ")).ok()?;

@@ -1,6 +1,8 @@
-//! What a launch leaves on disk beside its output: `process.json` (who runs, from its first moment) and
-//! `exit.json` (how it ended). They serve the next orchestrator when this one dies, so they are written
-//! whole or not at all; they are never trusted further than the process table confirms.
+//! What a launch leaves on disk beside its output: `process.json` (who runs, from its first moment) and `exit.json`
+//! (how it ended).
+//!
+//! The files serve the next orchestrator when this one dies, so they are written whole or not at all. They are never
+//! trusted further than the process table confirms.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -12,7 +14,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::proc::Key;
 
+/// The record of the running launch, in its output directory.
 pub(crate) const PROCESS_FILE: &str = "process.json";
+/// The record of the launch's end, in its output directory.
 pub(crate) const EXIT_FILE: &str = "exit.json";
 /// Our own records are a few hundred bytes; a longer file is not ours.
 const RECORD_MAX: u64 = 1 << 20;
@@ -21,42 +25,45 @@ const RECORD_MAX: u64 = 1 << 20;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExitHow {
-    /// It exited with this code.
+    /// The command exited with this code.
     Code(i32),
-    /// This signal ended it.
+    /// The command was ended by this signal.
     Signal(i32),
-    /// It never started, and why.
+    /// The command never started, for this reason.
     NotStarted(String),
 }
 
-/// Who wanted it to end.
+/// Who wanted the launch to end.
+///
+/// Kept apart from how it ended, because a command that is stopped may still exit with any code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// It ended by itself (or someone else ended it).
+    /// It ended by itself, or somebody outside this program ended it.
     Itself,
-    /// `stop` or `shutdown` was asked for before it ended.
+    /// `stop` or `shutdown` was called before it ended.
     Stopped,
-    /// It wrote more than it may.
+    /// It wrote more output than its limit.
     OutputLimit,
 }
 
-/// The end of a launch: when this is delivered, nothing of it is left but `left`.
+/// The end of a launch. When this is delivered, nothing of the launch is alive except `left`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exit {
-    /// The launch.
+    /// The id of the launch that ended.
     pub id: String,
     /// How the command ended.
     pub how: ExitHow,
-    /// Who wanted it.
+    /// Who wanted it to end.
     pub cause: Cause,
-    /// Processes that had to be killed: what it left behind, and itself if it did not stop in time.
+    /// Processes that had to be killed: what the command left behind, and the command itself if it did not stop in
+    /// time.
     pub killed: usize,
     /// Processes that even SIGKILL did not end within ten seconds: stuck in the kernel, or not ours to signal.
     pub left: Vec<i32>,
-    /// Size of its standard output.
+    /// The size of its standard output.
     pub stdout_bytes: u64,
-    /// Size of its standard error.
+    /// The size of its standard error.
     pub stderr_bytes: u64,
 }
 
@@ -65,7 +72,7 @@ pub fn exit_of(out_dir: &Path) -> Option<Exit> {
     read(&out_dir.join(EXIT_FILE))
 }
 
-/// Which wrapper stands around the command: it decides what may be believed about the root.
+/// Which wrapper stands around the command. It decides what may be believed about the root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Kind {
@@ -74,11 +81,11 @@ pub(crate) enum Kind {
     Subreaper,
 }
 
-/// `process.json`.
+/// The contents of `process.json`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Running {
     pub id: String,
-    /// Unknown between the intent and the birth: then the marker alone finds it.
+    /// Unknown between the intent and the start; only the marker finds the process then.
     pub pid: Option<i32>,
     pub start_time: Option<u64>,
     pub boot_id: String,
@@ -92,13 +99,15 @@ impl Running {
     }
 }
 
-/// Puts a record in place whole: a temporary file in the same directory, then a rename. No fsync: a machine
-/// that loses power loses the processes too, and the boot id tells.
+/// Puts a record in place whole: a temporary file in the same directory, then a rename.
+///
+/// There is no fsync: a machine that loses power loses the processes too, and the boot id shows it.
 pub(crate) fn write<T: Serialize>(path: &Path, record: &T) -> io::Result<()> {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".new");
     let temporary = Path::new(&temporary);
     let bytes = serde_json::to_vec(record)?;
+    // An orchestrator that died here left one. `create_new` refuses to write into anything that exists.
     match fs::remove_file(temporary) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
         _ => {}
@@ -109,15 +118,15 @@ pub(crate) fn write<T: Serialize>(path: &Path, record: &T) -> io::Result<()> {
     fs::rename(temporary, path)
 }
 
-/// A file that was not there before, behind no symlink.
+/// Creates a file that was not there before, not through a symlink.
 pub(crate) fn create_new(path: &Path) -> io::Result<File> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok(File::from(openat(CWD, path, flags, Mode::from_raw_mode(0o600))?))
 }
 
-/// Reads a record; one that is missing, foreign or broken is none.
+/// Reads a record; a missing, foreign or broken one counts as none.
 pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
-    // NONBLOCK: someone may have put a FIFO there.
+    // NONBLOCK: somebody may have put a FIFO there.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let file = File::from(openat(CWD, path, flags, Mode::empty()).ok()?);
     let mut bytes = Vec::new();

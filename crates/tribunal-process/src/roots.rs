@@ -1,6 +1,7 @@
-//! Which children of this program are roots of launches, and the reaping of those that are nobody's.
-//! As a subreaper we inherit orphans; they become zombies of ours. It must never wait for a root (its
-//! keeper wants the status) nor for a child that other code of this program started.
+//! Which children of this program are roots of launches, and the reaping of adopted orphans.
+//!
+//! As a subreaper we inherit orphans, and they become our zombies. This code must never wait for a root (its
+//! supervisor wants the status) nor for a child that other code of this program started.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,21 +10,26 @@ use rustix::process::{WaitOptions, waitpid};
 
 use crate::proc::{Proc, Snapshot, own_pid, pid_of};
 
+/// The process numbers of all roots of this program, of every supervisor in it.
 static ROOTS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
-/// Held while a root is born or reaped, so that no one mistakes it for an orphan in between.
+/// Locks the roots. It is held while a root is started or reaped, so that nobody mistakes the root for an orphan in
+/// between.
 pub(crate) fn lock() -> MutexGuard<'static, BTreeSet<i32>> {
     ROOTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The session of this program. What we start plainly shares it; what came out of a launch never does. None when
-/// it cannot be read, as when descriptors or memory have run out.
+/// The session of this program. Its plain children share it; processes of a launch never do.
+///
+/// None if it cannot be read, for example when descriptors or memory have run out.
 pub(crate) fn own_session() -> Option<i32> {
-    // From /proc: in a namespace whose session began outside it is 0, which getsid's type cannot say.
+    // From /proc: in a namespace whose session began outside it is 0, which the type of `getsid` cannot express.
     Proc::read(own_pid()).map(|me| me.session)
 }
 
-/// Is it an orphan of some launch that fell to us? Without our own session nobody can tell it from a git of ours.
+/// Whether a process is an orphan of some launch that was reparented to us.
+///
+/// Without our own session number nobody can tell it from a git of ours, so the answer is no then.
 pub(crate) fn is_adopted(p: &Proc, me: i32, session: Option<i32>, roots: &BTreeSet<i32>) -> bool {
     let foreign = session.is_some_and(|own| p.session != own && p.session != 0);
     p.parent == me && foreign && !roots.contains(&p.key.pid)
@@ -34,7 +40,7 @@ pub(crate) fn reap_adopted(snapshot: &Snapshot) {
     let (me, session, roots) = (own_pid(), own_session(), lock());
     let dead = snapshot.procs.iter().filter(|p| p.is_dead() && is_adopted(p, me, session, &roots));
     for p in dead {
-        // Another keeper may have reaped it since, and the number may be a new root's: look again.
+        // Another supervisor may have reaped it since, and the number may belong to a new root: look again.
         let same = Proc::read(p.key.pid).is_some_and(|now| now.key == p.key);
         if let (true, Some(pid)) = (same, pid_of(p.key.pid)) {
             let _ = waitpid(Some(pid), WaitOptions::NOHANG);

@@ -1,6 +1,8 @@
-//! What the kernel keeps a launch from besides files: its settings, the launch's own first process, sockets without a
-//! file, system calls that nobody needs, and the network where the launch says so. It only says what is to be done and
-//! does it to the process that asks; which launch gets what is the caller's to say.
+//! What the kernel keeps a launch from besides files: kernel settings, the launch's own first process, abstract
+//! sockets, system calls that nobody needs, and the network if the launch says so.
+//!
+//! This file names the restrictions and applies them to the calling process. Which launch gets which is for the
+//! caller to say.
 
 use std::io;
 
@@ -12,29 +14,30 @@ use crate::syscalls;
 const SCOPES_SINCE: libc::c_long = 6;
 const SCOPE_ABSTRACT_SOCKETS: u64 = 1;
 const SCOPE_SIGNALS: u64 = 2;
-/// `SIOCSIFFLAGS`.
+/// The request `SIOCSIFFLAGS`, which libc does not name.
 const SET_INTERFACE_FLAGS: u32 = 0x8914;
 
 /// What a launch can reach by the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Network {
-    /// What this machine can.
+    /// Everything that this machine can reach.
     #[default]
     Host,
-    /// Itself, by a loopback interface of its own.
+    /// Only itself, by a loopback interface of its own.
     None,
 }
 
-/// What is closed to a launch with walls, as far as this kernel can.
+/// What is closed to a sandboxed launch, as far as this kernel can.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Seal {
-    /// The kernel's settings are read-only, and its memory, keys and timers hidden: for root, whom modes do not stop.
+    /// The kernel's settings are read-only, and its memory, keys and timers hidden: for root, whom file modes do not
+    /// stop.
     pub kernel_files: bool,
     /// Nobody traces the first process or reads what it has open, and no tracer delays a launch's end.
     pub init: bool,
-    /// Sockets without a file, and signals, reach nobody outside.
+    /// Abstract sockets and signals reach nobody outside.
     pub scope: bool,
-    /// Calls that nobody needs are refused.
+    /// System calls that nobody needs are refused.
     pub calls: bool,
 }
 
@@ -49,8 +52,9 @@ impl Seal {
         }
     }
 
-    /// Closes what can be closed from within, around this process and all that it starts, for ever. Between fork and
-    /// exec of the command: the first process itself stays outside.
+    /// Closes what can be closed from within, around this process and everything that it starts, for ever.
+    ///
+    /// Call it between fork and exec of the command, so that the first process itself stays outside.
     pub fn close(self) -> io::Result<()> {
         if self.scope {
             scope()?;
@@ -59,6 +63,7 @@ impl Seal {
     }
 }
 
+/// The structure `landlock_ruleset_attr` of the kernel.
 #[repr(C)]
 struct Ruleset {
     handled_access_fs: u64,
@@ -66,6 +71,7 @@ struct Ruleset {
     scoped: u64,
 }
 
+/// Whether this kernel's Landlock knows scopes.
 #[expect(unsafe_code, reason = "landlock has no safe wrapper")]
 fn has_scopes() -> bool {
     // SAFETY: without a ruleset the call only tells its version.
@@ -75,7 +81,9 @@ fn has_scopes() -> bool {
     version >= SCOPES_SINCE
 }
 
-/// No rule about files is made: with one, the kernel would refuse every mount, also in namespaces inside.
+/// Enters a Landlock domain that scopes abstract sockets and signals.
+///
+/// It makes no rule about files: with one, the kernel would refuse every mount, even in namespaces inside.
 #[expect(unsafe_code, reason = "landlock has no safe wrapper")]
 fn scope() -> io::Result<()> {
     use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -93,13 +101,13 @@ fn scope() -> io::Result<()> {
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Nobody of the same user may trace this process, read its memory or take its descriptors.
+/// Makes this process undumpable: nobody of the same user may trace it, read its memory or take its descriptors.
 pub(crate) fn hide_self() -> io::Result<()> {
     use rustix::process::{DumpableBehavior, set_dumpable_behavior};
     Ok(set_dumpable_behavior(DumpableBehavior::NotDumpable)?)
 }
 
-/// Brings the loopback interface of a new network namespace up: it is all there is in it.
+/// Brings the loopback interface of a new network namespace up. It is all there is in it.
 #[expect(unsafe_code, reason = "interface flags have no safe wrapper")]
 pub(crate) fn raise_loopback() -> io::Result<()> {
     use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};

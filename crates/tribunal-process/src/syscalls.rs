@@ -1,15 +1,17 @@
-//! The system calls that a launch is refused, as a seccomp filter. It is a list of what no agent and no build needs,
-//! not of what they may use: user namespaces, mounts inside them, tracing within the launch and 32-bit programs go on
-//! working. Every way into the kernel is covered: the machine's own calls, those of its 32-bit programs, and no third.
+//! The system calls that a launch is refused, as a seccomp filter.
 //!
-//! Each call is refused as the kernel itself refuses it where it is switched off, so that programs take the way they
+//! It lists what no agent and no build needs, not what they may use: user namespaces, mounts inside them, tracing
+//! within the launch and 32-bit programs keep working. Every way into the kernel is covered: the machine's own calls,
+//! those of its 32-bit programs, and no third.
+//!
+//! Each call is refused as the kernel itself refuses it where it is switched off, so that programs take the path they
 //! already have for that case.
 
 use std::io;
 
 use libc::{EAFNOSUPPORT, ENOSYS, EPERM, sock_filter, sock_fprog};
 
-/// One call that is refused: its number for programs of this machine and for its 32-bit programs, and the error.
+/// One refused call: its number for programs of this machine and for its 32-bit programs, and the error.
 struct Refused {
     native: Option<libc::c_long>,
     compat: Option<u32>,
@@ -25,20 +27,22 @@ const TYPING: [u32; 2] = [0x5412, 0x541C];
 /// The number of `ioctl` in both 32-bit tables.
 const COMPAT_IOCTL: u32 = 54;
 
-/// The families of addresses that programs need: sockets with a file, the internet, and the kernel's tables of addresses and
-/// routes (`getaddrinfo` and `ip` read them). Every other is refused as by a kernel without it, those of later kernels included.
-/// No namespace holds `AF_VSOCK` (a check would reach the machine's host by it), and `AF_ALG`, `AF_PACKET`, `AF_TIPC` and their
-/// like are parts of the kernel with many faults. Programs that know `AF_ALG` compute for themselves without it.
+/// The address families that programs need: sockets with a file, the internet, and the kernel's tables of addresses
+/// and routes (`getaddrinfo` and `ip` read them).
+///
+/// Every other family is refused as by a kernel without it, including those of later kernels. No namespace holds
+/// `AF_VSOCK` (a check would reach the machine's host by it), and `AF_ALG`, `AF_PACKET`, `AF_TIPC` and the like are
+/// parts of the kernel with many faults. Programs that know `AF_ALG` compute for themselves without it.
 const FAMILIES: [i32; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
-/// What makes a socket through `socketcall`: `socket` and `socketpair`.
+/// The calls of `socketcall` that make a socket: `socket` and `socketpair`.
 const BY_SOCKETCALL: [u32; 2] = [1, 8];
 
-/// The numbers of calls that are refused by what they are asked, in one table.
+/// The numbers of calls that are refused depending on their arguments, in one table.
 struct Asked {
     ioctl: u32,
-    /// `socket` and `socketpair`.
+    /// The numbers of `socket` and `socketpair`.
     sockets: [u32; 2],
-    /// The call that takes the family from memory, where no filter can look: it makes no socket at all.
+    /// The call that takes the family from memory, where no filter can look. So it makes no socket at all.
     socketcall: Option<u32>,
 }
 
@@ -50,7 +54,7 @@ mod machine {
     pub(super) const COMPAT: u32 = 0x4000_0003;
     /// Calls with this bit are those of the x32 ABI, a second table behind the same architecture.
     pub(super) const THIRD_TABLE: Option<u32> = Some(0x4000_0000);
-    /// The kernel's keys: a launch of the same user holds those of the user's session.
+    /// The calls for the kernel's keys: a launch of the same user holds those of the user's session.
     pub(super) const KEYS: [u32; 3] = [286, 287, 288];
     pub(super) const PERF: u32 = 336;
     pub(super) const BPF: u32 = 357;
@@ -83,7 +87,7 @@ mod machine {
     pub(super) const FINIT_MODULE: u32 = 379;
     pub(super) const SOCKETS: [u32; 2] = [281, 288];
     pub(super) const SOCKETCALL: Option<u32> = None;
-    /// `kexec_file_load`.
+    /// The call `kexec_file_load`, which has a number in both tables here.
     pub(super) const ONLY_HERE: [Refused; 1] = [both(294, 401, EPERM)];
 }
 
@@ -101,11 +105,11 @@ fn refused() -> impl Iterator<Item = Refused> {
         both(libc::SYS_bpf, BPF, EPERM),
         both(libc::SYS_perf_event_open, PERF, EPERM),
         both(libc::SYS_userfaultfd, USERFAULTFD, EPERM),
-        // A second way to make most other calls. Who uses it falls back to them, as on kernels without it.
+        // A second way to make most other calls, past this filter. Its users fall back, as on kernels without it.
         both(libc::SYS_io_uring_setup, 425, ENOSYS),
         both(libc::SYS_io_uring_enter, 426, ENOSYS),
         both(libc::SYS_io_uring_register, 427, ENOSYS),
-        // The kernel itself, its log, and the machine's memory: nothing of a launch's.
+        // The kernel itself, its log, and the machine's memory: none of it is a launch's business.
         both(libc::SYS_kexec_load, KEXEC, EPERM),
         both(libc::SYS_init_module, 128, EPERM),
         both(libc::SYS_delete_module, 129, EPERM),
@@ -122,8 +126,10 @@ const LOAD: u16 = 0x20; // BPF_LD | BPF_W | BPF_ABS
 const EQUALS: u16 = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
 const AT_LEAST: u16 = 0x35; // BPF_JMP | BPF_JGE | BPF_K
 const RETURN: u16 = 0x06; // BPF_RET | BPF_K
-/// Offsets in what the filter is shown: the call's number, the architecture, the lower halves of the first two arguments. The
-/// kernel looks at no more of them: a family is an `int`, a request an `unsigned int`.
+/// Offsets in what the filter is shown: the call's number, the architecture, and the lower halves of the first two
+/// arguments.
+///
+/// The kernel looks at no more of the arguments either: a family is an `int`, a request an `unsigned int`.
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 const FIRST: u32 = 16;
@@ -158,8 +164,9 @@ fn table(out: &mut Vec<sock_filter>, asked: &Asked, refused: impl Iterator<Item 
     out.push(step(RETURN, ALLOW, 0, 0));
 }
 
-/// For the call of this number the argument decides: each value has its answer, and there is one for all others. Steps after
-/// these see the number again.
+/// For the call of this number the argument decides: each value has its answer, and there is one for all others.
+///
+/// Steps after these see the number again: the jump skips the load of the argument along with the rest.
 fn only_if(
     out: &mut Vec<sock_filter>,
     number: u32,
@@ -170,7 +177,7 @@ fn only_if(
     let steps = answers.iter().flat_map(|(value, answer)| [step(EQUALS, *value, 0, 1), *answer]);
     let steps: Vec<sock_filter> =
         [step(LOAD, argument, 0, 0)].into_iter().chain(steps).chain([otherwise]).collect();
-    // The lists above are a few values long.
+    // A jump holds one byte. The lists above are a few values long.
     out.push(step(EQUALS, number, 0, u8::try_from(steps.len()).unwrap_or(u8::MAX)));
     out.extend(steps);
 }
@@ -196,6 +203,7 @@ fn filter() -> Option<Vec<sock_filter>> {
     Some(out)
 }
 
+/// There is no filter for a machine whose call numbers are not known here.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn filter() -> Option<Vec<sock_filter>> {
     None
@@ -208,7 +216,9 @@ pub(crate) fn is_available() -> bool {
     filter().is_some() && unsafe { libc::prctl(libc::PR_GET_SECCOMP, 0, 0, 0, 0) } >= 0
 }
 
-/// Refuses the calls to this process and all that it starts, for ever. It must have given up new privileges.
+/// Refuses the calls to this process and everything that it starts, for ever.
+///
+/// The process must have given up new privileges first; the kernel takes a filter from nobody else but root.
 #[expect(unsafe_code, reason = "seccomp has no safe wrapper")]
 pub(crate) fn refuse() -> io::Result<()> {
     let mut filter = filter().ok_or(io::ErrorKind::Unsupported)?;
@@ -220,8 +230,10 @@ pub(crate) fn refuse() -> io::Result<()> {
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Whether calls are refused to this process as the filter refuses them: tried, with arguments that do nothing. That some
-/// filter is there says little: a container around us may have brought its own.
+/// Whether calls are refused to this process as the filter refuses them. It tries them, with arguments that do
+/// nothing.
+///
+/// That some filter is installed says little: a container around us may have brought its own.
 #[expect(unsafe_code, reason = "calls by number have no safe wrapper")]
 pub(crate) fn are_refused() -> bool {
     let nothing = std::ptr::null::<libc::c_void>();

@@ -1,6 +1,8 @@
-//! Whose process is it, and how to end all of a launch although it forks while it is being killed:
-//! stop everything found, look again until nothing new appears, then kill, and look until nobody is left.
-//! It never signals this program, its ancestors, or a process whose start time has changed.
+//! Which processes belong to a launch, and how to end all of them although they fork while being killed.
+//!
+//! Stop every process found, look again until nothing new appears, then kill, and look until nobody is left. Killing
+//! at once would miss a child that is forked between the look and the kill and has shed the marker. It never signals
+//! this program, its ancestors, or a process whose start time has changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -13,26 +15,28 @@ use tribunal_core::defence::{Defence, stands};
 use crate::proc::{Key, Proc, Snapshot, is_init_below, own_pid, pid_of};
 use crate::roots;
 
-/// Rounds of stopping before killing anyway: a tree that keeps still is ready after two.
+/// Rounds of stopping before killing anyway. A tree that keeps still is ready after two.
 const FREEZE_ROUNDS: u32 = 20;
-/// How long one chase after strays may take, and how long none must come for it to be over.
+/// How long one chase after strays may take.
 const CHASE_MAX: Duration = Duration::from_millis(500);
+/// How long no stray must come for a chase to be over.
 const CHASE_QUIET: Duration = Duration::from_millis(20);
-/// What does not die of SIGKILL in this time hangs in the kernel, or is not ours to signal.
+/// A process that has not died of SIGKILL after this time hangs in the kernel, or is not ours to signal.
 pub(crate) const UNKILLABLE_AFTER: Duration = Duration::from_secs(10);
 
-/// What belongs together.
+/// A set of processes that end together.
 #[derive(Debug, Clone)]
 pub(crate) enum Target {
     /// One launch: its root if it is known to be ours, its exact marker, and whether wrappers stand around it.
     Launch { root: Option<Key>, marker: String, wrapped: bool },
-    /// Everything of a run, and the unmarked orphans that fell to this program.
+    /// Everything of a run, and the unmarked orphans that were reparented to this program.
     Run { marker: String },
 }
 
 impl Target {
     /// The processes of the target: by marker, root and session, those known before, and all their descendants.
     pub fn members<'a>(&self, snapshot: &'a Snapshot, known: &BTreeSet<Key>) -> Vec<&'a Proc> {
+        // Tribunal may itself run inside a launch, and then it and its ancestors are found among the members.
         let spared = snapshot.line_of(own_pid());
         let seeds = self.seeds(snapshot);
         let mut queue: Vec<&Proc> =
@@ -46,7 +50,9 @@ impl Target {
         found.into_values().collect()
     }
 
-    /// Is it one of ours around the command? It must outlive a polite signal, or that would not be polite.
+    /// Whether it is one of our processes around the command, which must outlive a polite signal.
+    ///
+    /// If the wrapper died of SIGTERM, the kernel would kill the command at once, and the grace would be none.
     pub fn is_wrapper(&self, p: &Proc) -> bool {
         match self {
             Self::Launch { root, wrapped: true, .. } => *root == Some(p.key) || is_init_below(p.key.pid),
@@ -54,8 +60,10 @@ impl Target {
         }
     }
 
-    /// An init that fell to us and is just dying has lost its environment, so nobody can say whose it was, and its
-    /// namespace may not be empty yet. It is no one's to signal, but worth waiting for.
+    /// Whether an init that was reparented to us may be dying.
+    ///
+    /// It has lost its environment by then, so nobody can say whose it was, and its namespace may not be empty yet.
+    /// It is nobody's to signal, but worth waiting for.
     fn may_be_dying(&self, snapshot: &Snapshot) -> bool {
         let (me, session, roots) = (own_pid(), roots::own_session(), roots::lock());
         let dying =
@@ -64,6 +72,7 @@ impl Target {
             && snapshot.procs.iter().filter(dying).any(|p| is_init_below(p.key.pid))
     }
 
+    /// The processes that belong to the target by themselves, before descendants are added.
     fn seeds(&self, snapshot: &Snapshot) -> BTreeSet<Key> {
         let procs = snapshot.procs.iter();
         match self {
@@ -92,12 +101,15 @@ impl Target {
     }
 }
 
-/// Does a process's marker say that it belongs to the run?
+/// Whether a process's marker says that it belongs to the run.
 pub(crate) fn is_of_run(marker: &str, run: &str) -> bool {
+    // An empty run would be a prefix of every marker; and `run-1` must not match the processes of `run-10`.
     !run.is_empty() && marker.strip_prefix(run).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Signals exactly this process: the handle is taken first, then its identity is checked, then it is used.
+///
+/// In any other order the number could be given to another process in between.
 pub(crate) fn signal(key: Key, sig: Signal) -> bool {
     open(key).is_some_and(|fd| pidfd_send_signal(&fd, sig).is_ok())
 }
@@ -119,12 +131,15 @@ pub(crate) struct Ending {
 }
 
 impl Ending {
-    /// Processes already known to belong to the tree, wherever they have been reparented since.
+    /// Starts with processes already known to belong to the tree, wherever they have been reparented since.
     pub fn knowing(known: BTreeSet<Key>) -> Self {
         Self { known, ..Self::default() }
     }
 
-    /// One look and one blow. True when two looks in a row found nobody.
+    /// Looks once and signals once. True when two looks in a row found nobody.
+    ///
+    /// One empty look is not proof: /proc is not read at one moment, and a process that forks and exits can be missed
+    /// together with its child.
     pub fn step(&mut self, snapshot: &Snapshot, target: &Target) -> bool {
         if !stands(Defence::Sweep) {
             return true;
@@ -134,6 +149,7 @@ impl Ending {
         live.retain(|p| !p.is_dead());
         self.left = live.iter().map(|p| p.key).collect();
         if live.is_empty() {
+            // A dying init may still hold a namespace with somebody in it, so this look does not count.
             self.empty_rounds += u32::from(!target.may_be_dying(snapshot));
             return self.empty_rounds > 1;
         }
@@ -142,6 +158,8 @@ impl Ending {
         let fresh: Vec<&&Proc> = live.iter().filter(|p| self.seen.insert(p.key)).collect();
         self.wrappers.extend(fresh.iter().filter(|p| target.is_wrapper(p)).map(|p| p.key));
         let restless = !fresh.is_empty() || live.iter().any(|p| !p.is_still());
+        // Stop first: a process that is stopped cannot fork, and a child of a killed one could escape. The limit is
+        // for a tree that never keeps still.
         if restless && self.rounds < FREEZE_ROUNDS {
             live.iter().filter(|p| !p.is_still()).for_each(|p| _ = signal(p.key, Signal::STOP));
         } else {
@@ -150,22 +168,22 @@ impl Ending {
         false
     }
 
-    /// Who was alive at the last look.
+    /// The processes that were alive at the last look.
     pub fn left(&self) -> Vec<i32> {
         self.left.iter().map(|key| key.pid).collect()
     }
 
-    /// How many had to be ended, wrappers not counted.
+    /// How many processes had to be ended, wrappers not counted.
     pub fn ended(&self) -> usize {
         self.seen.difference(&self.wrappers).count().saturating_sub(self.left.len())
     }
 
-    /// How long to wait before the next step: soon at first, seldom when something is stuck.
+    /// How long to wait before the next step: briefly at first, longer when something is stuck.
     pub fn pause(&self) -> Duration {
         Duration::from_millis(u64::from(self.rounds.saturating_sub(FREEZE_ROUNDS).clamp(1, 50)))
     }
 
-    /// Until one of those left has died, or the pause is over.
+    /// Waits until one of those left has died, or the pause is over.
     fn wait(&self) {
         let handles: Vec<OwnedFd> = self.left.iter().filter_map(|key| open(*key)).collect();
         let mut fds: Vec<PollFd<'_>> = handles.iter().map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
@@ -173,7 +191,7 @@ impl Ending {
     }
 }
 
-/// Ends a whole target here and now: how many were ended, and who could not be.
+/// Ends a whole target here and now; returns how many were ended, and which could not be.
 pub(crate) fn end(target: &Target) -> (usize, Vec<i32>) {
     let mut ending = Ending::default();
     let began = Instant::now();
@@ -191,8 +209,10 @@ pub(crate) fn end(target: &Target) -> (usize, Vec<i32>) {
     }
 }
 
-/// A line of orphans, each living only to bear the next in a new session, outruns a look at all of /proc. But each
-/// in turn falls to us, and our own children are read in microseconds: stop them as they come, until none comes.
+/// Stops orphans of a run as they come, until none comes; true if there were any.
+///
+/// A line of orphans, each living only to start the next in a new session, outruns a look at all of /proc. But each
+/// in turn is reparented to us, and our own children are read in microseconds.
 fn chase(run: &str) -> bool {
     let (me, session) = (own_pid(), roots::own_session());
     let began = Instant::now();
@@ -212,7 +232,7 @@ fn chase(run: &str) -> bool {
     last.is_some()
 }
 
-/// Orphans fall to the first thread, whose number is the program's.
+/// The children of a process. Orphans are reparented to its first thread, whose number is the process's.
 fn children_of(pid: i32) -> impl Iterator<Item = Proc> {
     let list = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
     let pids: Vec<i32> = list.split_ascii_whitespace().filter_map(|n| n.parse().ok()).collect();

@@ -1,6 +1,8 @@
-//! What a launch sees of the file system: everything read-only, some places covered, some shown again, a few of them
-//! to write in; devices that harm nobody; no privilege with which to undo it. It never decides which places those are,
-//! and it changes nothing outside the launch's own mount namespace.
+//! What a launch sees of the file system: everything read-only, some places hidden, some shown again, a few of them
+//! writable; harmless devices; and no privilege with which to undo that.
+//!
+//! It never decides which places those are, and it changes nothing outside the launch's own mount namespace. The
+//! order of the steps matters: a later one lies over an earlier one.
 
 use std::ffi::{CString, OsString};
 use std::fs;
@@ -15,8 +17,9 @@ use rustix::mount::{MountFlags, MoveMountFlags, OpenTreeFlags, mount, move_mount
 
 use crate::seal::Seal;
 
-/// Devices every program may expect.
+/// Devices that every program may expect.
 const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
+/// Names in /dev that lead elsewhere, as on any system.
 const LINKS: [(&str, &str); 5] = [
     ("fd", "/proc/self/fd"),
     ("stdin", "/proc/self/fd/0"),
@@ -24,7 +27,7 @@ const LINKS: [(&str, &str); 5] = [
     ("stderr", "/proc/self/fd/2"),
     ("ptmx", "pts/ptmx"),
 ];
-/// What the kernel lets root write here, also without any privilege.
+/// Files through which root can change the kernel even without any privilege.
 const KERNEL_SETTINGS: [&str; 5] = ["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"];
 /// The kernel's memory, keys, log and timers, and its devices' firmware.
 const KERNEL_SECRETS: [&str; 16] = [
@@ -45,30 +48,34 @@ const KERNEL_SECRETS: [&str; 16] = [
     "/sys/kernel/debug",
     "/sys/kernel/tracing",
 ];
+/// Flags of a mount that hides something: no set-user-id programs and no devices can be made in it.
 const BLOCKING: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV);
 
-/// What a launch sees: the machine read-only, changed by these steps in their order.
+/// The sandbox of a launch's files: the machine read-only, changed by these steps in their order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Walls(pub Vec<Wall>);
 
-/// One step. Paths are absolute and hold no symbolic links.
+/// One step. Paths are absolute and contain no symbolic links.
+///
+/// A link in a path would be followed when the sandbox is made, and whoever can write the link would choose what is
+/// shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wall {
-    /// Nothing of what is there can be seen: a folder is empty and its own, a file is empty.
+    /// Nothing there can be seen: a directory is empty and private, a file is empty.
     Hide(PathBuf),
-    /// What is at `from` outside is at `to` inside.
+    /// The place `from` outside is at `to` inside.
     Show {
-        /// Outside.
+        /// The path outside the sandbox.
         from: PathBuf,
-        /// Inside.
+        /// The path inside the sandbox.
         to: PathBuf,
-        /// It may be written to.
+        /// Whether the launch may write there.
         write: bool,
     },
 }
 
 impl Wall {
-    /// Where it is, seen from inside.
+    /// Where the step applies, as seen from inside.
     pub fn place(&self) -> &Path {
         match self {
             Wall::Hide(path) => path,
@@ -76,14 +83,18 @@ impl Wall {
         }
     }
 
-    /// Whether it may be left out when there is nothing to show any more: what is only read, in its own place.
+    /// Whether the step may be left out when there is nothing to show any more: only for what is read in its own
+    /// place.
+    ///
+    /// A cache or a tool may be deleted between the plan and the launch. A writable place, or one shown elsewhere,
+    /// was prepared for this launch, so its absence is an error.
     fn may_be_gone(&self) -> bool {
         matches!(self, Wall::Show { from, to, write: false } if from == to)
     }
 }
 
 impl Walls {
-    /// As words, for the process that raises them.
+    /// The steps as words, for the command line of the process that makes the sandbox.
     pub(crate) fn words(&self) -> Vec<OsString> {
         let word = |wall: &Wall| match wall {
             Wall::Hide(path) => ["hide".into(), OsString::new(), path.into()],
@@ -93,7 +104,8 @@ impl Walls {
         self.0.iter().flat_map(word).collect()
     }
 
-    /// From words.
+    /// Reads the steps back from words. One unknown word refuses all of them: a sandbox with a missing step is not a
+    /// sandbox.
     pub(crate) fn from_words(words: &[OsString]) -> Option<Self> {
         let (walls, rest) = words.as_chunks::<3>();
         let wall = |[word, from, to]: &[OsString; 3]| {
@@ -108,7 +120,7 @@ impl Walls {
         rest.is_empty().then(|| walls.iter().map(wall).collect::<Option<_>>().map(Walls))?
     }
 
-    /// As arguments of bubblewrap.
+    /// The steps as arguments of bubblewrap.
     pub(crate) fn bubblewrap(&self, dir: &Path, seal: Seal) -> Vec<OsString> {
         let plain = |word: &str| OsString::from(word);
         let mut args: Vec<OsString> =
@@ -147,10 +159,12 @@ impl Walls {
         args
     }
 
-    /// Raises them around this process, for ever. It must be alone in a mount namespace of its own, whose mounts
-    /// reach no other, and have its own /proc.
+    /// Makes the sandbox around this process, for ever.
+    ///
+    /// The process must be alone in a mount namespace of its own, whose mounts reach no other, and have its own
+    /// /proc.
     pub(crate) fn raise(&self, dir: &Path, seal: Seal) -> io::Result<()> {
-        // Handles first: what is shown may be below what is covered.
+        // Handles first: a place to show may lie below one that is about to be covered.
         let mut taken = Vec::new();
         for wall in &self.0 {
             taken.push(match wall {
@@ -167,6 +181,8 @@ impl Walls {
             .collect();
         let nothing = take("/dev/null".as_ref())?;
         set_read_only(CWD.as_raw_fd(), Path::new("/"), true)?;
+        // /proc is a fresh one for this launch, and programs must write there, for instance the maps of a user
+        // namespace.
         set_read_only(CWD.as_raw_fd(), Path::new("/proc"), false)?;
         if seal.kernel_files && rustix::process::geteuid().is_root() {
             cover_kernel(&nothing)?;
@@ -179,13 +195,16 @@ impl Walls {
             }
         }
         make_devices(&devices)?;
-        // The folder we stand in is still the uncovered one, and so is what is above it.
+        // Our working directory is still the uncovered one, and so is everything above it. Leaving it open would be a
+        // way out.
         std::env::set_current_dir("/")?;
         std::env::set_current_dir(dir)?;
+        // Last: every step above needs the right to mount.
         give_up_privileges()
     }
 }
 
+/// Takes a detached copy of a mount and all below it, without following a link.
 fn take(path: &Path) -> io::Result<OwnedFd> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
@@ -194,6 +213,7 @@ fn take(path: &Path) -> io::Result<OwnedFd> {
     Ok(open_tree(CWD, path, flags)?)
 }
 
+/// Mounts a taken copy at a place inside.
 fn show(handle: &OwnedFd, to: &Path, write: bool) -> io::Result<()> {
     if !write {
         set_read_only(handle.as_raw_fd(), Path::new(""), true)?;
@@ -207,7 +227,7 @@ fn show(handle: &OwnedFd, to: &Path, write: bool) -> io::Result<()> {
     Ok(move_mount(handle, "", CWD, to, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?)
 }
 
-/// A place to mount something on, in a folder that covers the real one.
+/// Makes a place to mount something on, in a directory that covers the real one.
 fn make_place(to: &Path, folder: bool) -> io::Result<()> {
     if folder {
         return fs::create_dir_all(to);
@@ -216,6 +236,7 @@ fn make_place(to: &Path, folder: bool) -> io::Result<()> {
     fs::File::create_new(to).map(drop)
 }
 
+/// Covers a directory with an empty one, or a file with /dev/null.
 fn hide(path: &Path, nothing: &OwnedFd) -> io::Result<()> {
     match path.symlink_metadata() {
         Ok(meta) if meta.is_dir() => Ok(mount("tmpfs", path, "tmpfs", BLOCKING, Some(c"mode=0755"))?),
@@ -225,14 +246,16 @@ fn hide(path: &Path, nothing: &OwnedFd) -> io::Result<()> {
                 | OpenTreeFlags::AT_EMPTY_PATH;
             show(&open_tree(nothing, "", flags)?, path, false)
         }
-        // A link leads to a place that has its own rule; what is not there needs none.
+        // A link leads to a place that has its own rule; a missing file needs none.
         _ => Ok(()),
     }
 }
 
-/// Modes keep the kernel's files from ordinary users, but not from root, whatever it gave up. They are covered for root
-/// alone: a covered /proc lets nobody mount a fresh one in a namespace inside, which some agents do for their own tools.
-/// For root that very rule is what keeps these covers from being walked around.
+/// Covers the kernel's files, for root alone.
+///
+/// File modes keep these files from ordinary users, but not from root, whatever it gave up. A covered /proc lets
+/// nobody mount a fresh one in a namespace inside, which some agents do for their own tools. For root that very rule
+/// keeps these covers from being walked around.
 fn cover_kernel(nothing: &OwnedFd) -> io::Result<()> {
     for path in KERNEL_SETTINGS.map(Path::new).into_iter().filter(|path| path.exists()) {
         show(&take(path)?, path, false)?;
@@ -240,7 +263,7 @@ fn cover_kernel(nothing: &OwnedFd) -> io::Result<()> {
     KERNEL_SECRETS.map(Path::new).into_iter().try_for_each(|path| hide(path, nothing))
 }
 
-/// The machine's own devices are not for agents: one that runs as root could write to the disk itself.
+/// Replaces /dev. The machine's own devices are not for agents: one that runs as root could write to the disk itself.
 fn make_devices(devices: &[(&str, OwnedFd)]) -> io::Result<()> {
     let dev = Path::new("/dev");
     mount("tmpfs", dev, "tmpfs", MountFlags::NOSUID, Some(c"mode=0755"))?;
@@ -252,7 +275,7 @@ fn make_devices(devices: &[(&str, OwnedFd)]) -> io::Result<()> {
     }
     fs::create_dir(dev.join("shm"))?;
     fs::create_dir(dev.join("pts"))?;
-    // Terminals of its own, where the kernel gives them.
+    // Terminals of its own, if the kernel gives them; most commands work without.
     let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
     let _ = mount("devpts", dev.join("pts"), "devpts", flags, Some(c"newinstance,ptmxmode=0666,mode=620"));
     Ok(())
@@ -274,17 +297,21 @@ fn set_read_only(at: i32, path: &Path, read_only: bool) -> io::Result<()> {
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Without this one, root can make no user namespace, and agents that keep their own tools in a sandbox could run none.
-/// It gives a file's owner nothing that a set-user-id bit would not.
+/// The one capability that root keeps, `CAP_SETFCAP`.
+///
+/// Without it root cannot make a user namespace, and agents that keep their own tools in a sandbox could not run
+/// them. It gives a file's owner nothing that a set-user-id bit would not.
 const KEPT: u64 = 31;
 const KEPT_NAME: &str = "CAP_SETFCAP";
 
-/// Whatever runs from here on has no privilege, also as root, and gets none from a file.
+/// Gives up every privilege but `KEPT`. Everything that runs from here on has none, not even as root, and gets none
+/// from a file.
 #[expect(unsafe_code, reason = "dropping by number has no safe wrapper")]
 fn give_up_privileges() -> io::Result<()> {
     for capability in (0..64_u64).filter(|capability| *capability != KEPT) {
         // SAFETY: numbers in, a number out.
         let done = unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) };
+        // A number that this kernel does not know answers `EINVAL`: there is nothing to drop.
         if done != 0 && io::Error::last_os_error().raw_os_error() != Some(libc::EINVAL) {
             return Err(io::Error::last_os_error());
         }
@@ -294,7 +321,7 @@ fn give_up_privileges() -> io::Result<()> {
     Ok(rustix::thread::set_no_new_privs(true)?)
 }
 
-/// The folder a process stands in.
+/// The working directory of this process.
 pub(crate) fn here() -> io::Result<PathBuf> {
     let path = rustix::process::getcwd(Vec::new())?;
     Ok(PathBuf::from(OsString::from_vec(path.into_bytes())))

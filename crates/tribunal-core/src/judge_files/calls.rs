@@ -1,5 +1,7 @@
-//! What a script starts, by its text alone. A shell is not played: words are taken for paths, from every folder that the
-//! text goes to. That finds too many rather than too few, and where a file may also be what is tested, `places` decides.
+//! What a script starts, by its text alone.
+//!
+//! No shell is emulated: words are taken for paths, from every folder that the text goes to. That finds too many
+//! rather than too few. Where a file may also be what is tested, `places` decides.
 
 /// Programs that run the file they are given.
 const INTERPRETERS: [&str; 23] = [
@@ -8,7 +10,7 @@ const INTERPRETERS: [&str; 23] = [
 ];
 /// Programs that run the file behind their flag `-f`.
 const BY_FLAG: [&str; 7] = ["awk", "gawk", "mawk", "sed", "make", "gmake", "just"];
-/// Programs and words that start another one.
+/// Programs and words that start another program.
 const BEFORE: [&str; 14] = [
     "env", "time", "exec", "command", "nice", "xvfb-run", "if", "then", "else", "do", "while", "!",
     "timeout", "-c",
@@ -18,14 +20,16 @@ pub(super) const RUNNERS: [&str; 9] =
     ["make", "gmake", "just", "task", "npm", "pnpm", "yarn", "bun", "composer"];
 /// Programs that look for another one among the packages of the project first.
 pub(super) const NODE_RUNNERS: [&str; 3] = ["npx", "bunx", "pnpx"];
-/// Words before a folder that what follows is looked for in.
+/// Words before a folder in which what follows is looked for.
 const INTO: [&str; 7] = ["cd", "pushd", "-C", "--directory", "--prefix", "find", "run-parts"];
-/// What Node and Python look for where a name has no ending.
+/// What Node and Python look for if a name has no ending.
 const ENDS: [&str; 9] =
     [".js", ".mjs", ".cjs", ".ts", ".py", "/index.js", "/index.mjs", "/index.cjs", "/__main__.py"];
 
-/// Paths of the tree that a program outside of the tree is given to run: the program itself where it is a path, and the
-/// script behind an interpreter. What stands in `$(…)` has its output compared, and is what is tested.
+/// Paths of the tree that a program outside the tree is given to run: the program itself if it is a path, and the
+/// script behind an interpreter.
+///
+/// What stands in `$(…)` has its output compared, so it is what is tested and not the judge.
 pub fn called(recipe: &str) -> Vec<String> {
     let mut found = Vec::new();
     let text = without_substitutions(recipe);
@@ -38,9 +42,11 @@ pub fn called(recipe: &str) -> Vec<String> {
     for command in text.split(['\n', ';', '|', '&', '(', ')', '{', '}']) {
         let words: Vec<&str> = command
             .split_whitespace()
+            // Marks of make before a command: quiet, and even with `-n`.
             .map(|word| word.trim_start_matches(['@', '+']).trim_matches(['"', '\'']))
             .collect();
         for rest in started(&words) {
+            // The third mark of make, for a command whose failure is ignored.
             let Some(program) = rest.first().map(|word| word.trim_start_matches('-')) else { continue };
             from_each(program);
             given(bare(program), rest).into_iter().for_each(|word| {
@@ -59,7 +65,7 @@ pub fn runs_targets(text: &str) -> bool {
     commands_in(text).iter().any(|argv| RUNNERS.contains(&bare(&argv[0])))
 }
 
-/// The commands of a text for a shell, each a program with its words, behind whatever only starts it. Quotes are not read.
+/// The commands of a shell text, each a program with its words, behind whatever only starts it. Quotes are not read.
 pub fn commands_in(text: &str) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     for command in text.split(['\n', ';', '|', '&', '(', ')', '{', '}', '`']) {
@@ -71,7 +77,7 @@ pub fn commands_in(text: &str) -> Vec<Vec<String>> {
     found
 }
 
-/// The files that `python -m pkg.mod` may be, in the tree.
+/// The files in the tree that `python -m pkg.mod` may mean.
 pub fn modules(argv: &[String]) -> Vec<String> {
     let is_python = argv.first().is_some_and(|word| bare(word).starts_with("python"));
     let named = argv.iter().position(|word| word == "-m").and_then(|at| argv.get(at + 1));
@@ -83,14 +89,14 @@ pub fn modules(argv: &[String]) -> Vec<String> {
 /// A word of a text that may be the path of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mention {
-    /// From the root; it may hold `*` and `?`.
+    /// The path from the root; it may hold `*` and `?`.
     pub(super) path: String,
-    /// It stands behind a program that runs the file it is given, so that the file needs no other sign of a script.
+    /// It stands behind a program that runs the file it is given, so the file needs no other sign of a script.
     pub(super) is_given: bool,
 }
 
-/// Every word of a text that may name a script, seen from the root, from the folder of the text's own file, and from each
-/// folder that the text goes to.
+/// Every word of a text that may name a script, seen from the root, from the folder of the text's own file, and from
+/// each folder that the text goes to.
 pub(super) fn mentions(text: &str, own: &str) -> Vec<Mention> {
     let mut found = Vec::new();
     let folders = folders(text);
@@ -115,7 +121,7 @@ pub(super) fn mentions(text: &str, own: &str) -> Vec<Mention> {
             if has_interpreter && matches!(before, "find" | "run-parts") {
                 add(&format!("{path}/**"));
             }
-            // A flag stands between a program and its file.
+            // A flag may stand between a program and its file. `-C` is kept, because a folder follows it.
             before = if word.starts_with('-') && word != "-C" { before } else { word };
         }
     }
@@ -127,10 +133,10 @@ pub fn named_in(text: &str, folder: &str) -> Vec<String> {
     mentions(text, folder).into_iter().map(|one| one.path).collect()
 }
 
-/// Files that settings in a folder go on in: behind `extend`, `inherit_from` and the like. `folder` is theirs, and what a
-/// link says is all of its text.
+/// Files that settings in a folder continue in: behind `extend`, `inherit_from` and the like. The text of a link is
+/// its target.
 pub fn extended_in(text: &str, folder: &str) -> Vec<String> {
-    /// How far behind the word a list may go on.
+    /// How many lines behind the word a list may go on.
     const LINES: usize = 8;
     const WORDS: [&str; 3] = ["extend", "inherit", "preset"];
     if !text.contains('\n') && !text.trim().contains(' ') {
@@ -148,8 +154,10 @@ pub fn extended_in(text: &str, folder: &str) -> Vec<String> {
     found.into_iter().collect()
 }
 
-/// Paths that stand inside a word of a command: behind `=`, as in `--require=./hook.js` and `BASH_ENV=env.sh`, and behind
-/// the flag of a folder to load from, as in `-Ilib`. What is no path by its looks counts only in a variable.
+/// Paths that stand inside a word of a command: behind `=`, as in `--require=./hook.js` and `BASH_ENV=env.sh`, and
+/// behind the flag of a folder to load from, as in `-Ilib`.
+///
+/// A word that does not look like a path counts only in a variable.
 pub(super) fn inside(word: &str) -> Vec<String> {
     let is_variable = word.split('=').next().is_some_and(|name| {
         !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
@@ -161,7 +169,7 @@ pub(super) fn inside(word: &str) -> Vec<String> {
     parts.filter_map(|part| normal("", part.trim_matches(['"', '\'', '!']))).collect()
 }
 
-/// The program by which make runs its recipes, where a line of a Makefile sets it.
+/// The program by which make runs its recipes, if a line of a Makefile sets it.
 pub(super) fn shell_of_make(line: &str) -> Option<&str> {
     let line = line.trim().trim_start_matches("export ").trim_start_matches("override ").trim_start();
     let value = line.strip_prefix("SHELL")?.trim_start().trim_start_matches([':', '?']).strip_prefix('=')?;
@@ -182,12 +190,13 @@ pub(super) fn stands_for(pattern: &str, path: &str) -> bool {
             [byte, rest @ ..] => path.first() == Some(byte) && matches(rest, &path[1..]),
         }
     }
-    // More stars than anybody writes would only cost time.
+    // This match backtracks, so more stars than anybody writes would cost exponential time.
     pattern.matches('*').count() <= 6 && matches(pattern.as_bytes(), path.as_bytes())
 }
 
-/// A path from the root, as it is meant from a folder; none where it leads out or is no path.
+/// A path from the root, as it is meant from a folder; none if it leads out or is not a path.
 pub fn normal(folder: &str, word: &str) -> Option<String> {
+    // An absolute path, a flag, a home or a variable: none of them is known to be in the tree.
     if word.is_empty() || word.starts_with(['/', '-', '~', '$']) {
         return None;
     }
@@ -212,11 +221,12 @@ pub(super) fn last_parts(word: &str) -> &str {
     }
 }
 
-/// The same, of a word that has a variable at all.
+/// The same, but only for a word that has a variable at all.
 fn past_variables(word: &str) -> &str {
     if word.contains('$') { last_parts(word) } else { word }
 }
 
+/// The name of a program without its folder.
 pub(super) fn bare(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
@@ -232,6 +242,7 @@ fn folders(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for pair in words.windows(2).filter(|pair| INTO.contains(&pair[0])) {
         let path = past_variables(pair[1]).trim_start_matches('/');
+        // A second `cd` starts from the first one, or from the root again in a subshell: both are tried.
         let inner = found.last().and_then(|last| normal(last, path));
         found.extend(normal("", path).into_iter().chain(inner));
     }
@@ -256,7 +267,7 @@ pub(super) fn started<'a>(words: &'a [&'a str]) -> Vec<&'a [&'a str]> {
     std::iter::once(rest).chain(inner).filter(|words| !words.is_empty()).collect()
 }
 
-/// The files that a program runs which is given them: the first word that is no flag, and what follows `-f`.
+/// The files that a program is given to run: the first word that is not a flag, and what follows `-f`.
 fn given<'a>(program: &str, words: &[&'a str]) -> Vec<&'a str> {
     let is_file = |word: &str| matches!(word, "-f" | "--file" | "--makefile" | "--justfile");
     let first = words[1..].iter().find(|word| !word.starts_with('-')).copied();
@@ -288,7 +299,7 @@ fn without_substitutions(text: &str) -> String {
             '(' if depth > 0 => depth += 1,
             ')' if depth > 0 => depth -= 1,
             '`' => ticks = !ticks,
-            // What is not closed on its line was none.
+            // A substitution that is not closed on its line was not one: do not lose the rest of the file.
             '\n' => {
                 (depth, ticks) = (0, false);
                 out.push(c);

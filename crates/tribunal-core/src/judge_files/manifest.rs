@@ -1,12 +1,15 @@
-//! Files that judge in part: a manifest names the runner and also the dependencies. A change to the parts that judge
-//! nothing is no change of the judge. What cannot be read in parts is taken whole.
+//! Files that judge in part: a manifest names the runner and also the dependencies.
+//!
+//! A change to parts that judge nothing does not change the judge, and must not cost a second run or a question. A
+//! file that cannot be read in parts is taken whole: these readers know just enough of each format, and give up at
+//! anything unusual.
 
 use std::collections::BTreeMap;
 
 /// Which parts of a file judge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Parts {
-    /// All of it.
+    /// The whole file judges.
     Whole,
     /// All but these tables and keys of TOML, `*` for any one name.
     Toml(&'static [&'static str]),
@@ -28,6 +31,7 @@ impl Parts {
             Parts::Whole => before != now,
             Parts::Toml(free) => match (toml(before), toml(now)) {
                 (Some(before), Some(now)) => differ(&before, &now, free),
+                // Not readable on one side: compare the whole text, so that a broken file cannot hide a change.
                 _ => before != now,
             },
             Parts::Json(free) => match (json(before), json(now)) {
@@ -49,6 +53,7 @@ pub(super) fn marked(text: &str, marks: &[(&str, &str)]) -> String {
     let mut inside = false;
     for line in text.lines() {
         let begins = marks.iter().any(|(_, mark)| line.starts_with(mark));
+        // A function ends at the first line that is neither indented nor a closing bracket.
         let goes_on = line.trim().is_empty() || line.starts_with([' ', '\t']) || line.starts_with(['}', ')']);
         inside = begins || (inside && goes_on);
         if inside && !line.trim().is_empty() {
@@ -72,8 +77,10 @@ pub(super) fn plugins(text: &str) -> Vec<String> {
     parts.map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
-/// Whether a file of pytest has all its lines still, in their order, and what stands between them are imports and fixtures
-/// that a test has to ask for. Hooks, fixtures that act by themselves and statements are more than that.
+/// Whether a file of pytest still has all its lines in their order, and only imports and fixtures that a test has to
+/// ask for stand between them.
+///
+/// Hooks, fixtures that act by themselves, and statements are more than that: they change what the existing tests do.
 pub(super) fn only_adds_fixtures(before: &str, now: &str) -> bool {
     let mut old = before.lines().filter(|line| !line.trim().is_empty()).peekable();
     let (mut inside, mut decorated, mut heads, mut quoted) = (false, false, false, None);
@@ -93,17 +100,19 @@ pub(super) fn only_adds_fixtures(before: &str, now: &str) -> bool {
         }
         let is_indented = line.starts_with([' ', '\t']);
         let is_old = old.peek().is_some_and(|next| *next == line);
+        // Behind a new decorator an old `def` is not the old function any more.
         if is_old && !decorated {
             old.next();
             (inside, heads) = (false, false);
             continue;
         }
         let is_import = !is_indented && (line.starts_with("import ") || line.starts_with("from "));
+        // An `autouse` fixture runs for every test, whether the test asks for it or not.
         let is_fixture = line.starts_with("@pytest.fixture") && !line.contains("autouse");
         let is_function = (line.starts_with("def ") || line.starts_with("async def ")) && decorated;
         let is_allowed =
             (is_indented && inside) || is_import || is_fixture || is_function || line.starts_with('#');
-        // A text of several lines, or a line that goes on, could swallow what stands below.
+        // A text of several lines, or a continued line, could swallow what stands below.
         let swallows = line.contains("\"\"\"") || line.contains("'''") || line.ends_with('\\');
         if !is_allowed || swallows || (line.contains(';') && !is_indented) || line.contains("def pytest_") {
             return false;
@@ -112,22 +121,24 @@ pub(super) fn only_adds_fixtures(before: &str, now: &str) -> bool {
         decorated = is_fixture;
         heads = is_function && line.ends_with(':');
     }
+    // An old line that was not found again was taken out or moved.
     old.peek().is_none() && quoted.is_none()
 }
 
-/// What a line is to the text that describes a function of Python.
+/// What a line is to the docstring of a Python function.
 enum Docstring {
-    /// No part of one.
+    /// Not part of a docstring.
     None,
-    /// It begins with these quotes, or goes on.
+    /// A docstring begins with these quotes, or goes on.
     Open(&'static str),
-    /// It ends here.
+    /// The docstring ends here.
     Closed,
-    /// It may end in the middle of a line.
+    /// The docstring may end in the middle of a line.
     Unclear,
 }
 
-/// Reads a line. `quoted` are the quotes that are open, and `heads` says that the line before is the head of a function.
+/// Reads a line. `quoted` are the quotes that are open, and `heads` says that the line before is the head of a
+/// function.
 fn docstring(line: &str, quoted: Option<&'static str>, heads: bool) -> Docstring {
     let line = line.trim();
     let opens = || ["\"\"\"", "'''"].into_iter().find(|quotes| heads && line.starts_with(quotes));
@@ -137,6 +148,7 @@ fn docstring(line: &str, quoted: Option<&'static str>, heads: bool) -> Docstring
         (None, None) => return Docstring::None,
     };
     match text.split_once(quotes) {
+        // An escape may hide a closing quote, or look like one.
         _ if text.contains('\\') => Docstring::Unclear,
         None => Docstring::Open(quotes),
         Some((_, "")) => Docstring::Closed,
@@ -144,8 +156,10 @@ fn docstring(line: &str, quoted: Option<&'static str>, heads: bool) -> Docstring
     }
 }
 
-/// Whether entries differ that judge. A dependency that was there and is now taken from the tree is one: it stands in the
-/// place of a library that tests may rely on.
+/// Whether entries that judge differ.
+///
+/// A dependency that was there and is now taken from the tree is such an entry: it takes the place of a library that
+/// tests may rely on.
 fn differ(before: &Entries, now: &Entries, free: &[&str]) -> bool {
     let is_free = |key: &str| free.iter().any(|free| covers(free, key));
     let judging = |entries: &Entries| -> Entries {
@@ -157,6 +171,7 @@ fn differ(before: &Entries, now: &Entries, free: &[&str]) -> bool {
     };
     let local = |value: &str| ["path", "file:", "link:", "portal:"].iter().any(|word| value.contains(word));
     let replaced = before.iter().any(|(key, was)| {
+        // Only entries that are free to change have to be asked: all others are compared below.
         is_free(key) && now.get(key).is_some_and(|is| is != was && local(is) && !local(was))
     });
     replaced || judging(before) != judging(now)
@@ -168,8 +183,9 @@ fn covers(pattern: &str, key: &str) -> bool {
     pattern.split('.').all(|part| parts.next().is_some_and(|own| part == "*" || part == own))
 }
 
-/// The entries of a TOML document by table and key. None where it has texts of several lines: a line in one of them could
-/// be taken for the beginning of a table.
+/// The entries of a TOML document by table and key; none if it has multi-line strings.
+///
+/// A line inside such a string could be taken for the beginning of a table.
 fn toml(text: &str) -> Option<Entries> {
     if text.contains("\"\"\"") || text.contains("'''") {
         return None;
@@ -184,7 +200,7 @@ fn toml(text: &str) -> Option<Entries> {
             tables += 1;
             let is_list = name.starts_with('[');
             let name = name.trim_start_matches('[').replace(['"', '\'', ' '], "");
-            // Each table of a list stands for itself.
+            // Each table of a list stands for itself, or two of them would be compared as one.
             table = if is_list { format!("{name}.{tables}") } else { name };
             last = format!("{table}.");
             entries.entry(last.clone()).or_default();
@@ -199,7 +215,7 @@ fn toml(text: &str) -> Option<Entries> {
     Some(entries)
 }
 
-/// Whether every bracket of a value is closed, those in quotes aside.
+/// Whether every bracket of a value is closed, not counting those in quotes.
 fn is_closed(value: &str) -> bool {
     let (mut depth, mut quote) = (0i32, None);
     for c in value.chars() {
@@ -211,15 +227,19 @@ fn is_closed(value: &str) -> bool {
             _ => {}
         }
     }
+    // More closing than opening brackets is broken TOML, which must not swallow the rest of the file.
     depth <= 0
 }
 
-/// The keys of the outermost object of a JSON document; those of its objects are `key.inner`. None where it is no
+/// The keys of the outermost object of a JSON document; those of its objects are `key.inner`. None if it is not an
 /// object, or has a key twice.
+///
+/// Readers disagree about which of two equal keys counts, so a document with both is not read in parts.
 fn json(text: &str) -> Option<Entries> {
     let mut entries = Entries::new();
     for (key, value) in members(text)? {
         match members(&value) {
+            // An empty object counts as a value, so that adding or removing it is seen.
             Some(inner) if !inner.is_empty() => {
                 for (name, value) in inner {
                     if entries.insert(format!("{key}.{name}"), value).is_some() {
@@ -248,6 +268,7 @@ fn members(text: &str) -> Option<Vec<(String, String)>> {
         let mut sides = split(&member, ':').into_iter();
         let key = sides.next()?.trim().trim_matches('"').to_owned();
         let value: Vec<String> = sides.collect();
+        // An escaped key may be any other key in disguise.
         if value.is_empty() || key.contains('\\') {
             return None;
         }
@@ -256,7 +277,7 @@ fn members(text: &str) -> Option<Vec<(String, String)>> {
     Some(found)
 }
 
-/// The parts between a sign that stands in no quotes and no brackets.
+/// The parts between a sign that stands outside quotes and brackets.
 fn split(text: &str, at: char) -> Vec<String> {
     let (mut parts, mut depth, mut quoted) = (vec![String::new()], 0i32, false);
     let mut rest = text.chars();
@@ -269,6 +290,7 @@ fn split(text: &str, at: char) -> Vec<String> {
         let mut part = part;
         part.push(c);
         match c {
+            // An escaped quote does not end the text.
             '\\' if quoted => part.extend(rest.next()),
             '"' => quoted = !quoted,
             '{' | '[' if !quoted => depth += 1,
@@ -296,13 +318,14 @@ fn lines(text: &str, begin: &[&str]) -> Vec<String> {
     found
 }
 
-/// A text without what stands between these two; none where the second is missing.
+/// A text without what stands between these two; none if the second is missing.
 fn outside(text: &str, open: &str, close: &str) -> Option<String> {
     let (mut out, mut rest) = (String::new(), text);
     while let Some(at) = rest.find(open) {
         out.push_str(&rest[..at]);
         let inner = &rest[at + open.len()..];
         let end = match close {
+            // Braces nest, so the first one need not be the end.
             "}" => closing(inner)?,
             close => inner.find(close)?,
         };
@@ -333,12 +356,14 @@ pub(super) fn rules(makefile: &str) -> Vec<(String, Vec<String>)> {
         let Some((targets, needs)) = line.split_once(':').filter(|_| !line.starts_with(['\t', ' '])) else {
             continue;
         };
-        // `NAME := value` and `NAME ::= value` are no rules.
+        // `NAME := value` and `NAME ::= value` are not rules.
         let needs = needs.trim_start_matches(':');
         if needs.starts_with('=') {
             continue;
         }
+        // A recipe may follow on the same line.
         let needs = needs.split(';').next().unwrap_or_default().split_whitespace();
+        // `|` separates order-only prerequisites, which make builds all the same.
         let needs: Vec<String> = needs.filter(|word| *word != "|").map(str::to_owned).collect();
         found.extend(targets.split_whitespace().map(|target| (target.to_owned(), needs.clone())));
     }

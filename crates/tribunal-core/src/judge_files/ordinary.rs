@@ -1,5 +1,7 @@
-//! Whether a script that may be part of the judge changed as ordinary work changes it. What a run shows is asked elsewhere
-//! (`green::changed_with_code`); this file goes by the texts.
+//! Whether a script that may be part of the judge changed as ordinary work changes it.
+//!
+//! What a run shows is asked elsewhere (`green::changed_with_code`); this file goes by the texts. Without it,
+//! everybody who adds a test to a script would have to ask a person.
 
 use std::collections::BTreeMap;
 
@@ -9,34 +11,39 @@ pub const ALONE_MAX: usize = 24;
 /// Words that begin the definition of a function.
 const DEFINE: [&str; 6] = ["def", "function", "func", "fn", "sub", "class"];
 
-/// Whether a script checks as much as before, by the number of its checks. One that the base does not have took nothing
-/// away; one without a check that anybody recognises cannot be compared.
+/// Whether a script checks as much as before, by the number of its checks.
+///
+/// A script that the base does not have took nothing away. One without a check that anybody recognises cannot be
+/// compared, so the answer is no.
 pub fn keeps_checks(before: Option<u64>, now: Option<u64>) -> bool {
     before.is_none_or(|before| before > 0 && now.is_some_and(|now| now >= before))
 }
 
-/// The same of a module that tests load. It need not check anything: the tests do, and their runner counts them.
+/// The same for a module that tests load. It need not check anything: the tests do, and their runner counts them.
 pub fn helper_keeps_checks(before: u64, now: Option<u64>) -> bool {
     now.is_some_and(|now| now >= before)
 }
 
-/// Whether a file that a run was seen to read is a module that tests load, and no script that fails by itself.
+/// Whether a file that a run was seen to read is a module that tests load, rather than a script that fails by itself.
 pub fn is_helper(path: &str) -> bool {
     let end = path.rsplit_once('.').map_or("", |(_, end)| end);
     ["py", "rb", "js", "mjs", "cjs", "ts", "lua", "php"].contains(&end)
 }
 
-/// Whether a script only calls by a new name what another changed file defined by the old one. Such a script cannot have
-/// become weaker: what it calls is still what the other file defines. `others` are the texts of the other changed files,
-/// before and now.
+/// Whether a script only calls by a new name what another changed file defined by the old one. `others` are the texts
+/// of the other changed files, before and now.
+///
+/// Such a script cannot have become weaker: what it calls is still what the other file defines.
 pub fn only_renames(before: &str, now: &str, others: &[(String, String)]) -> bool {
     let (old, new) = (tokens(before), tokens(now));
+    // A script that only renames has exactly as many words and signs as before.
     if old.len() != new.len() {
         return false;
     }
     let (mut names, mut back) = (BTreeMap::new(), BTreeMap::new());
     for (was, is) in old.iter().zip(&new) {
-        // Everywhere or nowhere: a name that stays in one place stands for itself.
+        // Everywhere or nowhere, in both directions: a name that stays in one place stands for itself, and two names
+        // must not become one.
         if *names.entry(*was).or_insert(*is) != *is || *back.entry(*is).or_insert(*was) != *was {
             return false;
         }
@@ -46,6 +53,8 @@ pub fn only_renames(before: &str, now: &str, others: &[(String, String)]) -> boo
             && is_name(is)
             && others.iter().any(|(before, now)| {
                 let moved = |one: &str, other: &str, name: &str| defines(one, name) && !defines(other, name);
+                // The old name must be gone and the new one must be new; otherwise the script may now call something
+                // else.
                 moved(before, now, was) && moved(now, before, is)
             })
     })

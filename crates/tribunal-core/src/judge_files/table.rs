@@ -1,9 +1,11 @@
-//! The files that runners read beside the code, by name: a table, so that one more runner is one more line. All lines count
-//! for every project, because a script may call any runner.
+//! The files that runners read beside the code, by name: a table, so that one more runner is one more line.
+//!
+//! All lines count for every project, because a script may call any runner. The first line that matches decides, so a
+//! line with `*` stands after those it would shadow.
 
 use super::manifest::Parts;
 
-/// In the order in which make looks for them.
+/// Makefiles, in the order in which make looks for them.
 const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 
 /// What a file of some name judges. A name may begin or end with `*`; one with a `/` is the end of a path.
@@ -141,7 +143,7 @@ const CONFIGURES: &[(&str, Parts)] = &[
     ("manage.py", Parts::Whole),
 ];
 
-/// What of a Cargo.toml judges nothing: dependencies, and what is said about the package.
+/// The parts of a Cargo.toml that judge nothing: dependencies, and what is said about the package.
 const CARGO: &[&str] = &[
     "dependencies",
     "dev-dependencies",
@@ -165,7 +167,7 @@ const CARGO: &[&str] = &[
     "package.documentation",
 ];
 
-/// The same of a pyproject.toml.
+/// The same for a pyproject.toml.
 const PYPROJECT: &[&str] = &[
     "project.version",
     "project.description",
@@ -183,7 +185,7 @@ const PYPROJECT: &[&str] = &[
     "tool.poetry.group",
 ];
 
-/// The same of a package.json or a composer.json.
+/// The same for a package.json or a composer.json.
 const PACKAGE: &[&str] = &[
     "version",
     "description",
@@ -227,10 +229,10 @@ const PYTHON: &str = "__future__ _pytest _thread abc argparse ast asyncio atexit
     tomllib trace traceback tracemalloc types typing unicodedata unittest urllib usercustomize uuid warnings weakref \
     xdist xml xmlrpc zipfile zipimport zlib zoneinfo";
 
-/// Folders that runners put before everything else when they look for a module.
+/// Folders that runners search before everything else when they look for a module.
 const PYTHON_ROOTS: [&str; 5] = ["", "src/", "lib/", "test/", "tests/"];
 
-/// What a file judges by its name; none where it is not known.
+/// What a file judges by its name; none if it is not known.
 pub(super) fn parts_of(path: &str) -> Option<Parts> {
     CONFIGURES.iter().find(|(pattern, _)| matches(pattern, path)).map(|(_, parts)| *parts)
 }
@@ -258,7 +260,11 @@ pub(super) fn marks_in(path: &str) -> Option<&'static [(&'static str, &'static s
 }
 
 /// Whether a file that the base does not have stands where a runner looks before it looks at its own.
+///
+/// A new `json.py` beside the tests is imported instead of Python's own module. Nothing in the change looks like a
+/// change of the judge then.
 pub(super) fn shadows(path: &str) -> bool {
+    // Node looks there before it looks anywhere else.
     if path.split('/').any(|part| part == "node_modules") || path.starts_with(".bin/") {
         return true;
     }
@@ -284,6 +290,7 @@ fn matches(pattern: &str, path: &str) -> bool {
     }
     let name = path.rsplit('/').next().unwrap_or(path);
     match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
+        // `*` stands for at least one character: `.mk` alone is not a makefile.
         (Some(end), _) => name.len() > end.len() && name.ends_with(end),
         (None, Some(start)) => name.starts_with(start),
         (None, None) => name == pattern,

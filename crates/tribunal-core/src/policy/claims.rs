@@ -1,5 +1,7 @@
-//! Who waits for whose files. Of two plans that claim one file, the later begins when the earlier has landed or never
-//! will: two builders that edit the same file would only make each other's landing fail.
+//! Which plan waits for whose files.
+//!
+//! Of two plans that claim one file, the later begins when the earlier has landed or never will: two builders that
+//! edit the same file would only make each other's landing fail.
 
 use crate::contract::{clean, covers};
 use crate::ids::PlanId;
@@ -8,9 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What one plan claims.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claims {
-    /// The plan.
+    /// The plan that claims.
     pub plan: PlanId,
-    /// Its wave. An earlier wave never waits for a later one.
+    /// The wave of the plan. An earlier wave never waits for a later one.
     pub wave: u32,
     /// Files, folders and patterns with `*` and `?`, as the plan wrote them.
     pub files: Vec<String>,
@@ -18,7 +20,7 @@ pub struct Claims {
 
 /// Everything that was claimed so far, by how it is found again.
 ///
-/// A thousand plans would be a million pairs, so a path is looked up by itself, by the folders above it, and only
+/// A thousand plans would be a million pairs, so a path is looked up by itself and by the folders above it, and only
 /// patterns are compared one by one.
 #[derive(Default)]
 struct Claimed {
@@ -29,14 +31,17 @@ struct Claimed {
 }
 
 impl Claimed {
+    /// The plans that have claimed a file, a folder around it, or something in it.
     fn holders_of(&self, file: &str) -> BTreeSet<PlanId> {
         let mut holders = BTreeSet::new();
         for path in with_folders(file) {
             holders.extend(self.by_path.get(path).into_iter().flatten().cloned());
         }
+        // The claim may itself be a folder, with claimed files inside.
         holders.extend(self.by_folder.get(file).into_iter().flatten().cloned());
         let covered = self.patterns.iter().filter(|(pattern, _)| covers(pattern, file));
         holders.extend(covered.map(|(_, plan)| plan.clone()));
+        // A pattern may cover files that were claimed by name, and no index finds those.
         if is_pattern(file) {
             let covering = self.plain.iter().filter(|(path, _)| covers(file, path));
             holders.extend(covering.map(|(_, plan)| plan.clone()));
@@ -44,7 +49,9 @@ impl Claimed {
         holders
     }
 
+    /// Records a claim.
     fn add(&mut self, file: String, plan: &PlanId) {
+        // Without the path itself, which is in `by_path`.
         for folder in with_folders(&file).skip(1) {
             self.by_folder.entry(folder.to_owned()).or_default().insert(plan.clone());
         }
@@ -59,12 +66,14 @@ impl Claimed {
 /// Paths that leave the repository claim nothing: the gate refuses to write them.
 pub fn waits_for(plans: &[Claims]) -> BTreeMap<PlanId, BTreeSet<PlanId>> {
     let mut order: Vec<&Claims> = plans.iter().collect();
+    // The sort is stable, so plans of one wave keep their order, and no two plans can wait for each other.
     order.sort_by_key(|claims| claims.wave);
     let mut claimed = Claimed::default();
     let mut waits = BTreeMap::new();
     for claims in order {
         let own: Vec<String> = claims.files.iter().filter_map(|file| clean(file)).collect();
         let mut holders: BTreeSet<PlanId> = own.iter().flat_map(|file| claimed.holders_of(file)).collect();
+        // A plan may name a file twice, or a file and its folder.
         holders.remove(&claims.plan);
         own.into_iter().for_each(|file| claimed.add(file, &claims.plan));
         waits.insert(claims.plan.clone(), holders);

@@ -1,5 +1,7 @@
-//! Effort: one scale for how much care work gets. Rounds, checkpoints, review depth, teams and the approval before a
-//! builder starts follow from it. The protocol's tables (`crate::tables`) use the same scale.
+//! Effort: one scale for how much care work gets.
+//!
+//! Rounds, checkpoints, review depth, teams and the approval before a builder starts follow from it. The protocol's
+//! tables (`crate::tables`) use the same scale.
 
 use crate::tables::{Autonomy, GatePolicy, Risk, gate_policy, plan_approval};
 use serde::{Deserialize, Serialize};
@@ -9,30 +11,30 @@ const TURBO_TASKS_MAX: usize = 3;
 
 /// How much care work gets.
 ///
-/// The two source documents name their levels differently; both sets of names are read, and they are one scale here, so
-/// that a setting means the same in a run and in a protocol command.
+/// The two source documents name their levels differently; both sets of names are read, and they are one scale here,
+/// so that a setting means the same in a run and in a protocol command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effort {
     /// The least: for plans that are small and safe.
     Turbo,
-    /// Also written `low`.
+    /// Little care; also written `low`.
     #[serde(alias = "low")]
     Fast,
-    /// Also written `medium`; the default.
+    /// The default; also written `medium`.
     #[serde(alias = "medium")]
     Balanced,
-    /// Also written `high`.
+    /// Much care; also written `high`.
     #[serde(alias = "high")]
     Thorough,
-    /// The most.
+    /// The most care there is.
     Max,
 }
 
-/// What a plan is like, as far as it decides how much care the plan gets.
+/// The facts of a plan that decide how much care it gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlanCare {
-    /// How many tasks it has.
+    /// How many tasks the plan has.
     pub tasks: usize,
     /// Its risk by the table.
     pub risk: Risk,
@@ -44,6 +46,7 @@ impl Effort {
     /// Reads the protocol's words, which know no level above `thorough` and call the least `low`.
     pub fn parse(word: &str) -> Option<Effort> {
         Some(match word.trim().to_ascii_lowercase().as_str() {
+            // Not `Fast`, as settings read `low`: the protocol calls its least level `low`.
             "turbo" | "low" => Effort::Turbo,
             "fast" => Effort::Fast,
             "balanced" | "medium" => Effort::Balanced,
@@ -52,7 +55,7 @@ impl Effort {
         })
     }
 
-    /// The word for it in settings and reports.
+    /// The name of the level in settings and reports.
     pub fn word(self) -> &'static str {
         match self {
             Effort::Turbo => "turbo",
@@ -63,7 +66,7 @@ impl Effort {
         }
     }
 
-    /// Iterations of a builder between two checkpoints.
+    /// How many iterations of a builder pass between two checkpoints.
     pub fn checkpoint_every(self) -> Option<u32> {
         match self {
             Effort::Turbo | Effort::Fast => None,
@@ -93,7 +96,7 @@ impl Effort {
         }
     }
 
-    /// Whether lanes may be built side by side; `allowed` is what the user says of teams.
+    /// Whether lanes may be built side by side; `allowed` is the user's setting for teams.
     pub fn has_team(self, allowed: bool) -> bool {
         self != Effort::Turbo && allowed
     }
@@ -112,6 +115,7 @@ impl Effort {
 
     /// Whether a person approves the builder's proposal before it starts on a plan.
     pub fn asks_first(self, plan: PlanCare, autonomy: Autonomy) -> bool {
+        // The plan's own wish comes first: neither effort nor autonomy takes it away.
         plan.attended || self.gates(plan, autonomy).approval_required || plan_approval(self, autonomy)
     }
 }

@@ -1,7 +1,8 @@
 //! Policies: rows of values that make five uses of one loop machine. The machine never asks which use it is.
 //!
-//! [`for_subject`] turns a row into the policy of one loop, from facts about the project ([`Situation`]). [`Effort`] and
-//! [`waits_for`] hold the rules on how much care a plan gets and who waits for whose files.
+//! [`for_subject`] turns a row into the policy of one loop, from facts about the project ([`Situation`]). [`Effort`]
+//! and [`waits_for`] hold the rules on how much care a plan gets and who waits for whose files. A new way to judge is
+//! a new value in a row, never a branch on `Use` in the machine.
 
 mod claims;
 mod effort;
@@ -23,16 +24,16 @@ pub enum Use {
     Plan,
     /// A task's work in its lane.
     Task,
-    /// A plan's delivery.
+    /// The delivery of a plan.
     Qa,
-    /// Everything a phase built.
+    /// Everything that a phase built.
     Phase,
     /// An artifact of the chain.
     Chain,
 }
 
 impl Use {
-    /// The word people read.
+    /// The name of the use as people read it.
     pub fn word(self) -> &'static str {
         match self {
             Use::Plan => "plan",
@@ -51,6 +52,8 @@ impl fmt::Display for Use {
 }
 
 /// When the panel is asked.
+///
+/// A review costs more than a check, so most uses ask the panel only about work that the checks let through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Asked {
@@ -62,53 +65,60 @@ pub enum Asked {
     OnlyIfChecksFail,
 }
 
-/// What a lost seat means.
+/// What a lost reviewer means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NoVerdict {
-    /// A person decides.
+    /// A person decides in its place.
     Escalate,
     /// The checks' verdict stands, and every report says so.
     ChecksOnly,
 }
 
 /// What the end of the budget, or standing still, means.
+///
+/// A loop inside a lane ends and leaves the question to its lane, which knows more choices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AtTheCap {
-    /// The loop ends.
+    /// The loop ends without a pass.
     End,
     /// A person is asked.
     Ask,
-    /// The loop ends, also where a pattern would be put to a person: what was found is the answer.
+    /// The loop ends, even if a pattern would be put to a person: the findings are the answer.
     Leave,
 }
 
 /// How long one launch may take, in milliseconds.
+///
+/// They bound a launch, not a round: a retry has its own deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timeouts {
-    /// A maker.
+    /// The limit for a builder.
     pub make_ms: u64,
-    /// A reviewer, also in a hearing.
+    /// The limit for a reviewer, also in a hearing.
     pub judge_ms: u64,
 }
 
 /// One row: everything the loop machine needs to know about how to judge.
+///
+/// It is journaled when the loop opens and never changes afterwards, so a run that is resumed judges as it did
+/// before, whatever the settings say by then.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
-    /// The row's name.
+    /// The name of the row.
     #[serde(rename = "use")]
     pub of: Use,
-    /// Who makes and revises; fixers named by findings come besides.
+    /// Who makes and revises; fixers named by findings come in addition.
     pub maker: Maker,
-    /// The panel.
+    /// The reviewers of the panel.
     pub seats: Vec<Seat>,
-    /// Whether each seat has a backup reviewer.
+    /// Whether each reviewer has a fallback reviewer.
     pub backup: bool,
-    /// Whether the maker has a backup.
+    /// Whether the builder has a fallback.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub maker_backup: bool,
-    /// The deterministic judges.
+    /// The deterministic checks and tools.
     pub checks: Vec<Check>,
     /// In a re-review only the checks that failed run again; the confirming pass runs all.
     pub recheck_failed_only: bool,
@@ -116,42 +126,42 @@ pub struct Policy {
     pub asked: Asked,
     /// Warnings and conditional verdicts pass and are carried on.
     pub warnings_pass: bool,
-    /// Judgings at most.
+    /// How many review rounds there may be.
     pub rounds_max: u32,
-    /// Tries at one step inside a round.
+    /// How many tries there may be at one step inside a round.
     pub attempts_max: u32,
-    /// Parts of a large change that one reviewer is asked about in a round at most.
+    /// How many parts of a large change one reviewer may be asked about in a round.
     #[serde(default = "parts_max")]
     pub parts_max: u32,
-    /// Runs of the maker at most, where every run is an iteration and none an attempt.
+    /// How many times the builder may run, if every run is an iteration and none an attempt.
     pub iterations_max: Option<u32>,
-    /// Consecutive re-reviews with the same must-fix set before it is stale.
+    /// How many consecutive re-reviews with the same must-fix set make it stale.
     pub stale_limit: u32,
-    /// What a lost seat means.
+    /// What a lost reviewer means.
     pub no_verdict: NoVerdict,
     /// What the end of the budget means.
     pub at_the_cap: AtTheCap,
-    /// A pass after delta rounds needs one full sitting.
+    /// A pass after delta rounds needs one full review.
     pub confirm: bool,
-    /// What is good is put to a person, who has the last word.
+    /// A passed result is put to a person, who has the last word.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub approval: bool,
-    /// Nobody is asked: where a person would be, it ends, and what it made is dropped with what was said of it.
+    /// Nobody is asked. Where a person would be, the loop ends, and what it made is dropped with its findings.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unattended: bool,
     /// Who hears contested findings.
     pub adjudicator: Option<Seat>,
-    /// Deadlines.
+    /// How long each launch may take.
     pub timeouts: Timeouts,
 }
 
-/// Enough for about 1.5 MB of change.
+/// The default limit on parts, enough for about 1.5 MB of change.
 fn parts_max() -> u32 {
     16
 }
 
 impl Policy {
-    /// The row for a use with the seeds' defaults: no seats, no checks yet.
+    /// The row for a use with the default values: no reviewers, no checks yet.
     pub fn of(of: Use) -> Policy {
         let base = Policy {
             of,
@@ -179,7 +189,11 @@ impl Policy {
         match of {
             Use::Plan => Policy { maker: Maker::new("architect"), ..base },
             Use::Chain => Policy { maker: Maker::new("executor"), ..base },
+            // A builder of a task works in iterations, so a launch that does not finish the task is not a lost
+            // attempt.
             Use::Task => Policy { rounds_max: 4, iterations_max: Some(10), ..base },
+            // A delivery is mostly checks. Reviewers come only if one fails, and a lost reviewer leaves the checks'
+            // verdict.
             Use::Qa => Policy {
                 asked: Asked::OnlyIfChecksFail,
                 warnings_pass: false,
@@ -189,6 +203,8 @@ impl Policy {
                 confirm: true,
                 ..base
             },
+            // The last look at everything: the panel in every round, no warning passes, and a person is asked before
+            // giving up.
             Use::Phase => Policy {
                 maker: Maker::new("fixer"),
                 asked: Asked::Always,

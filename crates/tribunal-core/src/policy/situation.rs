@@ -1,6 +1,8 @@
 //! From a row of the table to the policy of one loop: which checks apply, who reviews, how many rounds there are, and
-//! what happens when nobody can review. The world says what is there (a [`Situation`]); every rule is here, where the
-//! laws and the simulator meet it.
+//! what happens when nobody can review.
+//!
+//! The world reports what is there (a [`Situation`]); every rule is here, where the laws and the simulator meet it. A
+//! rule in the world would escape both.
 
 use super::{Effort, Policy, Use};
 use crate::checks;
@@ -10,17 +12,19 @@ use crate::run::{Job, Subject};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// Who reviews a polish where no panel was assembled. Nobody is asked about a polish and its checks approve nothing,
-/// so a reviewer has to.
+/// Who reviews a polish if no panel was assembled.
+///
+/// Nobody is asked about a polish and its checks approve nothing, so a reviewer has to.
 const ANY_REVIEWER: &str = "reviewer";
 
-/// The facts that decide how one subject is judged: what is installed, configured and changed. The world gathers them
-/// and decides nothing with them.
+/// The facts that decide how one subject is judged: what is installed, configured and changed.
+///
+/// The world gathers them and decides nothing with them. The simulator makes them up, and so meets the same rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Situation {
     /// Gates and checks that the user switched off, by name.
     pub switched_off: BTreeSet<String>,
-    /// The user's own commands that judge (`checks.commands`), those of a newer base included.
+    /// The user's own commands that judge (`checks.commands`), including those of a newer base.
     pub commands: Vec<Check>,
     /// The subject has commands by which it verifies itself.
     pub has_verification: bool,
@@ -36,11 +40,11 @@ pub struct Situation {
     pub is_code: bool,
     /// A person approves this plan before its builder starts.
     pub needs_approval: bool,
-    /// How much care the subject's plan gets; none where the user fixed the number of rounds.
+    /// How much care the subject's plan gets; none if the user fixed the number of rounds.
     pub effort: Option<Effort>,
-    /// Who was found for the review of what a run built; none where the row already names who reviews.
+    /// Who was found for the review of what a run built; none if the row already names who reviews.
     pub panel: Option<Panel>,
-    /// Whom an agent can play.
+    /// Which reviewers an agent can play.
     pub staff: Staff,
 }
 
@@ -49,7 +53,7 @@ pub struct Situation {
 pub struct Panel {
     /// Tools that judge without a model.
     pub tools: Vec<Check>,
-    /// Reviewers.
+    /// Reviewers that need an agent.
     pub reviewers: Vec<Seat>,
 }
 
@@ -91,6 +95,8 @@ impl Situation {
 }
 
 /// The policy that a loop is opened with.
+///
+/// The simulator calls the same function, so every rule in it is met by random runs and their laws.
 pub fn for_subject(subject: &Subject, row: &Policy, situation: &Situation) -> Policy {
     let mut policy = row.clone();
     policy.checks = checks_for(subject, row, situation);
@@ -101,20 +107,21 @@ pub fn for_subject(subject: &Subject, row: &Policy, situation: &Situation) -> Po
             policy.rounds_max = situation.effort.map_or(row.rounds_max, Effort::task_rounds);
         }
         Subject::Phase if situation.panel.is_some() => {
+            // Without a reviewer there is nobody to confirm a pass. The checks alone do not pass a review either: a
+            // person has the last word.
             let nobody = policy.seats.is_empty();
-            // Without a reviewer there is nobody to confirm a pass. The checks alone pass no review either: a person
-            // has the last word.
             policy.confirm &= !nobody;
             policy.approval |= nobody;
         }
+        // It is judged once as a whole, so there are no delta rounds to confirm.
         Subject::Polish if situation.panel.is_some() => policy.confirm = false,
         Subject::Lane(..) | Subject::Phase | Subject::Polish | Subject::Chain => {}
     }
     policy
 }
 
-/// The checks of a loop: those of its row, or of the panel that was assembled, that have something to look at; and the
-/// project's own commands.
+/// The checks of a loop: those of its row, or of the panel that was assembled, that have something to look at; and
+/// the project's own commands.
 fn checks_for(subject: &Subject, row: &Policy, situation: &Situation) -> Vec<Check> {
     let mut all = match (subject, &situation.panel) {
         (Subject::Phase, Some(panel)) => review_checks(panel, situation),
@@ -130,6 +137,7 @@ fn checks_for(subject: &Subject, row: &Policy, situation: &Situation) -> Vec<Che
         let new: Vec<Check> = situation.commands.iter().filter(|name| !all.contains(name)).cloned().collect();
         all.extend(new);
     }
+    // Before the project's commands are added: those are decided by `green::checks_of`, which knows when they apply.
     all.retain(|check| situation.applies(subject, check));
     let is_code = *subject != Subject::Chain || situation.is_code;
     let project = green::checks_of(row.of, is_code, situation.has_build).into_iter();
@@ -160,14 +168,17 @@ fn reviewers_for(subject: &Subject, row: &Policy, situation: &Situation) -> Vec<
 }
 
 impl Policy {
-    /// How a polish is judged: by the checks of the review and by the tests, then once by its panel. What a check finds
-    /// is put back and looked at once more; where anybody else objects, or a person would be asked, all of it is dropped.
+    /// How a polish is judged: by the checks of the review and by the tests, then once by its panel.
+    ///
+    /// What a check finds goes back and is looked at once more. If anybody else objects, or a person would be asked,
+    /// all of it is dropped: a polish is never worth a question.
     pub fn polish(review: &Policy, polisher: crate::ids::Maker) -> Policy {
         debug_assert_eq!(review.of, Use::Phase, "a polish follows a review");
         Policy {
             maker: polisher,
             maker_backup: false,
             asked: super::Asked::UnlessChecksReject,
+            // One round for the polish, and one for what a check sent back.
             rounds_max: 2,
             attempts_max: 1,
             at_the_cap: super::AtTheCap::End,

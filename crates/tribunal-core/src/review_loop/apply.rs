@@ -1,5 +1,8 @@
-//! How events change a loop. Each function returns `None` where the event cannot follow the state: then the journal is
+//! How events change a loop. Each function returns `None` if the event cannot follow the state: then the journal is
 //! corrupt, or we have a bug.
+//!
+//! `apply` is used for live events and for folding old journals alike. It checks only that an event can follow the
+//! state, not that `settle` would give it today: a journal outlives the rules.
 
 use super::crew::{Hand, HandState, crew_for, hand_mut};
 use super::events::LoopEvent;
@@ -18,20 +21,23 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl Loop {
-    /// A builder's run is over, whatever came of it.
+    /// Counts a run of the builder that is over, whatever came of it.
     fn count_run(&mut self, effect: &EffectId) {
         self.intents.close(effect);
         self.iterations += 1;
         self.iterations_here += 1;
     }
 
+    /// Events while somebody builds.
     pub(super) fn apply_making(&mut self, event: &LoopEvent) -> Option<()> {
         let policy = self.policy.clone();
         let State::Making { crew, join_fails, news } = &mut self.state else { return None };
         match event {
             LoopEvent::Made { effect, revision, replies } => {
                 hand_mut(crew, effect)?.state = HandState::Done(revision.clone());
+                // Before the replies are recorded: afterwards none of them is new.
                 *news |= self.ledger.is_news(replies);
+                // A single builder's revision is the result. Several have to be joined first.
                 let made = (crew.len() == 1).then(|| State::Made { revision: revision.clone(), news: *news });
                 self.ledger.reply(replies);
                 self.count_run(effect);
@@ -46,13 +52,14 @@ impl Loop {
                 self.enter(made);
             }
             LoopEvent::Iterated { effect, revision } => {
+                // An iteration is the next try and so has a new effect id, but it does not count as a failure here.
                 let n = Try { fails: effect.n.fails + 1, ..effect.n };
                 hand_mut(crew, effect)?.state = HandState::Working(n);
                 self.current = Some(revision.clone());
                 self.count_run(effect);
             }
             LoopEvent::Failed { effect, .. } if effect.step == Step::Join => *join_fails += 1,
-            // There is nothing to judge, and nothing to revise: whoever else is asked begins where this one did.
+            // There is nothing to judge and nothing to revise: a fallback would begin where this builder did.
             LoopEvent::Failed { effect, failure }
                 if failure.kind == FailureKind::Unchanged && crew.len() == 1 =>
             {
@@ -70,6 +77,7 @@ impl Loop {
         Some(())
     }
 
+    /// A round begins with the revision that was just made.
     pub(super) fn apply_round_began(&mut self, round: u32, revision: &Revision) -> Option<()> {
         let State::Made { revision: made, .. } = &self.state else { return None };
         if made != revision || round != self.round + 1 {
@@ -79,27 +87,30 @@ impl Loop {
         Some(())
     }
 
-    /// The next round judges this revision.
+    /// Begins the next round with this revision.
     fn begin_round(&mut self, revision: Revision) {
         self.round += 1;
         self.confirming = false;
+        // Also for a revision that was judged before: an argument about it is a round of its own.
         self.judged.push(revision.clone());
         self.sit(revision);
     }
 
-    /// A sitting begins: checks first.
+    /// Begins a review: checks first.
     fn sit(&mut self, revision: Revision) {
         self.current = Some(revision.clone());
         let bench = self.convene(revision);
         self.enter(State::Checking { bench });
     }
 
+    /// Events while checks run.
     pub(super) fn apply_checking(&mut self, event: &LoopEvent) -> Option<()> {
         let State::Checking { bench } = &mut self.state else { return None };
         match event {
             LoopEvent::Checked { effect, checked } => {
                 let Step::Check(check) = &effect.step else { return None };
                 let state = bench.checks.get_mut(check)?;
+                // Only the last answer counts: a check that ran now is not reported as missing.
                 self.unchecked.remove(check);
                 if checked.findings.is_empty() {
                     *state = CheckState::Passed;
@@ -130,7 +141,7 @@ impl Loop {
         Some(())
     }
 
-    /// These reviewers are asked, each for the first time in this sitting.
+    /// Asks these reviewers, each for the first time in this round.
     fn seat_panel(&mut self, mut bench: Bench, seats: &[Seat]) {
         let asking = |seat: &Seat| (seat.clone(), SeatState::Asking(Try::default()));
         bench.seats = seats.iter().map(asking).collect();
@@ -140,6 +151,7 @@ impl Loop {
     /// A reviewer that the final pass has nothing to show to keeps its verdict.
     fn apply_kept(&mut self, effect: &EffectId, shown: Shown) -> Option<()> {
         let Step::Judge(seat) = &effect.step else { return None };
+        // Checked again and not only in `decide`: no journal may bring a verdict into being that nobody gave.
         let may = shown.is_whole() && self.keeps_verdict(seat, effect.n);
         let answer = self.kept_verdict(seat).filter(|_| may)?;
         let State::Judging { bench } = &mut self.state else { return None };
@@ -150,6 +162,7 @@ impl Loop {
         Some(())
     }
 
+    /// Events while reviewers are asked.
     pub(super) fn apply_judging(&mut self, event: &LoopEvent) -> Option<()> {
         if let LoopEvent::VerdictKept { effect, shown } = event {
             return self.apply_kept(effect, *shown);
@@ -162,6 +175,7 @@ impl Loop {
                 let own = part.as_deref().unwrap_or(answer).clone();
                 bench.hear(&seat, Heard { n: effect.n, answer: own, shown: *shown });
                 let whole = shown.is_whole() && bench.merged(&seat).as_ref() == Some(answer);
+                // The stored answer must be what its parts add up to, or the journal is corrupt.
                 whole.then_some(())?;
                 bench.seats.insert(seat, SeatState::Answered(effect.n, answer.clone()));
                 self.intents.close(effect);
@@ -191,6 +205,7 @@ impl Loop {
                 bench.go_on(seat, next, &self.ledger);
                 bench.owe(seat, (n, next), panel::objection(answer));
                 let effect = self.effect(Step::Judge(seat.clone()), n);
+                // The event names a reviewer and not an effect, so the intent is looked for by its id.
                 self.intents.close(&effect).then_some(())?;
             }
             LoopEvent::Failed { effect, failure } => {
@@ -203,6 +218,7 @@ impl Loop {
             LoopEvent::PanelClosed if bench.seats_done() => {
                 let mut bench = bench.clone();
                 bench.end_pass();
+                // Only what everybody has looked at may be left out of the next round's diff.
                 if bench.answers().count() == policy.seats.len() {
                     self.seen.push(bench.revision.clone());
                 }
@@ -213,6 +229,7 @@ impl Loop {
         Some(())
     }
 
+    /// Events while findings are matched.
     pub(super) fn apply_tracking(&mut self, event: &LoopEvent) -> Option<()> {
         let State::Tracking { bench, fails } = &mut self.state else { return None };
         match event {
@@ -221,8 +238,10 @@ impl Loop {
                 self.ledger.track(findings, self.round, self.policy.adjudicator.is_some());
                 self.delta = *delta;
                 self.tracked = Some(bench.revision.clone());
+                // Before the panel is chosen below: a question that was answered is not put forward again.
                 self.take_proofs(&bench);
                 let asked_first = !bench.put_forward(&self.policy, &self.ledger).is_empty();
+                // Questions of checks are put to the panel first; what it says may settle a case.
                 let cases = if asked_first { BTreeMap::new() } else { self.cases(&bench) };
                 self.enter(State::Hearing { bench, cases });
             }
@@ -232,7 +251,7 @@ impl Loop {
         Some(())
     }
 
-    /// Proofs that were named and found hold for this revision, and are not asked for twice.
+    /// Records the proofs that were named and found. They hold for this revision, and are not asked for twice.
     fn take_proofs(&mut self, bench: &Bench) {
         for (id, said) in bench.answers().flat_map(|(_, answer)| &answer.said) {
             let asks = self.ledger.get(*id).is_some_and(|entry| entry.claim.asks);
@@ -244,6 +263,7 @@ impl Loop {
         }
     }
 
+    /// Events while findings are heard, up to the ruling.
     pub(super) fn apply_hearing(&mut self, event: &LoopEvent) -> Option<()> {
         let policy = Arc::clone(&self.policy);
         let State::Hearing { bench, cases } = &mut self.state else { return None };
@@ -260,6 +280,7 @@ impl Loop {
                 let Case::Open { tries, .. } = case else { return None };
                 *tries += 1;
                 if *tries >= policy.attempts_max || !failure.kind.may_pass() {
+                    // Given up: the finding stays open, and it is not heard a second time.
                     *case = Case::Closed;
                     self.ledger.heard(finding, None);
                 }
@@ -280,14 +301,14 @@ impl Loop {
                 let next = panel::after_unusable(&policy, heard.n, *why);
                 bench.go_on(seat, next, &self.ledger);
                 if next.is_some() {
-                    // What was read and came to nothing binds nobody: then the verdict may change.
+                    // An objection that was read and came to nothing binds nobody: then the verdict may change.
                     let objection = panel::objection(&heard.answer).filter(|_| *why == Unusable::Unread);
                     bench.owe(seat, (heard.n, next), objection);
                     let bench = bench.clone();
                     self.enter(State::Judging { bench });
                 }
             }
-            // A seat without a ground is asked again first, or given up.
+            // A reviewer without a ground is asked again first, or given up.
             LoopEvent::Ruled { ruling } if all_heard && bench.groundless(&policy, &self.ledger).is_none() => {
                 let state = State::Ruled { bench: bench.clone(), ruling: ruling.clone() };
                 self.record(ruling);
@@ -299,7 +320,7 @@ impl Loop {
         Some(())
     }
 
-    /// The sitting is over: who answered has been shown what it judged.
+    /// Records what each reviewer that answered has been shown, now that the round is over.
     fn note_looks(&mut self) {
         let Some(bench) = self.bench() else { return };
         let look = Look { since: self.since().cloned(), revision: bench.revision.clone() };
@@ -307,6 +328,7 @@ impl Loop {
             bench.answers().map(|(seat, answer)| (seat.clone(), answer.clone())).collect();
         for seat in stood.keys() {
             let looks = self.looks.entry(seat.clone()).or_default();
+            // A round may be ruled twice, before and after an exhaustive pass, and the look is the same.
             if !looks.contains(&look) {
                 looks.push(look.clone());
             }
@@ -314,7 +336,7 @@ impl Loop {
         self.stood = stood;
     }
 
-    /// The series keeps one record for each round that needed rework.
+    /// Records a round that needed rework. The series keeps one record for each.
     fn record(&mut self, ruling: &Ruling) {
         let (Ruling::Rework { must }, Some(bench)) = (ruling, self.bench()) else { return };
         let marked = |id: &FindingId| (*id, self.ledger.mark(*id, self.round));
@@ -326,10 +348,12 @@ impl Loop {
             complete: bench.is_complete(),
             fundamental: bench.is_fundamental(),
         };
+        // A round may be ruled twice, before and after an exhaustive pass.
         self.series.retain(|earlier| earlier.round != record.round);
         self.series.push(record);
     }
 
+    /// Events after a ruling.
     pub(super) fn apply_ruled(&mut self, event: &LoopEvent) -> Option<()> {
         let State::Ruled { bench, ruling } = &self.state else { return None };
         let passed = matches!(ruling, Ruling::Pass { .. } | Ruling::PassWithWarnings { .. });
@@ -341,6 +365,7 @@ impl Loop {
             }
             LoopEvent::ExhaustiveOrdered { seats } => {
                 let Ruling::Rework { must } = ruling else { return None };
+                // One pass per series, and held by those whom the rules name. A pass by nobody would settle nothing.
                 if self.pass.is_some() || *seats != self.exhaustive_seats(bench) || seats.is_empty() {
                     return None;
                 }
@@ -360,18 +385,21 @@ impl Loop {
         Some(())
     }
 
-    /// Work begins for everybody who has a share in the rework.
+    /// Begins the work of everybody who has a share in the rework.
     fn make(&mut self, crew: Vec<Share>) {
         let working = |share| Hand { share, state: HandState::Working(Try::default()) };
         let crew = crew.into_iter().map(working).collect();
         self.enter(State::Making { crew, join_fails: 0, news: false });
     }
 
-    /// Whether a question can follow this state. It is not compared with `settle`: a journal outlives the rules.
+    /// Whether a question can follow this state.
+    ///
+    /// It is not compared with `settle`: a journal outlives the rules.
     pub(super) fn apply_asked(&mut self, question: &Question) -> Option<()> {
         let may = match (&self.state, &question.why) {
             (State::Made { .. }, Why::Stale) => true,
             (State::Checking { bench }, Why::ChecksDidNotRun) => {
+                // A check has no answer and no attempt left. As long as one may still run, nobody is asked.
                 !bench.checks_done() && !bench.checks.values().any(|state| self.may_run(state))
             }
             (State::Ruled { ruling, .. }, why) => match ruling {
@@ -387,6 +415,7 @@ impl Loop {
         may.then(|| self.enter(State::Waiting { question: question.clone() }))
     }
 
+    /// The answer of a person to the open question.
     pub(super) fn apply_decided(&mut self, decision: &Decision) -> Option<()> {
         let State::Waiting { question } = &self.state else { return None };
         if !question.takes(&decision.choice) {
@@ -398,11 +427,13 @@ impl Loop {
             Choice::Fixed(revision) => {
                 self.new_series();
                 self.begin_round(revision.clone());
+                // A manual fix is reviewed even if the rounds were spent; it does not buy the builder another one.
                 self.rounds_max = self.rounds_max.max(self.round);
             }
             Choice::Again(rounds) => {
                 self.new_series();
                 self.rounds_max = self.round + rounds;
+                // The person grants new rounds, and with them new runs of the builder.
                 self.iterations_here = 0;
                 let crew = crew_for(&self.policy, &self.ledger);
                 self.enter(State::Making { crew, join_fails: 0, news: false });
@@ -417,7 +448,8 @@ impl Loop {
         Some(())
     }
 
-    /// A person sends it on: survived fixes and reopenings count from zero, judged revisions stay known.
+    /// Starts a new series after a person sent the work on: survived fixes and reopenings count from zero, judged
+    /// revisions stay known.
     fn new_series(&mut self) {
         self.series.clear();
         self.pass = None;
@@ -429,11 +461,13 @@ impl Loop {
         match (&self.state, outcome) {
             (State::Ended { .. }, _) => false,
             (State::Closing { outcome: settled }, said) => settled == said,
+            // A cancel may come at any moment, so it can follow every state but an end or a settled one.
             (_, Outcome::Cancelled) => true,
             (State::Checking { .. } | State::Ruled { .. }, said) if self.policy.unattended => {
                 matches!(self.settle(), Some(LoopEvent::Ended { outcome, .. }) if outcome == *said)
             }
             (State::Ruled { ruling, .. }, said) => match ruling {
+                // A person has the last word, so no pass ends such a loop by itself.
                 Ruling::Pass { .. } | Ruling::PassWithWarnings { .. } if self.policy.approval => false,
                 Ruling::Pass { .. } => *said == Outcome::Passed,
                 Ruling::PassWithWarnings { .. } => *said == Outcome::PassedWithWarnings,
@@ -448,7 +482,7 @@ impl Loop {
         }
     }
 
-    /// The end closes every open finding: none is left without a fate.
+    /// Ends the loop and closes every open finding: none is left without a fate.
     pub(super) fn apply_ended(&mut self, outcome: &Outcome) -> Option<()> {
         if !self.may_end(outcome) {
             return None;
@@ -456,7 +490,7 @@ impl Loop {
         let left = match outcome {
             Outcome::PassedWithWarnings => Fate::Carried,
             Outcome::Accepted(by) => Fate::Waived(by.clone()),
-            // It is about something that nobody has.
+            // The work is dropped, so its findings are about something that nobody has.
             _ if self.policy.unattended => Fate::Discarded,
             _ => Fate::Unresolved,
         };
@@ -465,10 +499,11 @@ impl Loop {
         Some(())
     }
 
-    /// The checks of this sitting: all of them, or where the policy says so only those that failed before.
+    /// The checks of this round: all of them, or, if the policy says so, only those that failed before.
     fn convene(&self, revision: Revision) -> Bench {
         let failed = |check: &&Check| self.failed_checks.contains(check);
         let narrow = self.policy.recheck_failed_only && self.policy.checks.iter().any(|check| failed(&check));
+        // The final pass always runs all: a fix may have broken what passed before.
         let full = self.round <= 1 || self.confirming || !narrow;
         let checks = self.policy.checks.iter().filter(|check| full || failed(check));
         Bench::convene(revision, checks.cloned())
@@ -497,7 +532,7 @@ impl Loop {
     }
 }
 
-/// The seat that this effect asks.
+/// The reviewer that this effect asks, if it is being asked with exactly this try.
 fn seat_of(bench: &Bench, effect: &EffectId) -> Option<Seat> {
     let Step::Judge(seat) = &effect.step else { return None };
     (bench.seats.get(seat) == Some(&SeatState::Asking(effect.n))).then(|| seat.clone())

@@ -1,4 +1,8 @@
-//! The builder or the fixers of one round: who fixes which findings, who waits for whom, and where each of them stands.
+//! The builder or the fixers of one round: who fixes which findings, who waits for whom, and where each of them
+//! stands.
+//!
+//! Several fixers work at once only if their files are disjoint. Everything else would turn into conflicts when their
+//! work is joined.
 
 use super::messages::Share;
 use crate::effect::{EffectId, Step, Try};
@@ -23,7 +27,7 @@ pub(super) struct Hand {
 }
 
 impl Hand {
-    /// It is done, or it was given up.
+    /// Whether it is done, or was given up.
     pub(super) fn is_over(&self) -> bool {
         !matches!(self.state, HandState::Working(_))
     }
@@ -40,10 +44,12 @@ impl Hand {
         !self.is_over() && self.share.after.as_ref().is_none_or(over)
     }
 
-    /// The revision that it starts from: what the nearest of those before it left, skipping whoever was given up.
+    /// The revision that it starts from: what the nearest of those before it left, skipping fixers that were given
+    /// up.
     pub(super) fn stands_on(&self, crew: &[Hand]) -> Option<Revision> {
         let before = |maker: &Maker| crew.iter().find(|hand| hand.share.maker == *maker);
         let mut at = self.share.after.as_ref().and_then(before);
+        // A bound: `after` comes from the journal, and a corrupt one could lead in a circle.
         for _ in 0..crew.len() {
             match &at?.state {
                 HandState::Done(revision) => return Some(revision.clone()),
@@ -56,16 +62,18 @@ impl Hand {
 
 /// Who fixes what: each finding goes to its own fixer, or else to the policy's builder.
 ///
-/// Fixers that share a file, directly or through others, work one after the other, and each sees what the one before left.
-/// The others work at once, because their changes can be joined without a conflict.
+/// Fixers that share a file, directly or through others, work one after the other, and each sees what the one before
+/// left. The others work at once, because their changes can be joined without a conflict.
 pub(super) fn crew_for(policy: &Policy, ledger: &Ledger) -> Vec<Hand> {
     let mut shares: BTreeMap<Maker, (Vec<FindingId>, Reach)> = BTreeMap::new();
     for (id, entry) in ledger.open() {
+        // Routing names a fixer only where the policy has several.
         let maker = entry.fixer.clone().unwrap_or_else(|| policy.maker.clone());
         let share = shares.entry(maker).or_default();
         share.0.push(id);
         share.1.take(entry.claim.file.as_ref());
     }
+    // The first round has no findings yet: the builder makes the subject.
     if shares.is_empty() {
         shares.entry(policy.maker.clone()).or_default();
     }
@@ -75,6 +83,7 @@ pub(super) fn crew_for(policy: &Policy, ledger: &Ledger) -> Vec<Hand> {
         .into_iter()
         .zip(chains)
         .map(|((maker, (findings, _)), chain)| {
+            // `insert` returns who had the place before: the fixer to wait for.
             let after = last.insert(chain, maker.clone());
             Hand { share: Share { maker, findings, after }, state: HandState::Working(Try::default()) }
         })
@@ -100,13 +109,14 @@ impl Reach {
     }
 }
 
-/// For each share the number of its chain: shares that touch each other's files have the same.
+/// For each share the number of its chain. Shares that touch each other's files have the same.
 fn chains(shares: &BTreeMap<Maker, (Vec<FindingId>, Reach)>) -> Vec<usize> {
     let mut chain: Vec<usize> = Vec::new();
     for (at, (_, reach)) in shares.values().enumerate() {
         chain.push(at);
         for (other, (_, theirs)) in shares.values().take(at).enumerate() {
             if reach.meets(theirs) {
+                // Two chains become one, because this share meets a file of each.
                 let (old, new) = (chain[at], chain[other]);
                 chain.iter_mut().filter(|number| **number == old).for_each(|number| *number = new);
             }

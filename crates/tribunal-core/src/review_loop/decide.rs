@@ -1,4 +1,7 @@
-//! What an input means to a loop: one event, or nothing. A report that nobody waits for means nothing.
+//! What an input means to a loop: one event, or nothing. Reports with a stale effect id are ignored.
+//!
+//! `decide` changes nothing. It returns one event at most, because a second one would be computed from a state that
+//! no longer exists when it is applied; everything that follows is left to `settle`.
 
 use super::events::LoopEvent;
 use super::messages::{LoopReport, LoopWant};
@@ -21,12 +24,14 @@ impl Loop {
         at: Time,
         report: &LoopReport,
     ) -> Option<LoopEvent> {
+        // Before the wants: a wake-up is about another effect, whose intent has the deadline.
         if let Some(guarded) = effect.guarded() {
             return self.decide_wake(&guarded, at, report);
         }
         let want = self.wants().remove(effect).filter(|_| self.intents.is_launched(effect))?;
         if let LoopReport::Failed(failure) = report {
             let asked = matches!(want, LoopWant::Ask(_));
+            // A question has no attempts to lose. It stays open until a person answers.
             return (!asked).then(|| LoopEvent::Failed { effect: effect.clone(), failure: failure.clone() });
         }
         self.decide_answer(effect, &want, report)
@@ -62,6 +67,8 @@ impl Loop {
                 self.decide_judged(effect, seat, answer, *shown, put)
             }
             (LoopWant::Judge { seat, .. }, LoopReport::AllShown(shown)) => {
+                // The world claims that nothing is left to show. Whether that is enough for a verdict is decided
+                // here.
                 match shown.is_whole() && self.keeps_verdict(seat, effect.n) {
                     true => Some(LoopEvent::VerdictKept { effect, shown: *shown }),
                     false => garbled("there is no verdict that could stand"),
@@ -74,6 +81,8 @@ impl Loop {
                 }
             }
             (LoopWant::Track { .. }, LoopReport::Tracked { findings, delta }) => {
+                // Before the correction, which cannot put right a report that mixes kinds of findings or loses what
+                // was raised.
                 if let Some(why) = self.bench()?.misheard(&self.ledger, findings) {
                     return garbled(why);
                 }
@@ -90,6 +99,7 @@ impl Loop {
             (LoopWant::Ask(question), LoopReport::Decided(decision)) => {
                 question.takes(&decision.choice).then(|| LoopEvent::Decided(decision.clone()))
             }
+            // No attempt is lost by a wrong answer to a question: the question is still there.
             (LoopWant::Ask(_) | LoopWant::Wake { .. }, _) => None,
             (_, _) => Some(LoopEvent::Failed { effect: effect.clone(), failure: Failure::off_topic() }),
         }
@@ -109,6 +119,7 @@ impl Loop {
         let answer = answer.clone();
         Some(match weight {
             Weight::Whole(whole, shown) => {
+                // The last part alone, too: `apply` adds the parts up again and compares.
                 let part = (shown.parts > 1).then(|| Box::new(answer));
                 LoopEvent::Answered { effect, answer: whole, shown, part }
             }
@@ -122,7 +133,7 @@ impl Loop {
         })
     }
 
-    /// A builder that is not done iterates where runs are counted; elsewhere that is a lost attempt.
+    /// A builder that is not done iterates if runs are counted; otherwise that is a lost attempt.
     fn decide_made(
         &self,
         effect: EffectId,

@@ -1,4 +1,7 @@
 //! What a loop records. The journal keeps these events, and a loop is the fold of them.
+//!
+//! They are stored for as long as the run is. A variant or field may be added with a default, but none may be renamed
+//! or change its meaning: old journals must fold to the same state.
 
 use super::messages::{Checked, Opened, Share};
 use super::question::{Decision, Outcome, Question};
@@ -14,7 +17,7 @@ use std::collections::BTreeMap;
 
 /// What a loop records, in the past tense.
 ///
-/// The journal keeps these events, and the loop is the fold of them: whatever is not in an event is forgotten after a crash.
+/// Whatever is not in an event is forgotten after a crash, so an event carries everything that `apply` needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoopEvent {
@@ -32,7 +35,7 @@ pub enum LoopEvent {
         /// The effect that had not happened; its next launch has another id.
         effect: EffectId,
     },
-    /// A maker's run ended without its task done.
+    /// A builder's run ended without its task done.
     Iterated {
         /// The effect whose report this is.
         effect: EffectId,
@@ -48,7 +51,7 @@ pub enum LoopEvent {
         /// What it says about open findings.
         replies: BTreeMap<FindingId, Reply>,
     },
-    /// Several makers' work is one revision.
+    /// The work of several builders is one revision.
     Joined {
         /// The effect whose report this is.
         effect: EffectId,
@@ -76,16 +79,16 @@ pub enum LoopEvent {
         /// What the check found; nothing is a pass.
         checked: Checked,
     },
-    /// A check did not run, and by the settings that stops nothing. It is no pass.
+    /// A check did not run, and by the settings that stops nothing. It is not a pass.
     Unchecked {
         /// The effect whose report this is.
         effect: EffectId,
         /// Why it did not run.
         why: String,
     },
-    /// The checks are done and the panel is seated.
+    /// The checks are done and the panel is asked.
     PanelSeated {
-        /// Who sits; may be nobody.
+        /// The reviewers that are asked; may be empty.
         seats: Vec<Seat>,
     },
     /// A reviewer's answer counts as its verdict.
@@ -98,31 +101,32 @@ pub enum LoopEvent {
         shown: Shown,
         /// What this part of it said alone, where there are several.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        // Boxed, because most answers have a single part and leave it empty.
         part: Option<Box<Answer>>,
     },
     /// One part of a large change was answered, and there are more.
     PartAnswered {
         /// The effect whose report this is.
         effect: EffectId,
-        /// What it said of this part.
+        /// What it said about this part.
         answer: Answer,
         /// What it has been shown by now.
         shown: Shown,
     },
-    /// No more parts may be asked, and not everything was shown: the seat has no verdict.
+    /// No more parts may be asked, and not everything was shown: the reviewer has no verdict.
     NotCovered {
         /// The effect whose report this is.
         effect: EffectId,
-        /// What it said of the last part.
+        /// What it said about the last part.
         answer: Answer,
         /// How much of the change it was shown.
         shown: Shown,
     },
-    /// To show everything takes more parts than may be asked about: the seat is not asked and has no verdict.
+    /// Showing everything takes more parts than may be asked about: the reviewer is not asked and has no verdict.
     TooLarge {
-        /// Which.
+        /// The effect whose report this is.
         effect: EffectId,
-        /// What it was shown before: the share.
+        /// What the reviewer was shown before: its share of the change.
         shown: Shown,
     },
     /// The final pass has nothing to show to a reviewer: its verdict of the same round stands.
@@ -132,7 +136,7 @@ pub enum LoopEvent {
         /// What it was shown, over all its rounds: all of it.
         shown: Shown,
     },
-    /// A seat's answer alone does not count.
+    /// A reviewer's answer does not count by itself.
     AskedAgain {
         /// The reviewer that is asked again.
         seat: Seat,
@@ -142,11 +146,11 @@ pub enum LoopEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answer: Option<Answer>,
     },
-    /// Every seat has answered or is gone.
+    /// Every reviewer has answered or is gone.
     PanelClosed,
     /// Findings were matched to the ledger.
     Tracked {
-        /// All findings of this sitting, put right.
+        /// All findings of this round, corrected.
         findings: Vec<Tracked>,
         /// What changed against the round before, in counts.
         delta: Delta,
@@ -194,6 +198,9 @@ pub enum LoopEvent {
 
 impl LoopEvent {
     /// The effect whose report this is.
+    ///
+    /// An event that names one is refused by `apply` unless the loop wants that effect. A new event that answers an
+    /// effect belongs in this list.
     pub(super) fn answers(&self) -> Option<&EffectId> {
         match self {
             LoopEvent::Iterated { effect, .. }
@@ -212,7 +219,7 @@ impl LoopEvent {
         }
     }
 
-    /// The event's name, as in the journal.
+    /// The name of the event, as in the journal.
     pub fn name(&self) -> &'static str {
         match self {
             LoopEvent::Opened(_) => "opened",

@@ -1,4 +1,7 @@
 //! What goes into a loop and what it wants: openings, inputs, reports and wants.
+//!
+//! Openings are part of the journal; inputs and wants are not. A want holds only small keys, so that asking for all
+//! wants after every turn stays cheap.
 
 use super::question::{Decision, Question};
 use crate::cover::Shown;
@@ -77,7 +80,7 @@ pub enum LoopReport {
         /// What it says about open findings.
         replies: BTreeMap<FindingId, Reply>,
     },
-    /// Several makers' work is one revision.
+    /// The work of several builders is one revision.
     Joined {
         /// The revision that has the work of all of them.
         revision: Revision,
@@ -101,7 +104,7 @@ pub enum LoopReport {
     TooLarge(Shown),
     /// Findings were matched to the ledger.
     Tracked {
-        /// All findings of this sitting.
+        /// All findings of this round.
         findings: Vec<Tracked>,
         /// What changed against the round before, in counts.
         delta: Delta,
@@ -149,11 +152,13 @@ pub enum LoopIn {
         /// The id of the effect.
         effect: EffectId,
     },
-    /// It is no longer wanted.
+    /// The loop is no longer wanted.
     Cancel,
 }
 
-/// One maker's share of a rework.
+/// One builder's share of a rework.
+///
+/// It is part of the event that orders the rework, so that a resumed loop asks the same fixers for the same findings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Share {
     /// Who fixes these findings.
@@ -174,14 +179,14 @@ pub enum LoopWant {
     Make {
         /// Who builds or fixes.
         maker: Maker,
-        /// What to mend; empty at first.
+        /// What to fix; empty at first.
         findings: Vec<FindingId>,
-        /// What the one it comes after left: it begins from there.
+        /// The revision to begin from, if it comes after another fixer.
         onto: Option<Revision>,
     },
     /// Unite what several fixers made into one revision.
     Join {
-        /// Each one's revision, in order.
+        /// The revision of each, in order.
         parts: Vec<(Maker, Revision)>,
     },
     /// Run one check on a revision.
@@ -201,9 +206,9 @@ pub enum LoopWant {
         revision: Revision,
         /// Findings put to it by id.
         put: Vec<FindingId>,
-        /// Its last answer was not usable.
+        /// Whether its last answer was not usable.
         again: bool,
-        /// Which part of it, from 0.
+        /// Which part of the change, from 0.
         part: u32,
     },
     /// Match findings to the ledger.
@@ -224,7 +229,7 @@ pub enum LoopWant {
     Ask(Question),
     /// Report when a deadline has come.
     Wake {
-        /// The deadline.
+        /// When the deadline is.
         at: Time,
     },
 }

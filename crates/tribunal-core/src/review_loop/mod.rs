@@ -1,7 +1,10 @@
 //! The loop machine: one subject that a builder makes and that checks and reviewers judge until it ends.
 //!
-//! Read [`Machine::decide`], [`Machine::settle`], [`Machine::apply`] and [`Machine::wants`] below first; each has a file of
-//! its own for the details. The machine never asks which use it serves, and knows no clock.
+//! Read [`Machine::decide`], [`Machine::settle`], [`Machine::apply`] and [`Machine::wants`] below first; each has a
+//! file of its own for the details. The machine never asks which use it serves, and knows no clock.
+//!
+//! `docs/design/machines.md` has the table of transitions, which the tests compare with what random loops do. A new
+//! transition has to be added there.
 
 mod apply;
 mod crew;
@@ -36,6 +39,7 @@ impl Machine for Loop {
             LoopIn::Clear { effect } => {
                 self.intents.has(effect).then(|| LoopEvent::Cleared { effect: effect.clone() })
             }
+            // Also while a person is asked: an open question must not keep a run alive that nobody wants.
             LoopIn::Cancel => self.outcome().is_none().then(|| self.end(Outcome::Cancelled)),
         }
     }
@@ -46,6 +50,7 @@ impl Machine for Loop {
             State::Made { revision, news } => Some(self.settle_made(revision, *news)),
             State::Checking { bench } => self.settle_checking(bench),
             State::Judging { bench } => bench.seats_done().then_some(LoopEvent::PanelClosed),
+            // Without tracking nothing can be ruled, and nobody else could take it over.
             State::Tracking { fails, .. } => {
                 (*fails >= self.policy.attempts_max).then(|| self.end(Outcome::Failed))
             }
@@ -59,7 +64,9 @@ impl Machine for Loop {
     fn apply(&mut self, event: &LoopEvent) -> Result<(), OutOfOrder> {
         let met = self.state.name();
         let applied = match event {
+            // `Loop::open` takes the first event. A second one means a corrupt journal.
             LoopEvent::Opened(_) => None,
+            // First for all reports: an event about an effect that is not wanted can follow no state at all.
             event if event.answers().is_some_and(|effect| !self.hears(effect)) => None,
             LoopEvent::Intended { effect, due } => {
                 let may = self.intents.may_add(effect) && self.is_wanted(effect);
@@ -98,6 +105,7 @@ impl Machine for Loop {
             State::Waiting { question } => {
                 vec![(self.effect(Step::Ask, Try::default()), LoopWant::Ask(question.clone()))]
             }
+            // `settle` leaves these in the same turn, so nothing can be wanted in them between two turns.
             State::Made { .. } | State::Ruled { .. } | State::Closing { .. } | State::Ended { .. } => vec![],
         };
         self.intents.with_wakes(wants, |at| LoopWant::Wake { at }).into_iter().collect()

@@ -1,4 +1,7 @@
 //! What a loop asks a person, what the person may answer, and how a loop ends.
+//!
+//! Which answers are offered is decided here and nowhere else. Every face shows these offers, and `decide` refuses
+//! any other.
 
 use crate::converge::Pattern;
 use crate::cover::NotShown;
@@ -21,21 +24,21 @@ pub enum Outcome {
     Exhausted,
     /// The same findings, or a revision that was judged before: another round would change nothing.
     Stale,
-    /// The maker never finished, or a person ended an escalation.
+    /// The builder never finished, or a person ended an escalation.
     Stuck,
     /// A step could not be done.
     Failed,
-    /// Somebody called it off, or its run no longer wants it.
+    /// Somebody cancelled it, or its run no longer wants it.
     Cancelled,
 }
 
 impl Outcome {
-    /// Passed, with warnings, or accepted.
+    /// Whether the work may go on: passed, with warnings, or accepted.
     pub fn is_good(&self) -> bool {
         matches!(self, Outcome::Passed | Outcome::PassedWithWarnings | Outcome::Accepted(_))
     }
 
-    /// The word that people read for it.
+    /// The name of the outcome as people read it.
     pub fn word(&self) -> &'static str {
         match self {
             Outcome::Passed => "passed",
@@ -64,7 +67,7 @@ pub enum Why {
     Exhausted,
     /// The same findings, or a revision that was judged before: another round would change nothing.
     Stale,
-    /// More rounds will not mend it.
+    /// More rounds will not fix it.
     Escalated(Pattern),
     /// It is good, and a person has the last word.
     Approval,
@@ -85,13 +88,13 @@ pub struct Question {
     pub not_shown: Vec<NotShown>,
 }
 
-/// What a person can say.
+/// What a person can choose.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Choice {
     /// Run again with so many rounds.
     Again(u32),
-    /// I fixed it: judge this.
+    /// The person fixed it, and this revision is to be judged.
     Fixed(Revision),
     /// Run the missing checks or reviewers once more.
     Reask,
@@ -124,6 +127,7 @@ impl Choice {
             Choice::Again(_) => Offer::Again,
             Choice::Fixed(_) => Offer::Fixed,
             Choice::Reask => Offer::Reask,
+            /// Take it as it is.
             Choice::Accept => Offer::Accept,
             Choice::Stop => Offer::Stop,
         }
@@ -137,7 +141,7 @@ pub struct Decision {
     pub by: String,
     /// One of the choices that were offered.
     pub choice: Choice,
-    /// What they wrote beside it.
+    /// What the person wrote beside it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
 }
@@ -145,12 +149,14 @@ pub struct Decision {
 impl Question {
     /// What the person may choose.
     pub fn offers(&self) -> Vec<Offer> {
+        // More rounds are not offered if nobody could judge: the builder cannot help that.
         let mut offers = match self.why {
             Why::NoQuorum | Why::ChecksDidNotRun => vec![Offer::Reask, Offer::Fixed],
             Why::Exhausted | Why::Stale | Why::Escalated(_) | Why::Approval => {
                 vec![Offer::Again, Offer::Fixed]
             }
         };
+        // Without a revision nothing was built, and there is nothing to accept.
         if self.revision.is_some() {
             offers.push(Offer::Accept);
         }
@@ -161,6 +167,7 @@ impl Question {
     /// How the loop ends if the person says stop.
     pub fn outcome_of_stop(&self) -> Outcome {
         match self.why {
+            /// A step could not be done.
             Why::NoQuorum | Why::ChecksDidNotRun => Outcome::Failed,
             Why::Exhausted => Outcome::Exhausted,
             Why::Stale => Outcome::Stale,
@@ -168,6 +175,7 @@ impl Question {
         }
     }
 
+    /// Whether a choice was offered. Zero more rounds would be a stop under another name.
     pub(super) fn takes(&self, choice: &Choice) -> bool {
         self.offers().contains(&choice.offer()) && *choice != Choice::Again(0)
     }

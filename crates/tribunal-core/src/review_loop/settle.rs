@@ -1,4 +1,7 @@
 //! What follows from a loop's state alone, without any input.
+//!
+//! Each function returns one event and is called again until nothing follows. So every consequence is an event with
+//! one cause, and a reader of the journal can follow them one by one.
 
 use super::crew::{Hand, HandState, crew_for};
 use super::events::LoopEvent;
@@ -13,12 +16,14 @@ use crate::policy::AtTheCap;
 use std::collections::BTreeMap;
 
 impl Loop {
-    /// Out of runs is stuck, out of attempts is failed.
+    /// Ends a loop whose builder has run out: of runs is stuck, of attempts is failed.
     pub(super) fn settle_making(&self, crew: &[Hand], join_fails: u32) -> Option<LoopEvent> {
         let spent = self.policy.iterations_max.is_some_and(|max| self.iterations_here >= max);
+        // A builder that finished with its last run is not stuck.
         if spent && crew.iter().any(|hand| !hand.is_over()) {
             return Some(self.end(Outcome::Stuck));
         }
+        // Some fixers may be given up: what the others made is still joined.
         let all_gone = crew.iter().all(|hand| hand.state == HandState::Gone);
         (all_gone || join_fails >= self.policy.attempts_max).then(|| self.end(Outcome::Failed))
     }
@@ -28,6 +33,7 @@ impl Loop {
     /// Without this rule a builder could hand in the same work until a reviewer gives in.
     pub(super) fn settle_made(&self, revision: &Revision, news: bool) -> LoopEvent {
         let changed = !self.judged.contains(revision);
+        // Only about the revision judged last: what was said about an older one was answered then.
         let argued = news && self.judged.last() == Some(revision);
         if changed || argued {
             return LoopEvent::RoundBegan { round: self.round + 1, revision: revision.clone() };
@@ -35,7 +41,7 @@ impl Loop {
         self.stop_or_ask(Outcome::Stale, Why::Stale)
     }
 
-    /// The panel is seated when every check has an answer. A check that could not run is a person's question.
+    /// Asks the panel when every check has an answer. A check that could not run is a question for a person.
     pub(super) fn settle_checking(&self, bench: &Bench) -> Option<LoopEvent> {
         // Every check is heard before a person is asked about one that did not run.
         if bench.checks.values().any(|state| self.may_run(state)) {
@@ -44,7 +50,7 @@ impl Loop {
         if !bench.checks_done() {
             return Some(self.ask(Why::ChecksDidNotRun));
         }
-        // What a check asks gets its id first; then it is put to the panel by it.
+        // A question of a check gets its finding id first; then it is put to the panel by that id.
         if !bench.put_forward(&self.policy, &self.ledger).is_empty() {
             return Some(LoopEvent::PanelSeated { seats: Vec::new() });
         }
@@ -58,9 +64,10 @@ impl Loop {
         matches!(state, CheckState::Asking(fails) if *fails < self.policy.attempts_max)
     }
 
-    /// The ruling comes when every case is closed and every objection has a ground.
+    /// Rules when every case is closed and every objection has a ground.
     ///
-    /// The order matters: triage and hearings can take a reviewer's last ground away, so grounds are judged after them.
+    /// The order matters: triage and hearings can take a reviewer's last ground away, so grounds are judged after
+    /// them.
     pub(super) fn settle_hearing(
         &self,
         bench: &Bench,
@@ -84,7 +91,10 @@ impl Loop {
         Some(LoopEvent::Ruled { ruling: bench.rule(&self.policy, &self.ledger) })
     }
 
-    /// A pass after delta rounds, or with a check left out, is confirmed by one final pass.
+    /// Whether one final pass must confirm a pass: after delta rounds, or if a check was left out.
+    ///
+    /// Delta rounds show only what changed. Without the final pass nobody would have looked at the whole in its last
+    /// form.
     fn needs_confirming(&self, bench: &Bench) -> bool {
         let left_out = self.policy.checks.iter().any(|check| !bench.checks.contains_key(check));
         self.round > 1 && !self.confirming && (self.policy.confirm || left_out)
@@ -93,6 +103,7 @@ impl Loop {
     /// What the ruling leads to: a final pass, an end, a question or rework.
     pub(super) fn settle_ruled(&self, bench: &Bench, ruling: &Ruling) -> LoopEvent {
         match ruling {
+            // Before the approval: a person is asked about what was confirmed, not about what still has to be.
             Ruling::Pass { .. } | Ruling::PassWithWarnings { .. } if self.needs_confirming(bench) => {
                 LoopEvent::Confirming
             }
@@ -106,7 +117,7 @@ impl Loop {
         }
     }
 
-    /// Whether rework may help: the convergence controller decides.
+    /// Whether rework may help. The convergence controller decides.
     fn settle_rework(&self, bench: &Bench) -> LoopEvent {
         let course = Course {
             policy: &self.policy,
@@ -119,12 +130,13 @@ impl Loop {
         let seats = self.exhaustive_seats(bench);
         match converge::next(&course) {
             Next::Exhaust if !seats.is_empty() => LoopEvent::ExhaustiveOrdered { seats },
-            // Where no reviewer of this sitting is left, nobody can hold the pass.
+            // If no reviewer of this round is left, nobody can hold the pass.
             Next::GoOn | Next::Exhaust => {
                 let crew = crew_for(&self.policy, &self.ledger).into_iter().map(|hand| hand.share);
                 LoopEvent::ReworkOrdered { crew: crew.collect() }
             }
             Next::Stale => self.stop_or_ask(Outcome::Stale, Why::Stale),
+            // The findings are the answer there, so nobody is asked about the pattern.
             Next::Escalate(_) if self.policy.at_the_cap == AtTheCap::Leave => self.end(Outcome::Stale),
             Next::Escalate(pattern) => self.ask(Why::Escalated(pattern)),
             Next::Cap => self.stop_or_ask(Outcome::Exhausted, Why::Exhausted),
@@ -146,8 +158,9 @@ impl Loop {
         }
     }
 
-    /// A question to a person; where nobody can be asked, the end that a stop would give.
+    /// A question to a person; if nobody can be asked, the end that a stop would give.
     fn ask(&self, why: Why) -> LoopEvent {
+        // Only for a missing quorum does it explain why the question came up.
         let not_shown = match why {
             Why::NoQuorum => self.bench().map(Bench::not_shown).unwrap_or_default(),
             _ => Vec::new(),
@@ -159,6 +172,7 @@ impl Loop {
         }
     }
 
+    /// The end of the loop, about the newest revision.
     pub(super) fn end(&self, outcome: Outcome) -> LoopEvent {
         LoopEvent::Ended { outcome, revision: self.current.clone() }
     }

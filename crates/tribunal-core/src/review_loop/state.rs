@@ -1,4 +1,7 @@
 //! What a loop remembers, its states, and what others may read of it.
+//!
+//! The fields are private to this module, so that nothing but `apply` changes them. A new field must follow from
+//! events alone: two folds of one journal have to be equal.
 
 use super::crew::{Hand, crew_for};
 use super::messages::{Opened, Opening};
@@ -16,8 +19,8 @@ use std::sync::Arc;
 
 /// One subject and everything that was said about it: the fold of its events.
 ///
-/// It is changed by [`Machine::apply`](crate::machine::Machine::apply) alone. Two loops with the same events are equal, which
-/// is what makes recovery after a crash a fold and nothing else.
+/// It is changed by [`Machine::apply`](crate::machine::Machine::apply) alone. Two loops with the same events are
+/// equal, which is what makes recovery after a crash a fold and nothing else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loop {
     pub(super) id: LoopId,
@@ -54,9 +57,9 @@ pub struct Loop {
     pub(super) delta: Delta,
     /// A final pass confirms what passed.
     pub(super) confirming: bool,
-    /// What each reviewer was shown in sittings that are over.
+    /// What each reviewer was shown in rounds that are over.
     pub(super) looks: BTreeMap<Seat, Vec<Look>>,
-    /// What each reviewer said in the last sitting that is over.
+    /// What each reviewer said in the last round that is over.
     pub(super) stood: BTreeMap<Seat, Answer>,
 }
 
@@ -130,6 +133,7 @@ impl Loop {
             judged: Vec::new(),
             seen: Vec::new(),
             current: None,
+            // Findings that were taken over name lines of an earlier revision.
             tracked: since,
             failed_checks: BTreeSet::new(),
             unchecked: BTreeMap::new(),
@@ -142,7 +146,7 @@ impl Loop {
         }
     }
 
-    /// The id of an effect of the state it is in.
+    /// The id of an effect of the present state.
     pub(super) fn effect(&self, step: Step, n: Try) -> EffectId {
         let launch = self.intents.launch(&step, n);
         EffectId { of: Of::new(self.id.as_str()), entry: self.entry, step, n, launch }
@@ -150,26 +154,28 @@ impl Loop {
 
     pub(super) fn timeout_ms(&self, step: &Step) -> u64 {
         match step {
+            // Only launches have a deadline, and in a loop those are builders and reviewers.
             Step::Make(_) => self.policy.timeouts.make_ms,
             _ => self.policy.timeouts.judge_ms,
         }
     }
 
-    /// A change of state. Nothing that was launched for the old one counts any more.
+    /// Changes the state. Nothing that was launched for the old one counts any more.
     pub(super) fn enter(&mut self, state: State) {
         self.state = state;
+        // The counter is part of every effect id: reports for the old state are stale from here on.
         self.entry += 1;
         self.intents.reset();
     }
 
-    /// Whether what this effect reports counts: it is wanted, and was launched where it must be.
+    /// Whether a report of this effect counts: the effect is wanted, and was launched if it needs an intent.
     pub(super) fn hears(&self, effect: &EffectId) -> bool {
         self.intents.is_launched(effect) && self.is_wanted(effect)
     }
 }
 
 impl Loop {
-    /// Checks whose last answer is that they did not run, where that stopped nothing; each with why. They were never green.
+    /// Checks that did not run the last time, if that stopped nothing; each with why. They were never green.
     pub fn unchecked(&self) -> &BTreeMap<Check, String> {
         &self.unchecked
     }
@@ -186,11 +192,11 @@ impl Loop {
     pub fn round(&self) -> u32 {
         self.round
     }
-    /// Rounds at most, decisions counted in.
+    /// How many rounds there may be, including those that a person granted.
     pub fn rounds_max(&self) -> u32 {
         self.rounds_max
     }
-    /// Runs of the maker so far, for checkpoints.
+    /// How often the builder has run so far, for checkpoints.
     pub fn iterations(&self) -> u32 {
         self.iterations
     }
@@ -202,52 +208,61 @@ impl Loop {
     pub fn revision(&self) -> Option<&Revision> {
         self.current.as_ref()
     }
-    /// What each round judged, in order: a round that hears an argument judges the revision before it again.
+    /// What each round judged, in order. A round that hears an argument judges the revision before it again.
     pub fn judged(&self) -> &[Revision] {
         &self.judged
     }
-    /// What the whole panel has looked at, in this order: where checks reject, it may not have been asked.
+    /// What the whole panel has looked at, in order. If checks reject, it may not have been asked.
     pub fn seen(&self) -> &[Revision] {
         &self.seen
     }
-    /// The revision that the lines of its findings are of: the one last tracked.
+    /// The revision whose lines the findings name: the one last tracked.
     pub fn tracked(&self) -> Option<&Revision> {
         self.tracked.as_ref()
     }
-    /// A final pass confirms what passed: all checks, and the hunks that a reviewer has not been shown whole.
+    /// Whether a final pass is under way: all checks, and the hunks that a reviewer has not been shown whole.
     pub fn is_confirming(&self) -> bool {
         self.confirming
     }
-    /// What reviewers are shown begins there: the revision that the whole panel looked at last, so that nothing it was
-    /// never shown is left out. `None` where they are shown the change from its beginning.
+    /// The revision from which reviewers are shown the change: the one that the whole panel looked at last. `None` if
+    /// they are shown the change from its beginning.
+    ///
+    /// It is what the whole panel saw, not what the last round judged: nothing that a reviewer was never shown may be
+    /// left out.
     pub fn since(&self) -> Option<&Revision> {
-        // Who confirms a pass, or looks for everything at once, is not told of one round alone.
+        // A reviewer that confirms a pass, or looks for everything at once, is not shown one round alone.
         if self.confirming || self.is_exhaustive() {
             return None;
         }
+        // Not the revision under review itself: a round that hears an argument would show an empty change.
         self.seen.iter().rev().find(|seen| Some(*seen) != self.current.as_ref())
     }
-    /// What a final pass need not show to this reviewer again. Empty in every other sitting, and where a finding is put
-    /// to it: then it is shown everything.
+    /// What a final pass need not show to this reviewer again.
+    ///
+    /// It is empty in every other round, and if a finding is put to the reviewer: then it is shown everything.
     pub fn looks(&self, seat: &Seat) -> &[Look] {
+        // A reviewer with an open finding sees everything, or it could not say that the finding is gone.
         let put = |bench: &Bench| !bench.put_to(seat, &self.ledger).is_empty();
         if !self.confirming || self.is_exhaustive() || self.bench().is_none_or(put) {
             return &[];
         }
         self.looks.get(seat).map(Vec::as_slice).unwrap_or_default()
     }
-    /// Whether a reviewer's verdict of this round stands where the final pass has nothing to show to it. It stands for
-    /// who has said nothing since, never for an objection.
+    /// Whether a reviewer's verdict of this round stands if the final pass has nothing to show to it.
+    ///
+    /// It stands for a reviewer that has said nothing since, never for an objection.
     pub fn keeps_verdict(&self, seat: &Seat, n: Try) -> bool {
+        // Only on the first try: a reviewer that was launched and failed has confirmed nothing.
         n == Try::default() && !self.looks(seat).is_empty() && self.kept_verdict(seat).is_some()
     }
-    /// The verdict that a reviewer may keep: it has said nothing in this sitting and owes no answer.
+    /// The verdict that a reviewer may keep: it has said nothing in this pass and owes no answer.
     pub(super) fn kept_verdict(&self, seat: &Seat) -> Option<Answer> {
         let fresh = |bench: &&Bench| !bench.heard.contains_key(seat) && bench.owed_by(seat, 0).is_none();
         self.bench().filter(fresh)?;
         kept(self.stood.get(seat)?)
     }
-    /// The reviewers asked now hold an exhaustive pass: they are shown all earlier findings and asked for everything.
+    /// Whether the reviewers asked now hold an exhaustive pass: they are shown all earlier findings and asked for
+    /// everything.
     pub fn is_exhaustive(&self) -> bool {
         self.bench().is_some_and(|bench| !bench.kept.is_empty())
     }
@@ -259,7 +274,7 @@ impl Loop {
     pub fn delta(&self) -> Delta {
         self.delta
     }
-    /// The word for its state.
+    /// The name of its state, for people.
     pub fn state_name(&self) -> &'static str {
         self.state.name()
     }
@@ -277,7 +292,7 @@ impl Loop {
             _ => None,
         }
     }
-    /// The bench of the sitting in progress.
+    /// The review round in progress.
     pub fn bench(&self) -> Option<&Bench> {
         match &self.state {
             State::Checking { bench }
@@ -288,7 +303,7 @@ impl Loop {
             _ => None,
         }
     }
-    /// How many work on it at once or in turn; 0 while nobody does.
+    /// How many builders or fixers work on it, at once or in turn; 0 while nobody does.
     pub fn crew_size(&self) -> usize {
         match &self.state {
             State::Making { crew, .. } => crew.len(),
@@ -303,6 +318,7 @@ impl Loop {
     ///
     /// A retry is a new loop: an ended loop that comes to life again would break the law that nothing follows an end.
     pub fn handed(&self) -> Vec<Handed> {
+        // The end of a loop has turned its open findings into unresolved ones.
         let left = |fate: &Fate| matches!(fate, Fate::Open | Fate::Unresolved);
         self.ledger
             .iter()

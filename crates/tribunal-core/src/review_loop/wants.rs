@@ -1,4 +1,7 @@
 //! What the world should be doing for a loop, state by state.
+//!
+//! The engine compares this with what runs after every turn. A want must stay the same until its effect reports, is
+//! cleared or is cancelled; one that came and went would start and stop an agent.
 
 use super::crew::{Hand, HandState, hand};
 use super::messages::LoopWant;
@@ -15,11 +18,13 @@ impl Loop {
     /// `wanted` compares both.
     pub fn is_wanted(&self, effect: &EffectId) -> bool {
         if let Some(guarded) = effect.guarded() {
+            // A wake-up is wanted exactly as long as the intent that it guards has a deadline.
             return self.intents.due(&guarded).flatten().is_some();
         }
         let n = effect.n;
         effect.of.as_str() == self.id.as_str()
             && effect.entry == self.entry
+            // A launch that was proven not to have happened has an older number, and its late report is stale.
             && effect.launch == self.intents.launch(&effect.step, n)
             && match (&self.state, &effect.step) {
                 (State::Making { crew, .. }, Step::Make(_)) => {
@@ -49,6 +54,7 @@ impl Loop {
     /// Everybody who may start, and the join when all are over.
     pub(super) fn wants_making(&self, crew: &[Hand], join_fails: u32) -> Vec<(EffectId, LoopWant)> {
         if crew.iter().all(Hand::is_over) {
+            // Fixers that were given up are left out. If all were, `settle` has ended the loop.
             let part = |hand: &Hand| match &hand.state {
                 HandState::Done(revision) => Some((hand.share.maker.clone(), revision.clone())),
                 HandState::Working(_) | HandState::Gone => None,
@@ -78,6 +84,7 @@ impl Loop {
                 let want = LoopWant::Check { check: check.clone(), revision: bench.revision.clone() };
                 Some((effect, want))
             }
+            // A check without an attempt left wants nothing: `settle` asks a person about it.
             CheckState::Asking(_) | CheckState::Passed | CheckState::DidNotRun | CheckState::Failed(_) => {
                 None
             }

@@ -1,5 +1,8 @@
-//! How events change a run. Each function returns `None` where the event cannot follow the state: then the journal is
+//! How events change a run. Each function returns `None` if the event cannot follow the state: then the journal is
 //! corrupt, or we have a bug. What happens inside a lane is in `lane.rs`.
+//!
+//! As in a loop, an event is checked against the state and not against `settle`: old journals must fold under new
+//! rules.
 
 use super::events::RunEvent;
 use super::messages::Ending;
@@ -15,7 +18,7 @@ use crate::review_loop::Outcome;
 
 // What happens in one lane: the run says whether it may, the lane how.
 impl Run {
-    /// Moves one lane. Whoever joins the landing queue takes the next place in it.
+    /// Moves one lane. A lane that joins the landing queue takes the next place in it.
     pub(super) fn apply_lane(&mut self, plan: &str, event: &RunEvent) -> Option<()> {
         let rules = self.lane_rules();
         let at = self.at(plan)?;
@@ -23,21 +26,25 @@ impl Run {
         let was_queued = plan.is_queued();
         plan.apply(event, rules)?;
         let joined = plan.is_queued() && !was_queued;
+        // Counted here and not in the lane: only the run knows how many places were given out.
         self.tickets += u32::from(joined);
         Some(())
     }
 
+    /// A lane begins, if its wave is open and everything it waits for is over.
     pub(super) fn apply_lane_opened(&mut self, plan: &PlanId, event: &RunEvent) -> Option<()> {
         let Stage::Building { wave } = self.stage else { return None };
         self.plan(plan).filter(|plan| self.may_open(plan, wave))?;
         self.apply_lane(plan.as_str(), event)
     }
 
+    /// A stuck lane asks a person, if its turn has come.
     pub(super) fn apply_lane_asked(&mut self, plan: &PlanId, event: &RunEvent) -> Option<()> {
         self.plan(plan).filter(|plan| self.may_ask(plan))?;
         self.apply_lane(plan.as_str(), event)
     }
 
+    /// A person decided about a stuck lane. A stop ends the whole run.
     pub(super) fn apply_lane_decided(
         &mut self,
         plan: &PlanId,
@@ -51,15 +58,18 @@ impl Run {
         Some(())
     }
 
+    /// Checkpoints begin, if at least one of the lanes is due.
     pub(super) fn apply_checkpoint_due(&mut self, plans: &[PlanId], event: &RunEvent) -> Option<()> {
         let every = self.spec.checkpoint_every?;
         plans.iter().find(|id| self.plan(id).is_some_and(|plan| plan.is_due(every)))?;
         plans.iter().try_for_each(|plan| self.apply_lane(plan.as_str(), event))
     }
 
+    /// A plan landed: the run branch has a new head.
     pub(super) fn apply_landed(&mut self, effect: &EffectId, tip: &Revision, event: &RunEvent) -> Option<()> {
         self.apply_lane(effect.of.as_str(), event)?;
         self.tip = Some(tip.clone());
+        // The order is kept for a rebase, which lands everything in the same order again.
         self.landings.extend(self.at(effect.of.as_str()));
         Some(())
     }
@@ -67,7 +77,7 @@ impl Run {
 
 // What happens to the run itself.
 impl Run {
-    /// The review of everything ended, or the polish after it. A polish changes what is taken, never how the run ends.
+    /// The review of everything ended, or the polish after it. A polish changes the result, never how the run ends.
     pub(super) fn apply_own_loop_ended(
         &mut self,
         outcome: &Outcome,
@@ -78,19 +88,21 @@ impl Run {
         let next = match self.stage {
             Stage::Reviewing if goes_on => Stage::Closing { ending: Ending::Concerns },
             Stage::Reviewing => match if good { self.ending_by_landings() } else { Ending::Shut } {
+                // Only a full pass is polished; a result that stays shut is not worth the launches.
                 Ending::Passed if self.spec.polish.is_some() => Stage::Polishing { ending: Ending::Passed },
                 ending => Stage::Closing { ending },
             },
             Stage::Polishing { ending } => Stage::Closing { ending },
             _ => return None,
         };
+        // The polish follows the review, so both together begin where the review began.
         let from = match (&self.stage, &self.reviewed) {
             (Stage::Polishing { .. }, Some(reviewed)) => reviewed.from.clone(),
             _ => self.tip.clone(),
         };
-        // What was built stays as its own panels approved it, where the last word on it is not a good one.
+        // If the last word on it is not a good one, what was built stays as its own panels approved it.
         if good || (goes_on && self.tip.is_none()) {
-            // What the fixers made of it is what was approved.
+            // The fixers changed the result during the review, and that is what was approved.
             self.tip = revision.cloned().or_else(|| self.tip.take());
         }
         let (Stage::Polishing { ending } | Stage::Closing { ending }) = next else { return None };
@@ -99,14 +111,15 @@ impl Run {
         Some(())
     }
 
-    /// Whether an artifact goes on when its rounds are spent; not where a plan is missing.
+    /// Whether an artifact goes on when its rounds are spent; not if a plan is missing.
     fn goes_on(&self) -> bool {
         self.spec.chain.as_ref().is_some_and(|chain| chain.goes_on)
             && self.ending_by_landings() == Ending::Passed
     }
 
-    /// A step on the way to the user's branch was lost. When it is given up, the result is held: a run never ends good
-    /// without it on the branch.
+    /// An attempt at a step on the way to the user's branch was lost.
+    ///
+    /// When the step is given up, the result is held: a run never ends good without the result on the branch.
     pub(super) fn apply_own_failed(&mut self, effect: &EffectId, failure: &Failure) -> Option<()> {
         let fails = effect.n.fails + 1;
         let spent = fails >= self.spec.attempts_max;
@@ -127,9 +140,12 @@ impl Run {
         };
         match next {
             Stage::Held { .. } => {
+                // The person is asked anew, so the old order to land no longer holds.
                 self.ordered = false;
                 self.enter(next);
             }
+            // The same stage with one more lost attempt. `enter` would change the entry and make the retry look like
+            // new work.
             next => {
                 self.stage = next;
                 self.intents.close(effect);
@@ -152,6 +168,7 @@ impl Run {
         else {
             return None;
         };
+        // Only a good result is brought to the branch, so nothing else can be held.
         if !ending.is_good() {
             return None;
         }
@@ -166,7 +183,7 @@ impl Run {
         Some(())
     }
 
-    /// A person decided about a held result: bring it to the branch after all, or end without it.
+    /// The result waits for a person's order before anything of it reaches the user's branch.
     pub(super) fn apply_withheld(&mut self) -> Option<()> {
         let Stage::Finishing { ending, step, asked, .. } = self.stage else { return None };
         self.withholds(ending, step, asked).then(|| {
@@ -174,6 +191,7 @@ impl Run {
         })
     }
 
+    /// A person decided about a held result: bring it to the branch after all, work on it again, or end without it.
     pub(super) fn apply_held_decided(&mut self, decision: &HeldDecision) -> Option<()> {
         if !self.takes_held(decision.choice) {
             return None;
@@ -182,9 +200,10 @@ impl Run {
         let again = !whole || held.was_undone();
         self.ordered = decision.choice == HeldChoice::Land;
         match decision.choice {
-            // What was held half way is not the result: it is rebased once more, onto the branch as it is now. What the
-            // branch took away again is brought once more on top of that.
+            // A result that was held half way is not whole: it is rebased once more, onto the branch as it is now. A
+            // result that the branch took away again is brought once more on top of that.
             HeldChoice::Land if again => {
+                // This rebase is the first of those that the order allows.
                 self.rebases = REBASES_MAX - 1;
                 self.enter(Stage::Rebasing { ending, fails: 0, again: None });
             }
@@ -201,12 +220,14 @@ impl Run {
         Some(())
     }
 
-    /// Everything that had landed is queued once more, in the order in which it landed; or, where a person asked for more,
-    /// its one lane does its last task again, from what it left.
+    /// The run branch begins anew: everything that had landed is queued once more, in the order in which it landed.
+    ///
+    /// If a person asked for more work, its one lane does its last task again instead, from what it left.
     pub(super) fn apply_rebased(&mut self, onto: &Revision) -> Option<()> {
         let Stage::Rebasing { ending, again, .. } = self.stage else { return None };
         self.ground = Some(onto.clone());
         let landings = std::mem::take(&mut self.landings);
+        // A review of something that exists has landed nothing; only its approval has to be carried over.
         if landings.is_empty() {
             self.enter(Stage::Carrying { ending, fails: 0 });
             return Some(());
@@ -216,16 +237,19 @@ impl Run {
             self.plans[*at].reopen(again, rules)?;
             self.tickets += u32::from(again.is_none());
         }
+        // Nothing has landed on the new base yet.
         self.tip = None;
+        // Every wave is open: all of its plans were built already.
         let wave = self.plans.iter().map(|plan| plan.wave).max().unwrap_or(1);
         self.enter(Stage::Building { wave });
         Some(())
     }
 
-    /// What the review approved holds for the rebased result: nobody reviews it again.
+    /// The review's approval holds for the rebased result: nobody reviews it again.
     pub(super) fn apply_carried(&mut self, tip: &Revision) -> Option<()> {
         let Stage::Carrying { .. } = self.stage else { return None };
         let reviewed = self.reviewed.take()?;
+        // A run without plans has nothing landed below its review, so the review begins at the user's branch.
         let from = if self.plans.is_empty() { self.ground.clone() } else { self.tip.clone() };
         self.tip = Some(tip.clone());
         self.enter(Stage::Closing { ending: reviewed.ending });
@@ -259,6 +283,8 @@ impl Run {
             (Stage::Building { .. }, RunEvent::CarryOpened) if built && self.may_carry() => {
                 Stage::Carrying { ending: self.reviewed.as_ref()?.ending, fails: 0 }
             }
+            // From any stage that `decide_cancel` names. A run that is finishing is not cancelled: its steps may have
+            // happened.
             (_, RunEvent::Closing { ending: Ending::Cancelled }) if self.decide_cancel().is_some() => {
                 Stage::Closing { ending: Ending::Cancelled }
             }
@@ -267,6 +293,7 @@ impl Run {
             {
                 Stage::Closing { ending: *ending }
             }
+            // Not before a landing that was launched has reported, or it could move the run branch during the finish.
             (Stage::Closing { ending }, RunEvent::FinishOrdered) if self.wants().is_empty() => {
                 Stage::Finishing { ending: *ending, step: 0, fails: 0, asked: self.ordered }
             }

@@ -1,4 +1,7 @@
-//! What an input means to a run: one event, or nothing. A report that nobody waits for means nothing.
+//! What an input means to a run: one event, or nothing. Reports with a stale effect id are ignored.
+//!
+//! `decide` changes nothing and returns at most one event. Consequences, such as the next lane or the next wave, are
+//! left to `settle`, so that a resumed run reaches them in the same way.
 
 use super::events::RunEvent;
 use super::messages::{Ending, RunReport, RunWant};
@@ -35,6 +38,7 @@ impl Run {
             (RunWant::Checkpoint { .. }, RunReport::Checkpointed { feedback }) => {
                 Some(RunEvent::Checkpointed { effect, feedback: Some(feedback.clone()) })
             }
+            // A checkpoint only advises, so any other report gives it up. It must never stop a lane.
             (RunWant::Checkpoint { .. }, _) => Some(RunEvent::Checkpointed { effect, feedback: None }),
             (RunWant::AskLane { plan, stuck }, RunReport::LaneDecided(decision)) => {
                 let taken = stuck.takes(&decision.choice);
@@ -43,6 +47,8 @@ impl Run {
             (RunWant::Finish { .. }, RunReport::Finished { note }) => {
                 Some(RunEvent::Finished { effect, note: note.clone() })
             }
+            // The event says whether the run rebases by itself, so that a reader need not know how many rebases are
+            // left.
             (RunWant::Finish { ending, .. }, RunReport::Held(held)) if ending.is_good() => {
                 Some(RunEvent::Held { effect, held: held.clone(), goes_on: self.rebases_for(held) })
             }
@@ -68,6 +74,7 @@ impl Run {
                 | RunWant::Wake { .. },
                 _,
             ) => None,
+            // After the questions and loops above: those have no attempts that could be lost.
             (_, RunReport::Failed(failure)) => Some(RunEvent::Failed { effect, failure: failure.clone() }),
             (_, _) => Some(RunEvent::Failed { effect, failure: Failure::off_topic() }),
         }
@@ -81,7 +88,7 @@ impl Run {
         }
     }
 
-    /// A late effect lost its attempt. A late checkpoint is given up at once: it may only advise.
+    /// An effect whose deadline passed lost its attempt. A late checkpoint is given up at once: it may only advise.
     fn decide_wake(&self, guarded: &EffectId, at: Time, report: &RunReport) -> Option<RunEvent> {
         if *report != RunReport::Due || !self.intents_of(guarded).is_overdue(guarded, at) {
             return None;
@@ -105,6 +112,7 @@ impl Run {
         let wanted = matches!(self.want(effect), Some(RunWant::Loop { .. }));
         let plan = self.plan_of(effect).filter(|_| wanted)?;
         let known = plan.lane()?.iterated;
+        // The number is a total, so a repeated or older report changes nothing.
         (n > known).then(|| RunEvent::Iterated { plan: plan.id.clone(), n })
     }
 
@@ -115,7 +123,7 @@ impl Run {
         Some(RunEvent::PlanDropped { plan: plan.id.clone(), by: by.to_owned() })
     }
 
-    /// Somebody calls the run off. What is already closing goes on to its end.
+    /// Somebody cancels the run. A run that is already closing goes on to its end.
     pub(super) fn decide_cancel(&self) -> Option<RunEvent> {
         match self.stage {
             Stage::Gating
@@ -137,11 +145,11 @@ impl Run {
 
 /// What the end of a loop means to the run.
 fn loop_ended(effect: EffectId, outcome: &Outcome, revision: Option<&Revision>, open: &[Handed]) -> RunEvent {
-    // A good end of nothing is none.
+    // A good end without a revision has approved nothing.
     let hollow = outcome.is_good() && revision.is_none();
     let outcome = if hollow { Outcome::Failed } else { outcome.clone() };
-    // Only a stuck lane goes on with what is open, and the loop's own events hold it: of a review with many
-    // findings it would be the largest thing in the journal, written when everything is over.
+    // Only a stuck lane continues with the open findings, and the loop's own events hold them. For a review with many
+    // findings this copy would be the largest thing in the journal, written when everything is over.
     let goes_on = effect.of != Of::run() && !outcome.is_good();
     let open = if goes_on { open.to_vec() } else { Vec::new() };
     RunEvent::LoopEnded { effect, outcome, revision: revision.cloned(), open }

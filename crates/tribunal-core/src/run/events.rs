@@ -1,4 +1,7 @@
 //! What a run records. The journal keeps these events, and a run is the fold of them.
+//!
+//! They are stored for as long as the run is. A variant or field may be added with a default, but none may be renamed
+//! or change its meaning: old journals must fold to the same state.
 
 use super::messages::{Ending, Refusal};
 use super::question::{LaneChoice, LaneDecision, Stuck};
@@ -18,6 +21,7 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 pub enum RunEvent {
     /// The run began. This is always its first event.
+    // Boxed, because it is far larger than every other event.
     Opened(Box<RunSpec>),
     /// An effect is about to be launched.
     Intended {
@@ -96,7 +100,7 @@ pub enum RunEvent {
         /// Where the lane stopped, and what may be chosen.
         stuck: Stuck,
     },
-    /// A person decided about it.
+    /// A person decided about a stuck lane.
     LaneDecided {
         /// The plan that it happened to.
         plan: PlanId,
@@ -191,6 +195,9 @@ pub enum RunEvent {
 
 impl RunEvent {
     /// The effect whose report this is.
+    ///
+    /// An event that names one is refused by `apply` unless the run wants that effect. A new event that answers an
+    /// effect belongs in this list.
     pub(super) fn answers(&self) -> Option<&EffectId> {
         match self {
             RunEvent::LoopEnded { effect, .. }
@@ -208,13 +215,16 @@ impl RunEvent {
         }
     }
 
-    /// The lanes whose wants it may change (the run itself is one of them), besides the lane whose turn it is to land;
-    /// `None` when it may be any.
+    /// The lanes whose wants it may change (the run itself counts as one), besides the lane whose turn it is to land;
+    /// `None` if it may be any.
+    ///
+    /// The engine asks only these for their wants after a turn: asking every lane after every event would cost far
+    /// more in a run with many. The laws compare both.
     pub fn touches(&self) -> Option<Vec<Of>> {
         let lane = |plan: &PlanId| Of::new(plan.as_str());
         match self {
             RunEvent::Intended { effect, .. } | RunEvent::Cleared { effect } => Some(vec![effect.of.clone()]),
-            // It ends the work of every lane.
+            // A stop ends the work of every lane.
             RunEvent::LaneDecided { decision, .. } if decision.choice == LaneChoice::Stop => None,
             RunEvent::LaneOpened { plan }
             | RunEvent::PlanDropped { plan, .. }
@@ -222,6 +232,8 @@ impl RunEvent {
             | RunEvent::LaneDecided { plan, .. }
             | RunEvent::Iterated { plan, .. } => Some(vec![lane(plan)]),
             RunEvent::CheckpointDue { plans } => Some(plans.iter().map(lane).collect()),
+            // Only for effects of a lane. One of the run itself may change the stage, and with it the wants of every
+            // lane.
             RunEvent::LoopEnded { effect, .. }
             | RunEvent::Summarised { effect, .. }
             | RunEvent::Landed { effect, .. }
@@ -232,14 +244,16 @@ impl RunEvent {
             {
                 Some(vec![effect.of.clone()])
             }
+            // Everything else may move the run to another stage.
             _ => None,
         }
     }
 
-    /// It moves a lane without being a report: only while plans are judged or built.
+    /// Whether it moves a lane without being a report. That is possible only while plans are judged or built.
     pub(super) fn is_of_a_lane(&self) -> bool {
         matches!(
             self,
+            // Reports about a lane are not listed: `answers` covers them.
             RunEvent::LaneOpened { .. }
                 | RunEvent::PlanDropped { .. }
                 | RunEvent::LaneAsked { .. }
@@ -249,7 +263,7 @@ impl RunEvent {
         )
     }
 
-    /// The event's name, as in the journal.
+    /// The name of the event, as in the journal.
     pub fn name(&self) -> &'static str {
         match self {
             RunEvent::Opened(_) => "opened",
@@ -270,6 +284,7 @@ impl RunEvent {
             RunEvent::Checkpointed { .. } => "checkpointed",
             RunEvent::Failed { .. } => "failed",
             RunEvent::ReviewOpened => "review_opened",
+            /// How the run will end is settled.
             RunEvent::Closing { .. } => "closing",
             RunEvent::FinishOrdered => "finish_ordered",
             RunEvent::Finished { .. } => "finished",

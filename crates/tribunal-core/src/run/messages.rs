@@ -1,4 +1,7 @@
 //! What goes into a run and what it wants: inputs, reports and wants.
+//!
+//! They mirror those of a loop. A loop is one of the wants, and its end one of the reports: the two machines never
+//! call each other.
 
 use super::question::{Job, LaneDecision, Stuck};
 use crate::effect::{EffectId, FinishStep};
@@ -23,7 +26,7 @@ pub enum Ending {
     Shut,
     /// A person stopped it by answering a question.
     Stopped,
-    /// Somebody called it off from outside.
+    /// Somebody cancelled it from outside.
     Cancelled,
 }
 
@@ -33,7 +36,7 @@ impl Ending {
         matches!(self, Ending::Passed | Ending::Concerns)
     }
 
-    /// The word that people read for it.
+    /// The name of the ending as people read it.
     pub fn word(self) -> &'static str {
         match self {
             Ending::Passed => "passed",
@@ -46,6 +49,9 @@ impl Ending {
 }
 
 /// Why a landing was refused.
+///
+/// Each has another repair: a conflict and a red check go to a builder, an approval that does not carry over goes to
+/// reviewers first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Refusal {
@@ -140,7 +146,7 @@ pub enum RunIn {
         /// The report itself.
         report: RunReport,
     },
-    /// The engine is about to launch it.
+    /// The engine is about to launch this effect.
     Intend {
         /// The id of the effect.
         effect: EffectId,
@@ -166,7 +172,7 @@ pub enum RunIn {
         /// The person who drops it.
         by: String,
     },
-    /// Somebody calls the run off.
+    /// Somebody cancels the run.
     Cancel,
 }
 
@@ -253,7 +259,7 @@ pub enum RunWant {
     },
     /// Report when a deadline has come.
     Wake {
-        /// The deadline.
+        /// When the deadline is.
         at: Time,
     },
 }

@@ -1,8 +1,9 @@
 //! The run machine: plans, waves, lanes, the landing queue and the ending.
 //!
-//! Read [`Machine::decide`], [`Machine::settle`], [`Machine::apply`] and [`Machine::wants`] below first; each has a file of
-//! its own for the details, and `lane.rs` has what happens to one plan. Loops are effects of the run: it wants
-//! them, and hears how many runs they had and how they ended. It knows neither the text of findings nor a clock.
+//! Read [`Machine::decide`], [`Machine::settle`], [`Machine::apply`] and [`Machine::wants`] below first; each has a
+//! file of its own for the details, and `lane.rs` has what happens to one plan. Loops are effects of the run: it
+//! wants them, and is told how many runs they had and how they ended. It knows neither the text of findings nor a
+//! clock.
 
 mod apply;
 mod decide;
@@ -51,6 +52,7 @@ impl Machine for Run {
         match self.stage {
             Stage::Gating => self.settle_gating(),
             Stage::Building { wave } => self.settle_building(wave),
+            // A landing that was launched is still wanted, and the finish waits for its report.
             Stage::Closing { .. } => self.wants().is_empty().then_some(RunEvent::FinishOrdered),
             Stage::Finishing { ending, step, asked, .. } => self.settle_finishing(ending, step, asked),
             Stage::Reviewing
@@ -66,13 +68,16 @@ impl Machine for Run {
         let met = self.stage.name();
         let applied = match event {
             RunEvent::Opened(_) => None,
+            // First for all reports: an event about an effect that is not wanted can follow no state at all.
             event if event.answers().is_some_and(|effect| !self.hears(effect)) => None,
+            // After the run has left building, no decision may bring a lane back to life.
             event if event.is_of_a_lane() && !self.is_live() => None,
             RunEvent::Intended { effect, due } => {
                 let may = self.intents_of(effect).may_add(effect) && self.want(effect).is_some();
                 (may && self.intents_mut(effect).add(effect.clone(), *due)).then_some(())
             }
             RunEvent::Cleared { effect } => self.intents_mut(effect).clear(effect).then_some(()),
+            // The run's own loops: the review, the polish and the artifact of a chain.
             RunEvent::LoopEnded { effect, outcome, revision, .. } if effect.of == Of::run() => {
                 self.apply_own_loop_ended(outcome, revision.as_ref())
             }
@@ -111,6 +116,7 @@ impl Machine for Run {
     }
 
     fn wants(&self) -> BTreeMap<EffectId, RunWant> {
+        // Computed once for all lanes: it looks at every plan.
         let head = self.head_of_queue();
         let lanes = self.plans.iter().enumerate();
         lanes.flat_map(|(at, _)| self.lane_wants(at, head)).chain(self.own_wants()).collect()

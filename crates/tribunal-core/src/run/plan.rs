@@ -1,4 +1,6 @@
 //! One plan of a run: what it waits for, how far it has come, and where its lane stands.
+//!
+//! `lane.rs` has the transitions; this file has the data and the small questions that the run asks of it.
 
 use super::question::{Job, Stuck, Was};
 use super::spec::{PlanSpec, TasksDone};
@@ -41,7 +43,9 @@ pub(super) enum PlanState {
     Dropped(String),
 }
 
-/// What a lane has to know of its run to move on.
+/// What a lane has to know about its run to move on.
+///
+/// They are copied into each call, so that a lane cannot see the run or its siblings.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LaneRules {
     /// Deliveries are judged before they land.
@@ -94,15 +98,16 @@ impl Lane {
         matches!(self.at, At::Loop { job: Job::Task(_), .. })
     }
 
-    /// A new loop of the same kind. A person who retries a refused landing grants one more repair.
+    /// Begins a new loop of the same kind. A person who retries a refused landing grants one more repair.
     pub(super) fn resume(&mut self, stuck: &Stuck, opening: Opening) {
         let judged = matches!(opening, Opening::Judge { .. });
         self.at = match stuck.was {
-            // What a person changed is judged before it is summed up.
+            // A person's change is judged before it is summed up.
             Was::Summary if judged => At::Loop { job: Job::Repair, opening },
             Was::Summary => At::Summary { fails: 0 },
             Was::Loop(Job::Repair) | Was::Landing => {
                 self.repairs_max += 1;
+                // A repair that got stuck was already counted when it began.
                 self.repairs += u32::from(stuck.was == Was::Landing);
                 At::Loop { job: Job::Repair, opening }
             }
@@ -112,11 +117,12 @@ impl Lane {
 }
 
 impl At {
+    /// The loop of the n-th task.
     pub(super) fn task(n: u32) -> At {
         At::Loop { job: Job::Task(n), opening: Opening::Make { rounds: None, open: Vec::new() } }
     }
 
-    /// What follows on the last task, or on what was made of a refused landing.
+    /// What follows the last task, or the repair after a refused landing.
     pub(super) fn after_work(revision: Option<&Revision>, rules: LaneRules) -> At {
         match revision {
             Some(revision) if rules.bare => At::after_summary(revision, rules),
@@ -124,7 +130,7 @@ impl At {
         }
     }
 
-    /// What follows on a SUMMARY: the delivery is judged, or goes straight to the queue where it is not.
+    /// What follows a SUMMARY: the delivery is judged, or goes straight to the queue.
     pub(super) fn after_summary(revision: &Revision, rules: LaneRules) -> At {
         if !rules.qa {
             return At::Queued { ticket: rules.ticket, fails: 0 };
@@ -133,6 +139,7 @@ impl At {
         At::Loop { job: Job::Qa, opening }
     }
 
+    /// A lane that stopped. A person is asked later, when the run says so.
     pub(super) fn stuck(was: Was, outcome: &Outcome, revision: Option<&Revision>, open: &[Handed]) -> At {
         let (outcome, revision, open) = (outcome.clone(), revision.cloned(), open.to_vec());
         At::Stuck { stuck: Box::new(Stuck { was, outcome, revision, open }), asked: false }
@@ -147,6 +154,7 @@ impl PlanRun {
             wave: plan.wave,
             needs,
             after,
+            // A plan without tasks still has work to do: it counts as one task.
             tasks: plan.tasks.max(1),
             revision: plan.revision.clone(),
             done: plan.done.clone(),
@@ -157,7 +165,7 @@ impl PlanRun {
         }
     }
 
-    /// It landed, or it never will.
+    /// Whether it landed, or never will.
     pub(super) fn is_over(&self) -> bool {
         matches!(self.state, PlanState::Landed(_) | PlanState::Refused(_) | PlanState::Dropped(_))
     }
@@ -176,12 +184,12 @@ impl PlanRun {
         }
     }
 
-    /// Its landing was launched and has not reported.
+    /// Whether its landing was launched and has not reported.
     pub(super) fn is_landing(&self) -> bool {
         self.intents.iter().any(|(effect, _)| effect.step == Step::Land)
     }
 
-    /// It has had so many runs of its builder since the last checkpoint.
+    /// Whether its builder has had so many runs since the last checkpoint.
     pub(super) fn is_due(&self, every: u32) -> bool {
         self.lane().is_some_and(|lane| lane.since >= every)
     }
@@ -190,18 +198,20 @@ impl PlanRun {
         matches!(self.lane(), Some(Lane { at: At::Queued { .. }, .. }))
     }
 
-    /// Nothing works for it: stuck, waiting in the queue or for a plan it depends on, or over.
+    /// Whether nothing works for it: stuck, waiting in the queue or for a plan it depends on, or over.
     pub(super) fn rests(&self) -> bool {
         let stuck = matches!(self.lane(), Some(Lane { at: At::Stuck { .. }, .. }));
         self.waits() || stuck || (self.is_queued() && !self.is_landing())
     }
 
-    /// It has no lane: over, or waiting for a plan it depends on.
+    /// Whether it has no lane: over, or waiting for a plan it depends on.
     pub(super) fn waits(&self) -> bool {
         self.is_over() || self.state == PlanState::Ready
     }
 
-    /// The id of an effect of this lane. A checkpoint has a counter of its own, because it may outlive the task it began in.
+    /// The id of an effect of this lane.
+    ///
+    /// A checkpoint has a counter of its own, because it may outlive the task it began in.
     pub(super) fn effect(&self, step: Step, n: Try) -> EffectId {
         let launch = self.intents.launch(&step, n);
         let entry = match (&step, self.lane().and_then(|lane| lane.checkpoint)) {
@@ -211,10 +221,12 @@ impl PlanRun {
         EffectId { of: Of::new(self.id.as_str()), entry, step, n, launch }
     }
 
-    /// A change of state: nothing of the old one counts. A checkpoint outlives it while the lane is at its tasks.
+    /// Changes the state; nothing that was launched for the old one counts. A checkpoint outlives the change while
+    /// the lane is at its tasks.
     pub(super) fn enter(&mut self, state: PlanState) {
         self.state = state;
         self.entry += 1;
+        // A checkpoint may judge the work of the task before; its report still counts during the next one.
         let at_tasks = self.lane().is_some_and(Lane::is_at_tasks);
         if at_tasks {
             self.intents.retain(|effect| effect.step == Step::Checkpoint);
@@ -226,10 +238,12 @@ impl PlanRun {
         }
     }
 
-    /// The lane goes on to its next step.
+    /// Moves the lane to its next step.
     pub(super) fn move_lane(&mut self, change: impl FnOnce(&mut Lane)) -> Option<()> {
+        // On a copy, because `enter` replaces the state as a whole and counts it as a new entry.
         let mut lane = self.lane()?.clone();
         change(&mut lane);
+        // The next loop counts its own runs from zero; `since` goes on counting for the checkpoint.
         lane.iterated = 0;
         self.enter(PlanState::Lane(Box::new(lane)));
         Some(())
@@ -239,11 +253,12 @@ impl PlanRun {
     pub(super) fn ticket(&self) -> u32 {
         match self.lane() {
             Some(Lane { at: At::Queued { ticket, .. }, .. }) => *ticket,
+            // Behind everybody. Only queued lanes are compared.
             _ => u32::MAX,
         }
     }
 
-    /// What a person has to be asked about it, if that was not done yet.
+    /// The question that a person has to be asked about it, if that was not done yet.
     pub(super) fn unasked(&self) -> Option<&Stuck> {
         match &self.lane()?.at {
             At::Stuck { stuck, asked: false } => Some(stuck),
@@ -276,9 +291,9 @@ impl PlanRun {
 pub enum Standing<'a> {
     /// The plan is judged before anything is built.
     Gating,
-    /// Waits for its wave or dependencies.
+    /// It waits for its wave or its dependencies.
     Ready,
-    /// In a loop of its lane.
+    /// It is in a loop of its lane.
     Working(Job),
     /// Somebody writes its SUMMARY.
     Summary,

@@ -1,11 +1,14 @@
 //! A stuck lane as a person sees it: where it stopped, what may be chosen, and what was decided.
+//!
+//! As with the questions of a loop, the offers are decided here, every face shows exactly these, and `decide` refuses
+//! any other answer.
 
 use crate::ids::Revision;
 use crate::ledger::Handed;
 use crate::review_loop::Outcome;
 use serde::{Deserialize, Serialize};
 
-/// What a lane's loop is for.
+/// What the loop of a lane is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Job {
@@ -33,9 +36,9 @@ pub enum Was {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LaneChoice {
-    /// Again, with so many rounds.
+    /// Work on it again, with so many rounds.
     Retry(u32),
-    /// I fixed it: judge this.
+    /// The person fixed it, and this revision is to be judged.
     Fixed(Revision),
     /// Do the same again: what stood in its way is not the lane's work.
     Reask,
@@ -86,12 +89,14 @@ pub struct LaneDecision {
     pub by: String,
     /// One of the choices that were offered.
     pub choice: LaneChoice,
-    /// What they wrote beside it.
+    /// What the person wrote beside it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
 }
 
 /// A stuck lane, as the person sees it.
+///
+/// It holds everything that a choice needs. The lane's loop is over by then, and the run keeps nothing else of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stuck {
     /// The step at which it stopped.
@@ -105,18 +110,20 @@ pub struct Stuck {
 }
 
 impl Stuck {
-    /// Whether a landing was not refused but could not be done: a signature, a hook or a command did not come about.
+    /// Whether a landing was not refused but could not be done: a signature, a hook or a command failed to run.
     ///
-    /// Nothing is known to be wrong with the work, so no builder is asked to repair it. Once the person has put right what
-    /// stood in the way, the same landing is tried again.
+    /// Nothing is known to be wrong with the work, so no builder is asked to repair it. Once the person has removed
+    /// the obstacle, the same landing is tried again.
     pub fn landing_did_not_run(&self) -> bool {
         self.was == Was::Landing && self.outcome == Outcome::Failed
     }
 
-    /// What the person may choose. A refused landing cannot be accepted, nor what was never made.
+    /// What the person may choose. Neither a refused landing nor work that was never made can be accepted.
     pub fn offers(&self) -> Vec<LaneOffer> {
         let again = if self.landing_did_not_run() { LaneOffer::Reask } else { LaneOffer::Retry };
         let mut offers = vec![again, LaneOffer::Fixed];
+        // It does not merge, or a check is red on the merged tree: accepting would break the run branch for every
+        // other lane.
         let refused = matches!(self.was, Was::Landing | Was::Loop(Job::Repair));
         if self.revision.is_some() && !refused {
             offers.push(LaneOffer::Accept);
@@ -125,6 +132,7 @@ impl Stuck {
         offers
     }
 
+    /// Whether a choice was offered. Zero rounds would be a drop under another name.
     pub(super) fn takes(&self, choice: &LaneChoice) -> bool {
         self.offers().contains(&choice.offer()) && *choice != LaneChoice::Retry(0)
     }

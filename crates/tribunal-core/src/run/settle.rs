@@ -1,4 +1,7 @@
 //! What follows from a run's state alone, without any input.
+//!
+//! Each function returns one event, and the order of the calls is the order in which things happen in one turn. It
+//! must come to an end after every turn.
 
 use super::events::RunEvent;
 use super::messages::Ending;
@@ -8,7 +11,7 @@ use super::state::Run;
 use crate::effect::FinishStep;
 
 impl Run {
-    /// The plan gate decides when every plan was judged.
+    /// Decides the plan gate when every plan was judged.
     pub(super) fn settle_gating(&self) -> Option<RunEvent> {
         if self.is_gating() {
             return None;
@@ -19,16 +22,19 @@ impl Run {
             Some(PlanGate::All) => self.plans.iter().any(refused),
             Some(PlanGate::Each) | None => false,
         };
+        // Without a plan that passed there is nothing to build, even if the gate would open for each.
         Some(RunEvent::GateDecided { open: ready && !shut })
     }
 
+    /// Whether a plan is still being judged.
     pub(super) fn is_gating(&self) -> bool {
         self.plans.iter().any(|plan| plan.state == PlanState::Gating)
     }
 
-    /// What follows while plans are built: the first line that fits.
+    /// What follows while plans are built: the first rule that fits.
     ///
-    /// Drops come before lanes open, so that no lane begins on a dependency that will never land.
+    /// Drops come before lanes open, so that no lane begins on a dependency that will never land. The end comes last,
+    /// when no other rule has anything left to do.
     pub(super) fn settle_building(&self, wave: u32) -> Option<RunEvent> {
         self.settle_dropped()
             .or_else(|| self.settle_lane_opened(wave))
@@ -39,7 +45,7 @@ impl Run {
             .or_else(|| self.settle_built())
     }
 
-    /// A plan whose dependency will never land is dropped.
+    /// Drops a plan whose dependency will never land.
     fn settle_dropped(&self) -> Option<RunEvent> {
         let lost = |i: &usize| matches!(self.plans[*i].state, PlanState::Dropped(_) | PlanState::Refused(_));
         // A plan that landed before the result was rebased waits in the queue for what it depends on.
@@ -52,31 +58,35 @@ impl Run {
         })
     }
 
-    /// The first plan that may begin does.
+    /// Opens the first lane that may begin.
     fn settle_lane_opened(&self, wave: u32) -> Option<RunEvent> {
         let ready = |plan: &&PlanRun| self.may_open(plan, wave);
         self.plans.iter().find(ready).map(|plan| RunEvent::LaneOpened { plan: plan.id.clone() })
     }
 
-    /// Its wave is open, what it depends on has landed, and nobody holds a file that it claims.
+    /// Whether its wave is open, what it depends on has landed, and nobody holds a file that it claims.
     pub(super) fn may_open(&self, plan: &PlanRun, wave: u32) -> bool {
         let landed = |i: &usize| matches!(self.plans[*i].state, PlanState::Landed(_));
+        // Over and not landed: a plan that was dropped holds its files no longer.
         let free = plan.after.iter().all(|i| self.plans[*i].is_over());
         plan.state == PlanState::Ready && plan.wave <= wave && plan.needs.iter().all(landed) && free
     }
 
-    /// The next wave opens when every plan of the earlier ones is over.
+    /// Opens the next wave when every plan of the earlier ones is over.
     fn settle_wave(&self, wave: u32) -> Option<RunEvent> {
         let next = self.plans.iter().map(|plan| plan.wave).filter(|w| *w > wave).min()?;
         self.is_over_before(next).then_some(RunEvent::WaveOpened { wave: next })
     }
 
+    /// Whether every plan before this wave is over.
     pub(super) fn is_over_before(&self, wave: u32) -> bool {
         self.plans.iter().all(|plan| plan.wave >= wave || plan.is_over())
     }
 
-    /// A plan that waits while nothing is built waits for ever: its dependencies go round, or come later.
+    /// Drops a plan that waits while nothing is built: its dependencies go round, or come later, so it would wait for
+    /// ever.
     fn settle_stranded(&self, wave: u32) -> Option<RunEvent> {
+        // As long as one lane works, it may still land what the others wait for.
         if self.plans.iter().any(|plan| plan.lane().is_some()) {
             return None;
         }
@@ -85,7 +95,7 @@ impl Run {
         self.plans.iter().find(stranded).map(|plan| RunEvent::PlanDropped { plan: plan.id.clone(), by })
     }
 
-    /// When one lane is due, every lane at its tasks that has no checkpoint gets one.
+    /// Begins checkpoints: when one lane is due, every lane at its tasks that has none gets one.
     fn settle_checkpoint(&self) -> Option<RunEvent> {
         let every = self.spec.checkpoint_every?;
         let free =
@@ -96,7 +106,7 @@ impl Run {
             .then(|| RunEvent::CheckpointDue { plans: free.iter().map(|plan| plan.id.clone()).collect() })
     }
 
-    /// A person is asked about the first stuck lane that may ask.
+    /// Asks a person about the first stuck lane that may ask.
     fn settle_asked(&self) -> Option<RunEvent> {
         self.plans.iter().find_map(|plan| {
             let stuck = plan.unasked().filter(|_| self.may_ask(plan))?;
@@ -104,7 +114,8 @@ impl Run {
         })
     }
 
-    /// In a group a lane asks when its siblings rest, so that the person sees the whole wave at once.
+    /// Whether a stuck lane may ask. In a group it waits until its siblings rest, so that the person sees the whole
+    /// wave at once.
     pub(super) fn may_ask(&self, plan: &PlanRun) -> bool {
         match self.spec.land {
             Land::Each => true,
@@ -129,11 +140,12 @@ impl Run {
         self.spec.review && self.tip.is_some() && self.plans.iter().any(landed)
     }
 
-    /// Whether what the review approved may hold for the rebased result: not where a plan of it is missing now.
+    /// Whether an earlier approval may hold for the rebased result; not if a plan of it is missing now.
     pub(super) fn may_carry(&self) -> bool {
         self.reviewed.is_some() && self.ending_by_landings() == Ending::Passed
     }
 
+    /// Ends the run when all finishing steps are done, or withholds the result.
     pub(super) fn settle_finishing(&self, ending: Ending, step: usize, asked: bool) -> Option<RunEvent> {
         if self.withholds(ending, step, asked) {
             return Some(RunEvent::Withheld);
@@ -144,6 +156,7 @@ impl Run {
     /// Whether the result waits for an order before anything of it reaches the user's branch.
     pub(super) fn withholds(&self, ending: Ending, step: usize, asked: bool) -> bool {
         let forwards = self.finish_steps(ending).contains(&FinishStep::Forward);
+        // Only before the first step: afterwards part of it may have happened.
         self.spec.hold && !asked && step == 0 && ending.is_good() && forwards
     }
 }

@@ -1,4 +1,6 @@
 //! Everything a run is told before it begins.
+//!
+//! It is the run's first event and never changes, so a run that is resumed is judged by the rules that it began with.
 
 use crate::effect::FinishStep;
 use crate::ids::{FindingId, PlanId, Revision};
@@ -7,6 +9,9 @@ use crate::policy::Policy;
 use serde::{Deserialize, Serialize};
 
 /// One plan of the run, as its documents say.
+///
+/// The wave, the dependencies and the claimed files are three different reasons to wait; `settle.rs` checks all of
+/// them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanSpec {
     /// The id of the plan: `01-02`.
@@ -42,17 +47,20 @@ pub struct TasksDone {
 pub enum PlanGate {
     /// One refused plan stops the phase.
     All,
-    /// The passed ones go on.
+    /// The plans that passed go on.
     Each,
 }
 
 /// When the lanes of a run land.
+///
+/// Together is easier to follow for a person, because a wave is asked about as a whole. One by one is faster, because
+/// no lane waits for its siblings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Land {
     /// A wave together, in plan order, when all of it is approved.
     Group,
-    /// Each when it is approved.
+    /// Each lane by itself, as soon as it is approved.
     Each,
 }
 
@@ -65,7 +73,7 @@ pub struct Policies {
     pub plan: Policy,
     /// For one task of a plan.
     pub task: Policy,
-    /// A repair after a refused landing.
+    /// For a repair after a refused landing.
     pub repair: Policy,
     /// For the delivery of a plan, all tasks together.
     pub qa: Policy,
@@ -86,8 +94,9 @@ pub struct RunSpec {
     pub land: Land,
     /// Whether deliveries are judged before they land.
     pub qa: bool,
-    /// Lanes have no SUMMARY: what their last task left goes to the delivery gate, or to the landing queue. A lane that
-    /// made nothing at all is dropped, because there is nothing that a person could decide about.
+    /// Lanes have no SUMMARY: what their last task left goes to the delivery gate, or to the landing queue.
+    ///
+    /// A lane that made nothing at all is dropped, because there is nothing that a person could decide about.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub bare: bool,
     /// The result is not brought to the user's branch before a person orders it.
@@ -95,19 +104,19 @@ pub struct RunSpec {
     pub hold: bool,
     /// Whether the phase is reviewed at the end.
     pub review: bool,
-    /// How a polish of what the review passed is judged; none where nothing is polished.
+    /// How a polish of the reviewed result is judged; none if nothing is polished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub polish: Option<Box<Policy>>,
     /// What exists already and is reviewed at once; nothing is built.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exists: Option<Exists>,
-    /// An artifact to be made and judged; where plans are built, what judges them all against it at the end.
+    /// An artifact to be made and judged; if plans are built, what judges them all against it at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chain: Option<Box<ChainSpec>>,
     /// When the user's branch has moved, the result is rebased onto it without asking.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub land_again: bool,
-    /// Runs of a lane's builder between two checkpoints; none where there are no checkpoints.
+    /// Runs of a lane's builder between two checkpoints; none if there are no checkpoints.
     pub checkpoint_every: Option<u32>,
     /// Repairs per lane after refused landings.
     pub landing_rounds: u32,
@@ -122,18 +131,23 @@ pub struct RunSpec {
 }
 
 /// One artifact of a chain.
+///
+/// An artifact is made and judged in one loop. If the run also builds plans, the same loop compares the result with
+/// the artifact.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChainSpec {
     /// What it is called: `spec`. It names its loop.
     pub name: String,
     /// The rules of its loop.
     pub policy: Policy,
-    /// Spent rounds do not shut the gate: it goes on, not approved, with what is open on record.
+    /// Spent rounds do not shut the gate: the artifact goes on, not approved, with its open findings on record.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub goes_on: bool,
 }
 
 /// Something that is there to be reviewed.
+///
+/// A review of a change that exists is a run without plans: it begins at its review.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exists {
     /// The revision that is reviewed.
@@ -144,7 +158,7 @@ pub struct Exists {
     /// The revision that the lines of those findings are of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Revision>,
-    /// The highest id that reviews of it gave before: none is given twice.
+    /// The highest id that reviews of it gave before, so that no id is given twice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<FindingId>,
 }

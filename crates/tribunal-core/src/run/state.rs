@@ -1,4 +1,7 @@
 //! The stages of a run, what it remembers, and what others may read of it.
+//!
+//! The fields are open to this module alone, and only `apply` changes them. A new field must follow from events
+//! alone: two folds of one journal have to be equal.
 
 use super::messages::{Ending, Subject};
 use super::plan::{LaneRules, PlanRun, PlanState, Standing};
@@ -118,6 +121,7 @@ impl Run {
     /// The machine after its first event.
     pub fn open(spec: &RunSpec) -> Run {
         let places = |ids: &[PlanId]| -> Vec<usize> {
+            // An id that is not in this run names nothing to wait for.
             ids.iter().filter_map(|id| spec.plans.iter().position(|plan| plan.id == *id)).collect()
         };
         let gated = spec.gate.is_some();
@@ -128,6 +132,7 @@ impl Run {
         let plans: Vec<PlanRun> = spec.plans.iter().map(lane).collect();
         let stage = match &spec.exists {
             Some(_) => Stage::Reviewing,
+            // An artifact is made inside its own loop, so such a run has nothing to build before.
             None if spec.chain.is_some() && spec.plans.is_empty() => Stage::Reviewing,
             None if gated => Stage::Gating,
             None => Stage::Building { wave: first_wave(spec) },
@@ -137,12 +142,13 @@ impl Run {
             stage,
             entry: 1,
             intents: Intents::default(),
-            // Of two plans with one id the first counts.
+            // Of two plans with one id the first counts: later inserts overwrite, hence the reversal.
             index: plans.iter().enumerate().rev().map(|(at, plan)| (plan.id.clone(), at)).collect(),
             plans,
             tickets: 0,
             tip: spec.exists.as_ref().map(|exists| exists.revision.clone()),
             landings: Vec::new(),
+            // `land_again` is an order to land given beforehand, so it allows as many rebases as one.
             rebases: if spec.land_again { REBASES_MAX } else { 0 },
             ordered: false,
             ground: None,
@@ -150,11 +156,11 @@ impl Run {
         }
     }
 
-    /// What it was opened with.
+    /// The spec it was opened with.
     pub fn spec(&self) -> &RunSpec {
         &self.spec
     }
-    /// The word for its stage.
+    /// The name of its stage, for people.
     pub fn stage_name(&self) -> &'static str {
         self.stage.name()
     }
@@ -181,7 +187,7 @@ impl Run {
             _ => None,
         }
     }
-    /// The run branch's head as of the last landing.
+    /// The head of the run branch as of the last landing.
     pub fn tip(&self) -> Option<&Revision> {
         self.tip.as_ref()
     }
@@ -192,10 +198,13 @@ impl Run {
             _ => None,
         }
     }
-    /// Whether the lane may work on a held result again: only where one lane made all of it, and nothing was made of it
-    /// since. A result of several lanes would have to name the one that is meant.
+    /// Whether the lane may work on a held result again: only if one lane made all of it, and nothing was made of it
+    /// since.
+    ///
+    /// A result of several lanes would have to name the one that is meant.
     pub fn may_work_again(&self) -> bool {
         let one_lane = self.plans.len() == 1 && self.landings.len() == 1 && self.spec.bare;
+        // Without a review, whose fixers may have changed what the lane made.
         matches!(self.stage, Stage::Held { .. }) && one_lane && !self.spec.review
     }
     /// Whether the run branch has the whole result, and only the user's branch lacks it.
@@ -206,7 +215,7 @@ impl Run {
     pub fn reviewed_tip(&self) -> Option<&Revision> {
         self.reviewed.as_ref().map(|reviewed| &reviewed.tip)
     }
-    /// Where the user's branch was when the result was rebased last; none where it never was.
+    /// Where the user's branch was when the result was rebased last; none if it never was.
     pub fn ground(&self) -> Option<&Revision> {
         self.ground.as_ref()
     }
@@ -214,11 +223,12 @@ impl Run {
     pub fn standings(&self) -> impl Iterator<Item = (&PlanId, Standing<'_>)> {
         self.plans.iter().map(|plan| (&plan.id, plan.standing()))
     }
-    /// What the last checkpoint of a lane said.
+    /// The feedback of a lane's last checkpoint.
     pub fn feedback(&self, plan: &PlanId) -> Option<&str> {
         self.plan(plan)?.lane()?.feedback.as_deref()
     }
-    /// What was approved last of the lane, by a loop or a person: where the change of its task begins.
+    /// The revision of the lane that was approved last, by a loop or a person: the change of its next task begins
+    /// there.
     pub fn lane_head(&self, plan: &PlanId) -> Option<&Revision> {
         self.plan(plan)?.lane()?.head.as_ref()
     }
@@ -234,6 +244,7 @@ impl Run {
             Subject::Lane(_, Job::Repair) => &self.spec.policies.repair,
             Subject::Lane(_, Job::Qa) => &self.spec.policies.qa,
             Subject::Phase => &self.spec.policies.phase,
+            // A run without a polish never wants such a loop. The fallback only keeps this total.
             Subject::Polish => self.spec.polish.as_deref().unwrap_or(&self.spec.policies.phase),
             Subject::Chain => {
                 self.spec.chain.as_ref().map_or(&self.spec.policies.phase, |chain| &chain.policy)
@@ -262,13 +273,14 @@ impl Run {
         EffectId { of: Of::run(), entry: self.entry, step, n, launch }
     }
 
-    /// A change of stage. When the run closes, only a landing that is out is heard to its end: it may have happened.
+    /// Changes the stage. When the run closes, only a landing that was launched is heard to its end: it may have
+    /// happened.
     pub(super) fn enter(&mut self, stage: Stage) {
         self.stage = stage;
         self.entry += 1;
         self.intents.reset();
         if let Stage::Closing { .. } = self.stage {
-            // Whatever else was launched is called off; a landing is heard out.
+            // Everything else that was launched is cancelled; a landing may have moved the branch already.
             self.plans.iter_mut().for_each(|plan| plan.intents.retain(|effect| effect.step == Step::Land));
         }
     }
@@ -289,9 +301,10 @@ impl Run {
     pub(super) fn finish_steps(&self, ending: Ending) -> &[FinishStep] {
         match ending {
             Ending::Passed | Ending::Concerns => &self.spec.finish,
-            // Where nothing was built there is only the record of it to bring.
+            // If nothing was built, there is only the record of it to bring.
             Ending::Shut if self.spec.chain.is_some() && self.spec.plans.is_empty() => &self.spec.finish,
             Ending::Shut | Ending::Stopped => {
+                // The boundary commit records what happened. Nothing of the result itself may reach the branch.
                 let boundary = self.spec.finish.first() == Some(&FinishStep::Boundary);
                 &self.spec.finish[..usize::from(boundary)]
             }
@@ -310,7 +323,7 @@ impl Run {
         }
     }
 
-    /// Whether what this effect reports counts: it is wanted, and was launched where it must be.
+    /// Whether a report of this effect counts: the effect is wanted, and was launched if it needs an intent.
     pub(super) fn hears(&self, effect: &EffectId) -> bool {
         self.intents_of(effect).is_launched(effect) && self.want(effect).is_some()
     }
@@ -320,7 +333,7 @@ impl Run {
         matches!(self.stage, Stage::Gating | Stage::Building { .. })
     }
 
-    /// All plans landed: passed. Otherwise the gate stays shut.
+    /// Passed if all plans landed. Otherwise the gate stays shut.
     pub(super) fn ending_by_landings(&self) -> Ending {
         let all = self.plans.iter().all(|plan| matches!(plan.state, PlanState::Landed(_)));
         if all { Ending::Passed } else { Ending::Shut }

@@ -1,4 +1,7 @@
 //! What the world should be doing for a run: for each lane, and for the run itself.
+//!
+//! The engine may ask for one lane at a time (`wants_of`), because most events touch one. Together the parts must be
+//! what `wants` says.
 
 use super::messages::{RunWant, Subject};
 use super::plan::{PlanRun, PlanState};
@@ -56,7 +59,7 @@ impl Run {
             Stage::Reviewing => {
                 let effect = self.effect(Step::Loop, Try::default());
                 let id = LoopId::new(format!("phase.{}", self.entry));
-                // What an earlier review left open was settled before the result was rebased.
+                // Findings of an earlier review were settled before the result was rebased.
                 let earlier = self.spec.exists.as_ref().filter(|_| self.ground.is_none());
                 let (open, since) = earlier
                     .map_or_else(Default::default, |exists| (exists.open.clone(), exists.since.clone()));
@@ -70,6 +73,7 @@ impl Run {
                 Some((effect, RunWant::Loop { id, subject: Subject::Polish, opening }))
             }
             Stage::Finishing { ending, step, fails, asked } => {
+                // After the last step nothing is wanted: `settle` ends the run.
                 let wanted = *self.finish_steps(*ending).get(*step)?;
                 let effect = self.effect(Step::Finish(wanted), Try::nth(*fails));
                 Some((effect, RunWant::Finish { step: wanted, ending: *ending, asked: *asked }))
@@ -88,11 +92,12 @@ impl Run {
         }
     }
 
-    /// The loop about an artifact: made first, or judged where it is what was built.
+    /// The loop about an artifact: made first, or judged if it is what was built.
     fn chain_want(&self) -> Option<(EffectId, RunWant)> {
         let chain = self.spec.chain.as_ref()?;
         let id = LoopId::new(format!("chain.{}.{}", chain.name, self.entry));
         let opening = match &self.tip {
+            // Something was built, so the artifact is the measure of it and not what is made.
             Some(tip) => Opening::Judge { revision: tip.clone(), open: Vec::new(), since: None },
             None => Opening::Make { rounds: None, open: Vec::new() },
         };
@@ -104,6 +109,7 @@ impl Run {
     fn plan_wants(&self, at: usize, head: Option<usize>) -> Vec<(EffectId, RunWant)> {
         let plan = &self.plans[at];
         match self.stage {
+            // The one effect that outlives a cancel: it may have moved the run branch already.
             Stage::Closing { .. } if plan.is_landing() => plan.landing_want().into_iter().collect(),
             Stage::Gating if plan.state == PlanState::Gating => vec![plan.gate_want()],
             Stage::Building { .. } => {
@@ -113,16 +119,18 @@ impl Run {
                 }
                 wants
             }
+            // In every other stage lanes rest, and what they had launched is stopped.
             _ => Vec::new(),
         }
     }
 
     /// The lane whose turn it is. Only one lane lands at a time, so that each lands on a branch whose head is known.
     ///
-    /// A group lands in plan order when all of it is approved; otherwise the longest approved lands first.
+    /// A group lands in plan order when all of it is approved; otherwise the lane that has waited longest lands
+    /// first.
     pub(super) fn head_of_queue(&self) -> Option<usize> {
         let queued = || self.plans.iter().enumerate().filter(|(_, plan)| plan.is_queued());
-        // A landing that is out is heard out, whatever joins the queue or opens meanwhile.
+        // A landing that was launched is heard to its end, whatever joins the queue or opens meanwhile.
         if let Some((at, _)) = queued().find(|(_, plan)| plan.is_landing()) {
             return Some(at);
         }
