@@ -62,7 +62,6 @@ pub(crate) fn jitter(text: &str, most: u64) -> u64 {
 }
 
 /// Why the engine returned.
-/// Why the engine returned.
 ///
 /// Only `Ended` is final. After any other end the journal holds an unfinished run that `resume` continues.
 #[derive(Clone, Debug, PartialEq, Eq)]

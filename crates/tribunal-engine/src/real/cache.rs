@@ -72,7 +72,6 @@ struct Times(BTreeMap<String, (String, i64, i64)>);
 
 /// The request for a warm folder.
 pub(crate) struct Wanted<'a> {
-    /// The tool, and what its folder is called.
     /// The tool, and the name of its folder.
     pub(crate) tool: &'a Tool,
     pub(crate) name: &'a str,
