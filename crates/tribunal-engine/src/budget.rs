@@ -145,6 +145,7 @@ impl Caps {
             let spent = begun(docket).filter(|note| counts(cap, note)).map(cost).sum();
             let of_scope = |id: &EffectId| cap == Cap::Run || id.of == effect.of;
             let reserved = running.iter().filter(|(id, _)| of_scope(id)).map(|(_, micros)| micros).sum();
+            // Exactly the cap still fits.
             if spent + reserved + needed > limit {
                 return Some(Spent { cap, limit, spent, reserved, needed });
             }

@@ -29,8 +29,8 @@ struct Plan {
 
 /// Marks a place where a crash must do no harm.
 ///
-/// Put one before and after every step that changes something outside this process. The name is part of the crash
-/// tests: renaming a point takes it out of them.
+/// Put one before and after every step that changes something outside this process. Crash tests find a point by its
+/// name, so a new name has to be changed there, too.
 pub fn point(name: &str) {
     static PLAN: OnceLock<Option<Plan>> = OnceLock::new();
     let Some(plan) = PLAN.get_or_init(read) else { return };

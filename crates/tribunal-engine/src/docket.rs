@@ -296,6 +296,7 @@ impl RunNote {
     /// From now on the run claims only what held before and still holds: a promise that was broken once is not made
     /// again. An older journal has only words, and those stay if they claim nothing.
     fn go_on_under(&mut self, containment: &str, facts: SandboxFacts) {
+        // The weakest of both: a launch of an earlier life had the weaker sandbox, and its work is part of the result.
         let facts = self.promised.map_or(facts, |before| before.weakest(facts));
         // Older journals have words alone. Words that say "unsandboxed" must not turn into a claim.
         if self.promised.is_some() || !self.sandbox.starts_with(sandbox::UNSANDBOXED) {
@@ -328,6 +329,7 @@ impl RunNote {
         if let Some(asked) = &self.asked {
             return Some(plain::line(&asked.title));
         }
+        // An implementation is named like the phase that it builds, so it falls through.
         if let Some(chain) = self.chain.as_ref().filter(|chain| chain.artifact != Artifact::Implementation) {
             return Some(format!("{} of {}", chain.artifact.word(), plain::line(&chain.feature)));
         }
@@ -341,6 +343,7 @@ impl RunNote {
             return "`tribunal do` with the same words".to_owned();
         }
         match (&self.chain, &self.review) {
+            // A review always judges anew. Only builds and chains resume their last run unless they are told not to.
             (None, Some(_)) => self.again(),
             _ => format!("`{} --fresh`", self.again()),
         }
@@ -785,6 +788,7 @@ impl Note {
 fn machine_of(effect: &str) -> &str {
     // A plan's name may itself contain `/e`. Only a number and another slash make it the effect's own counter.
     let is_entry = |at: &usize| {
+        // The counter's digits, and at least one of them, between `/e` and the next slash.
         let rest = effect[at + 2..].trim_start_matches(|c: char| c.is_ascii_digit());
         rest.starts_with('/') && rest.len() < effect.len() - at - 2
     };
@@ -820,6 +824,7 @@ impl Docket {
 
     /// The tools among the checks of this run.
     pub fn tools(&self) -> &[Detected] {
+        // A request in plain words has no review note of its own, so its tools come first.
         match (&self.about.asked, self.review()) {
             (Some(asked), _) => &asked.tools,
             (None, Some(review)) => &review.tools,
@@ -882,6 +887,7 @@ impl Docket {
         if let Some(id) = highest_finding(fact) {
             self.last_finding = self.last_finding.max(id.0);
         }
+        // Count the questions by what they are about. The inbox numbers them from this count.
         let about = match fact {
             Fact::Loop(id, LoopEvent::Asked(_)) => Some(crate::inbox::short(id)),
             Fact::Run(RunEvent::LaneAsked { plan, .. }) => Some(plan.as_str()),
@@ -891,6 +897,7 @@ impl Docket {
         if let Some(about) = about {
             *self.asked.entry(about.to_owned()).or_insert(0) += 1;
         }
+        // Tries are folded here and not with the machine, because the engine's own turns come through here as well.
         if let Fact::Loop(id, event) = fact {
             self.tries.take(id, event);
         }
@@ -966,6 +973,7 @@ impl Docket {
         if decision.choice != LaneChoice::Accept {
             return;
         }
+        // The lane may be stuck at its summary or its landing. Then no loop ended badly, and nobody answers for one.
         let of = self.last_ended(plan).filter(|lp| lp.outcome().is_some_and(|outcome| !outcome.is_good()));
         let of = of.map(|lp| lp.id().clone());
         self.accepted.push(Acceptance { plan: plan.clone(), of, by: decision.by.clone() });
@@ -1021,6 +1029,7 @@ impl Docket {
                 Ok(())
             }
             (Some(run), event) => run.apply(event),
+            // An event before the first `opened` cannot be applied to anything: the journal is damaged.
             (None, event) => Err(OutOfOrder { event: event.name().to_owned(), state: "no run".to_owned() }),
         }
     }
@@ -1039,12 +1048,14 @@ impl Docket {
     pub(crate) fn apply_note(&mut self, note: &Note) {
         match note {
             Note::Run(about) => {
+                // The budgets follow from the scores, so they are built again here and not stored.
                 self.tokens = Tokens::new(&about.scores);
                 self.warnings.extend(about.warnings.iter().cloned());
                 self.about = (**about).clone();
             }
             Note::Launch(launch) => {
                 let plan = launch.effect.split_once('/').map_or("", |(plan, _)| plan);
+                // Only the lowered budget matters here. The projection reports the overage.
                 let _ = self.tokens.told(&launch.role, &PlanId::new(plan), launch.tokens_told);
                 self.by_loop
                     .entry(machine_of(&launch.effect).to_owned())
@@ -1065,12 +1076,14 @@ impl Docket {
             Note::Left { command } => self.left = Some(command.clone()),
             Note::Spent(spent) => self.spent = Some(*spent),
             Note::Raised(caps) => {
+                // The cap that stopped the run may not hold any more, so the run has to meet it again.
                 self.raised = Some(*caps);
                 self.spent = None;
             }
             Note::Strayed(stray) => self.strayed.push((**stray).clone()),
             Note::Convened(review) => self.convened = Some(review.clone()),
             Note::Aside(aside) => {
+                // The last look of a tool replaces its earlier one.
                 self.asides.insert((aside.of.clone(), aside.check.clone()), (**aside).clone());
             }
             Note::Command(command) => self.commands.push((**command).clone()),

@@ -144,6 +144,7 @@ impl Remarks {
             held = held.filter(|(since, _)| at.saturating_sub(*since) < CLAIM_MS);
             match (&remark.word, held) {
                 (Word::Claim, None) => held = Some((*at, &remark.by)),
+                // Claiming again renews the claim; a claim by somebody else has no effect while it holds.
                 (Word::Claim, Some((_, by))) if by == remark.by => held = Some((*at, &remark.by)),
                 (Word::Release, Some((_, by))) if by == remark.by => held = None,
                 _ => {}

@@ -213,6 +213,7 @@ pub fn questions(docket: &Docket) -> Vec<OpenQuestion> {
                 | Reason::Lane { was: Was::Landing, outcome: Outcome::Failed }
         );
         let of = question.effect.of.as_str();
+        // Without a quorum every try of every reviewer is of interest, and not only the last failure.
         let tried = tried(docket, of).filter(|_| question.reason == Reason::Loop(Why::NoQuorum));
         if let Some(lost) = tried.or_else(|| lost(of)).filter(|_| broke) {
             question.why = format!("{} ({lost})", question.why);
@@ -220,6 +221,7 @@ pub fn questions(docket: &Docket) -> Vec<OpenQuestion> {
         // Last, because the lookups above need the name without its number.
         question.id = numbered(&question.id, times_asked(docket, &question.id));
     }
+    // By name, so that two calls list the same questions in the same order.
     open.sort_by(|a, b| a.id.cmp(&b.id));
     open
 }
@@ -247,6 +249,7 @@ fn numbered(about: &str, n: u32) -> String {
 ///
 /// Use it to tell a person that an answer comes too late, instead of that there is no such question.
 pub fn closed(docket: &Docket, wanted: &str) -> Option<(String, u32)> {
+    // A name without a number is the first question.
     let named = wanted.rsplit_once(':').and_then(|(about, n)| Some((about, n.parse::<u32>().ok()?)));
     let (about, n) = named.unwrap_or((wanted, 1));
     let asked = docket.asked.get(about).copied().unwrap_or(0);
@@ -261,6 +264,7 @@ pub fn closed(docket: &Docket, wanted: &str) -> Option<(String, u32)> {
 pub fn find<'a>(docket: &Docket, open: &'a [OpenQuestion], wanted: &str) -> Option<&'a OpenQuestion> {
     let exact = |question: &&OpenQuestion| question.id == wanted || question.effect.to_string() == wanted;
     let of_loop = |question: &&OpenQuestion| {
+        // A loop's full name has its number after a dot. Without the dot it would be the name of its first question.
         question.effect.of.as_str() == wanted && !question.id.contains(':') && wanted.contains('.')
     };
     let of_plan = |question: &&OpenQuestion| {
@@ -412,6 +416,7 @@ pub fn answer(question: &OpenQuestion, answer: Answer) -> Result<Body, AnswerErr
     if rounds > ROUNDS_MAX {
         return Err(AnswerError::TooManyRounds { rounds });
     }
+    // Asked for only where the answer is `fixed`.
     let fixed = || revision.clone().ok_or(AnswerError::NoRevision);
     let effect = question.effect.clone();
     Ok(match question.reason {
@@ -421,7 +426,8 @@ pub fn answer(question: &OpenQuestion, answer: Answer) -> Result<Body, AnswerErr
                 Reaction::Fixed => Choice::Fixed(fixed()?),
                 Reaction::AskAgain => Choice::Reask,
                 Reaction::Accept => Choice::Accept,
-                // A loop never offers to drop a plan or to land; to it, all end the loop.
+                // A loop never offers to drop a plan or to land. The offer was checked above, so this arm is reached by
+                // `Stop` alone.
                 Reaction::Drop | Reaction::Land | Reaction::Stop => Choice::Stop,
             };
             Body::Decide { effect, decision: Decision { by, choice, note } }

@@ -64,6 +64,7 @@ impl Body {
     ///
     /// Its key makes it unique in the mailbox: the first answer to a question stays, and a second one is dropped.
     pub fn letter(&self, at: Time) -> Result<Letter, serde_json::Error> {
+        // The key of an answer is its question, of a drop its plan. A cancel needs no more than one.
         let (kind, key) = match self {
             Body::Decide { effect, .. }
             | Body::DecideLane { effect, .. }

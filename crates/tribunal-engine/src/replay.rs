@@ -58,6 +58,7 @@ impl Replay {
         let kind = match expected {
             Some(expected) if expected == fact => Row::Decision { because: self.decided(row) },
             Some(expected) => Row::Differs { expected: Box::new(expected) },
+            // Notes are no cause: no machine reads them.
             None if matches!(fact, Fact::Note(_)) => Row::Note,
             None => {
                 self.causes.entry(row.of.to_owned()).or_default().since.push(row.seq);

@@ -262,11 +262,13 @@ impl Record {
             self.story(docket, id, &entry, lp, tellers.get(&id).map_or(&[], Vec::as_slice))
         };
         let findings: Vec<Story> = last_word(docket).into_iter().map(story).collect();
+        // A run that is closing already has its ending, before the last steps are done.
         let ending = docket.run.as_ref().and_then(ending);
         let waits: Vec<String> =
             questions.iter().map(|open| format!("{}: {}", open.subject, open.why)).collect();
         let (end, reason) = review::ended(ending, &waits, &loops, &findings);
         let about = &docket.about;
+        // The folder holds the number and the name; older journals have only the number.
         let folder = Path::new(&about.phase_path).file_name().map(|name| name.to_string_lossy().into_owned());
         let folder = folder.unwrap_or_else(|| about.phase.clone());
         let made = about.artifact().filter(|_| about.phase.is_empty());
@@ -308,6 +310,7 @@ impl Record {
         finding.identities = spoken::identities(docket, lp.id(), entry);
         finding.provenance = self.origins.words(id);
         let tried = tellers.iter().flat_map(|told| {
+            // A fix in an earlier loop is named with that loop, because its round is counted there.
             let elsewhere = (told.lp.id() != lp.id()).then(|| question::subject(told.lp.id().as_str()));
             told.tries.iter().filter_map(move |one| self.tried(one, id, elsewhere.as_deref()))
         });
@@ -330,6 +333,7 @@ impl Record {
             (None, Some(Reply::CannotFix(why))) => format!("cannot fix: {}", plain::clipped(why, 300)),
             (None, Some(Reply::Unseen(why))) => format!("perhaps fixed: {}", plain::clipped(why, 300)),
             (None, Some(Reply::Fixed)) => summary.unwrap_or_else(|| "said to be fixed".to_owned()),
+            // The builder worked on this finding and did not answer it. Its summary may still say something.
             (None, None) => match summary {
                 Some(summary) => format!("{summary} (no word about this one)"),
                 None => "no word about it".to_owned(),
@@ -350,6 +354,7 @@ impl Record {
     pub fn chain(&self, docket: &Docket, run: &str, ending: Ending) -> Option<PhaseOfChain> {
         let note = docket.about.chain.as_ref()?;
         let told = self.order.iter().rev().filter_map(|id| self.loops.get(id));
+        // An implementation has other loops before the one that compares it with the spec.
         let told = told.into_iter().find(|told| told.lp.policy().of == Use::Chain);
         let outcome = told.and_then(|told| told.lp.outcome());
         let open = |entry: &Entry| {
@@ -379,6 +384,7 @@ impl Record {
 
 fn chain_outcome(outcome: Option<&Outcome>, ending: Ending, skipped: bool) -> String {
     match outcome {
+        // With no reviewer a pass means only that its checks passed.
         Some(Outcome::Passed | Outcome::PassedWithWarnings) if skipped => {
             "not reviewed; its checks passed".to_owned()
         }

@@ -19,6 +19,7 @@ pub fn of_loop(docket: &Docket, id: &LoopId) -> Vec<Spoken> {
         .launches_of(id.as_str())
         .filter_map(|launch| {
             let (seat, nth) = judged(&launch.effect)?;
+            // The fold knows why an answer did not count; the launch itself only knows why it failed.
             let lost = lost.iter().find(|(_, lost)| lost.effect.to_string() == launch.effect);
             let failed = launch.failed.map(|kind| words_of(&kind));
             Some(Spoken {
@@ -76,6 +77,7 @@ pub fn try_words(effect: &EffectId) -> String {
 /// The try in words: `b2a` is the second try of the fallback reviewer, asked again.
 fn nth_words(nth: &str) -> String {
     let (nth, fallback) = nth.strip_prefix('b').map_or((nth, ""), |nth| (nth, "fallback, "));
+    // ASCII digits, so the byte count is also a character boundary.
     let digits = nth.bytes().take_while(u8::is_ascii_digit).count();
     let again = if nth[digits..].starts_with('a') { ", asked again" } else { "" };
     format!("{fallback}try {}{again}", &nth[..digits])

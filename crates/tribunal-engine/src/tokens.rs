@@ -32,6 +32,7 @@ impl Tokens {
     /// How many tokens a prompt of this role may have; none for a plan without a score.
     pub(crate) fn budget(&self, role: &str, plan: &PlanId) -> Option<u64> {
         let scaled = tables::tokens_for(role, *self.scores.get(plan)?);
+        // What the plan has left never raises the budget of a smaller role.
         Some(self.left.get(plan).map_or(scaled, |left| scaled.min(*left)))
     }
 

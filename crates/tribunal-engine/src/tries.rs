@@ -103,6 +103,7 @@ impl Tries {
             self.judged.remove(id);
         }
         match event {
+            // Only the reviewers that are asked again start afresh; the others keep what was said.
             LoopEvent::ExhaustiveOrdered { seats } => {
                 self.archive(id, |seat| seats.contains(seat));
             }

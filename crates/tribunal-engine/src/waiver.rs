@@ -79,6 +79,7 @@ pub fn handed(fate: &Fate, letter: Option<&Waiver>, carried: Option<&Waiver>, no
         None => carried.is_some_and(|known| known.words() == *who && !known.holds(now)),
     };
     Some(match fate {
+        // A waiver that holds comes first, whatever the fate was.
         _ if letter.is_some_and(|letter| letter.holds(now)) => Fate::Waived(letter?.words()),
         Fate::Waived(who) if over(who) => Fate::Open,
         fate => fate.clone(),

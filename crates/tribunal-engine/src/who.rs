@@ -34,6 +34,7 @@ struct Gathered<'a> {
 
 impl<'a> Gathered<'a> {
     fn of(docket: &'a Docket, loops: impl Iterator<Item = &'a Loop>) -> Gathered<'a> {
+        // From all launches of the run and not only those of these loops: another loop's launch may know the version.
         let told = docket.launches.iter().filter_map(|launch| launch.identity.as_ref());
         let told = told.filter(|identity| !identity.version.is_empty());
         let versions = told.map(|identity| (identity.adapter.as_str(), identity.version.as_str())).collect();
@@ -92,6 +93,7 @@ impl<'a> Gathered<'a> {
         if let Some(version) = told {
             identity.version = (*version).to_owned();
         }
+        // The same agent with another prompt is still the same agent.
         let none = String::new;
         Some(Identity { personality: none(), rules: none(), prompt: none(), ..identity })
     }

@@ -87,7 +87,7 @@ pub enum Arrival {
 /// The engine calls it from one thread. `start` must not wait for the effect: the only call that may block is `next`,
 /// because a blocked engine neither takes reports nor meets a deadline.
 pub trait World {
-    /// The time now, in milliseconds.
+    /// The time now. It is the engine's only clock, and a simulated world moves it as it likes.
     fn now(&mut self) -> Time;
 
     /// Finds out who reviews a subject, before its loop is opened. The notes go to the journal.
@@ -112,7 +112,6 @@ pub trait World {
     fn probe(&mut self, assignment: Assignment<'_>) -> Probe;
 
     /// The time before which an effect is not begun: its agent's account takes no requests until then.
-    // The simulated world has no accounts and no prices, so both calls have an answer by default.
     fn not_before(&mut self, _effect: &EffectId) -> Option<Time> {
         None
     }
@@ -127,7 +126,8 @@ pub trait World {
 
     /// The effect is no longer wanted: end it. No report need follow.
     ///
-    /// It must not wait for the process to end, and stopping an effect that is over does nothing.
+    /// The engine stops only an effect that runs, and never an intended landing, because that may have happened
+    /// already. The simulator checks both.
     fn stop(&mut self, effect: &EffectId);
 
     /// The run is over: ends every agent, and returns when none is left, with what is to be remembered of those that were

@@ -38,6 +38,7 @@ pub fn register(
     phase: &str,
     plan: &str,
 ) -> Result<Option<Artifact>, GatesError> {
+    // There is nothing to compare a missing file with later, so it gets no entry.
     let Some(sha256) = sha256_of(ground, path) else { return Ok(None) };
     let artifact = Artifact {
         path: path.to_owned(),

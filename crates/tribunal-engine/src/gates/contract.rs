@@ -45,7 +45,7 @@ pub(crate) fn seal_of(value: &Value, key: &str) -> String {
 
 /// JSON with sorted keys and no blanks, whatever order the map has.
 ///
-/// Other tools compute the same hash, so the form must not depend on a library's settings.
+/// The hash must not depend on the order in which a JSON library keeps its keys.
 fn canonical(value: &Value) -> String {
     let joined = |parts: Vec<String>| parts.join(",");
     match value {

@@ -237,6 +237,7 @@ fn files_of(dir: &Path) -> Result<Vec<(PathBuf, DocumentName)>, GatesError> {
 
 /// The bytes of a regular file. A link, a folder, a pipe and an oversized file are errors.
 pub fn read_plain(path: &Path) -> std::io::Result<Vec<u8>> {
+    // `NONBLOCK` so that a pipe does not block us; it is refused below.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(openat(CWD, path, flags, Mode::empty())?);
     let meta = file.metadata()?;

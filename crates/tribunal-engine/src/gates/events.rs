@@ -62,6 +62,7 @@ pub fn append(
 
 /// The id of the work that events belong to: from the environment, else from the execution state, else empty.
 pub fn correlation(folder: &Folder) -> String {
+    // Scripts of the protocol may set either name; Tribunal's own comes first.
     let said = ["TRIBUNAL_CORRELATION_ID", "YOLO_CORRELATION_ID"].iter().find_map(|name| {
         std::env::var(name).ok().map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
     });

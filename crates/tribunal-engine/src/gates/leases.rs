@@ -28,6 +28,7 @@ pub fn with_leases<T>(
     // The clock is read under the lock: waiting for the lock must not make a lease older than it is.
     let now = clock::moment();
     let answer = change(&mut leases, &now);
+    // A question changes nothing, and the file's times should say so.
     if leases != before {
         let text = serde_json::to_vec_pretty(&leases).unwrap_or_default();
         folder.write(TABLE, &text)?;

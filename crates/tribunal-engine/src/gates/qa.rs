@@ -39,6 +39,7 @@ pub fn known_commits(archive: &Archive, hashes: &[String]) -> Result<(Vec<Oid>, 
             Err(error) => return Err(error.into()),
         }
     }
+    // The short and the long hash of one commit are the same commit.
     known.dedup();
     Ok((known, unknown))
 }
@@ -150,6 +151,7 @@ pub fn check_regression(
         Some(rev) => Some(archive.commit(rev)?),
         None => base_of(archive, phase_dir)?,
     };
+    // Without a base nothing was compared. That is not a pass.
     let Some(base) = base else {
         let why = "no commit of this phase is known, so there is nothing to compare with";
         return Ok(Judged::DidNotRun(why.to_owned()));

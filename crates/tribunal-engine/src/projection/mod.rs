@@ -135,7 +135,6 @@ impl Projection {
         }
         let run_dir = project.run_dir(run);
         let mut names = Names::new(run);
-        // Before the thread starts: nothing may be appended while the log is searched.
         let missing = missing(&folder, &run_dir, run, &mut names)?;
         let registry = Registry::open(project, &folder, run);
         let before = folder.read(STATE).ok().flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok());

@@ -30,6 +30,7 @@ impl Claim {
     /// What an event says was made; none for most events.
     pub(super) fn of(event: &Event) -> Option<Claim> {
         let made = match event.event.as_str() {
+            // Without a revision there is no commit to read the files from.
             "task_completed_confirmed" => Made::Task(event.data.get("revision")?.as_str()?.to_owned()),
             "plan_end" => Made::Landed,
             _ => return None,
@@ -112,6 +113,7 @@ impl Registry {
                 plan: claim.number().to_owned(),
                 ts: claim.ts.clone(),
             };
+            // Written before the crash.
             if self.known.contains(&(artifact.event_id.clone(), artifact.path.clone())) {
                 continue;
             }

@@ -47,6 +47,7 @@ pub(super) fn render(before: Option<&Value>, docket: &Docket, names: &Names, lis
     ];
     put.into_iter().for_each(|(key, value)| _ = state.insert(key.to_owned(), value));
     for (key, of) in [("review_loops", Use::Plan), ("qa_loops", Use::Qa)] {
+        // Loops of plans that this run does not have are another run's, and stay.
         let mut loops = state.get(key).and_then(Value::as_object).cloned().unwrap_or_default();
         let ours = names.loops.iter().filter(|(_, course)| course.of == Some(of));
         for (id, course) in ours {

@@ -61,6 +61,7 @@ impl Account {
         let path = docket.about.paths.get(plan)?;
         let text = site.plan_text(path, &subject::plan_revision(docket, plan)?).ok()?;
         let prefix = format!("{plan}/");
+        // The words of fixers and reviewers are not the builder's account of its work.
         let by_dev = docket.launches.iter().filter(|l| l.role == "dev" && l.effect.starts_with(&prefix));
         let said = by_dev.filter(|launch| !launch.summary.is_empty()).map(|l| l.summary.clone());
         Some(Account {

@@ -167,6 +167,7 @@ pub(crate) fn artifacts(site: &Site, delivery: &Delivery, commit: &Oid) -> Resul
         if at.is_under(&planning) {
             continue;
         }
+        // An artifact may be a folder, which git only knows by its files.
         let there = site.repo.file_at(commit, &at)?.is_some() || holds_files(site, commit, &at)?;
         kept.push((path, if there { Kept::Same } else { Kept::Gone }));
     }

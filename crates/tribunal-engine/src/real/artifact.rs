@@ -45,6 +45,7 @@ impl ChainNote {
     fn owns(&self, path: &str) -> bool {
         match self.artifact {
             Artifact::Plan => is_plan(&self.plans, path),
+            // Code may be anywhere in the tree.
             Artifact::Implementation => true,
             _ => self.path().as_deref() == Some(path),
         }
@@ -123,6 +124,7 @@ pub(crate) fn judged(subject: &Subject, docket: &Docket) -> Option<ArtifactBrief
 pub(crate) fn document(site: &Site, revision: &Revision, docket: &Docket) -> Option<Document> {
     let note = docket.about.chain.as_ref()?;
     let (path, at) = match note.artifact {
+        // The spec as it was when the run began. The change could have edited the one in the tree.
         Artifact::Implementation => (format!("{}/spec.md", note.folder), &note.ground),
         _ => (note.path()?, revision),
     };
@@ -268,6 +270,7 @@ impl Crafting {
         let note = docket.about.chain.as_deref()?.clone();
         let code = note.artifact == Artifact::Implementation;
         let line = |id: &FindingId| lp.ledger().get(*id).map(|entry| FindingLine::of(*id, entry));
+        // The first attempt sees the documents as the user has them, the next ones their own result.
         let at = lp.revision().unwrap_or(&note.ground);
         let brief = MakerBrief {
             job: if code { MakerJob::Implementation } else { MakerJob::Artifact },
@@ -354,8 +357,7 @@ impl Crafting {
     }
 
     fn made(self, site: &Arc<Site>, tree: &Tree, ended: Ended) -> Result<(), GitError> {
-        // Without its folder nothing can be taken. Looking for a git directory there could find somebody else's
-        // repository.
+        // Without its folder nothing can be taken.
         if is_gone(tree.path()) {
             let text = "its working folder was taken away, and its git with it";
             let failure = ended.failure.unwrap_or_else(|| Failure::new(FailureKind::Crashed, text));

@@ -87,6 +87,7 @@ impl TrustedJudge {
         for command in commands {
             files = files.and(changed_judge(site, &trusted, commit, command)?);
         }
+        // Watching costs a run of its own, so it is done only if there is a file worth it.
         let mut watched = BTreeSet::new();
         for command in commands {
             watched.extend(with_facts(site, &trusted, commit, command, "", |facts| {
@@ -137,11 +138,13 @@ pub(crate) fn put_back<T>(
         // A test that changed together with its code has to fail without the code's change. That is ordinary work and
         // no reason to ask a person.
         if !is_green && change.are_ordinary(stage, files.own(stage), run)? {
+            // From here on the tests stay as the change has them: they were found to be ordinary.
             tests_stay |= stage == Stage::Tests;
             continue;
         }
         let mut new = BTreeSet::new();
         for file in &back {
+            // Reports tell files that the change brings from files that it edits.
             if site.repo.file_at(trusted, &GitPath::from(file.as_str()))?.is_none() {
                 new.insert(file.clone());
             }
@@ -262,6 +265,7 @@ fn paths(files: &[String]) -> Vec<GitPath> {
 fn taken(docket: &Docket) -> impl Iterator<Item = &CommandNote> {
     docket.commands.iter().filter(|note| !note.judge.is_empty()).filter(|note| {
         let same = |one: &&CommandNote| one.of() == note.of() && one.command == note.command;
+        // Only the last run counts. An earlier version of the files was never accepted.
         let is_last = docket.commands.iter().rev().find(same) == Some(*note);
         is_last && docket.accepter(&LoopId::new(note.of())).is_some()
     })

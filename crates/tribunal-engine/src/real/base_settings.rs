@@ -46,6 +46,7 @@ impl Site {
     pub(crate) fn check_settings(&self, docket: &Docket) -> Arc<CheckSettings> {
         let kept = &self.settings.checks;
         let (began, base) = (&docket.about.base, docket.base());
+        // Not rebased: the settings of the run hold as they are.
         if began == base {
             return Arc::new(kept.clone());
         }
@@ -96,6 +97,7 @@ fn rebased(kept: &CheckSettings, before: &str, now: &str) -> Result<CheckSetting
             checks.commands.insert(name, argv.clone());
         }
     }
+    // An empty command cannot judge anything.
     match checks.commands.iter().find(|(_, argv)| argv.is_empty()) {
         Some((name, _)) => Err(format!("{FILE} of the branch: the command of check {name:?} is empty")),
         None => Ok(checks),

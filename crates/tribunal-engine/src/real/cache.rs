@@ -337,7 +337,7 @@ pub(super) fn programs_of(site: &Site, names: &[String], outside: &[String]) -> 
         text.push_str(&of_file(&found));
         let Some(runner) = runner(&found) else { continue };
         text.push_str(&program(root, path, &runner).as_deref().map(of_file).unwrap_or_default());
-        // Only Python programs lie among packages that change without the program itself.
+        // Only for Python the packages lie beside the program, in `lib` of its environment.
         if !runner.contains("python") && !runner.contains("pypy") {
             continue;
         }

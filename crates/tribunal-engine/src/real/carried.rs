@@ -31,6 +31,7 @@ pub(crate) fn carried(docket: &Docket, plan: &PlanId, own: &LoopId) -> Vec<Strin
         }
     }
     let lines: Vec<String> = lines.into_values().flatten().collect();
+    // Ids grow, so the newest warnings are at the end.
     let from = lines.len().saturating_sub(MAX);
     lines[from..].to_vec()
 }

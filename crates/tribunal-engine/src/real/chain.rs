@@ -99,7 +99,6 @@ pub fn begin_chain(
     let journal = open_journal(project, &run, at)?;
     let world = world(project, &settings, &run, SHELF)?;
     let site = Arc::clone(&world.site);
-    // The branch first, because the note's base revision is made on it and must stay reachable.
     begin_branch(&site, &head.commit)?;
     let note = feature.note(&site, &head.commit)?;
     context::keep(project, &dir, "")?;
@@ -173,8 +172,6 @@ impl Feature {
             concerns: Vec::new(),
             warnings: Vec::new(),
         };
-        // After the folder is read and before anything is refused: what an earlier artifact left open is part of the
-        // warnings.
         feature.recall(project);
         feature.prerequisites(has_plan)?;
         Ok(feature)

@@ -282,7 +282,7 @@ impl Checking {
             let report = tribunal_docs::unreadable_plan(&plan.path, &read.diagnostics);
             return Ok(report.findings.iter().map(plan_claim).collect());
         };
-        // A plan that another lane cannot read any more is left out: its own check reports it.
+        // Another plan that cannot be read is left out here. Its own check reports it.
         let others: Vec<_> =
             plan.others.iter().filter_map(|(path, revision)| site.plan_text(path, revision).ok()).collect();
         let others: Vec<&tribunal_docs::Plan> = others.iter().map(|text| &text.plan).collect();

@@ -182,7 +182,7 @@ impl Clerk {
 
     fn judge(&self, call: &ToolCall) -> Result<Ruling, String> {
         let votes = VOTES.contains(&call.tool.as_str());
-        // The first verdict counts. Otherwise an injected text could turn an earlier one around.
+        // The first verdict counts, and nothing is added to it afterwards.
         if self.voted {
             let what = if votes { "a second verdict" } else { "after the verdict" };
             return Err(format!("{what}: the first one counts"));

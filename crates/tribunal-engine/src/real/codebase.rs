@@ -21,6 +21,7 @@ pub fn codebase(project: &Project) -> Result<String, SetupError> {
         let meta = project.root().join(path).symlink_metadata().ok();
         meta.filter(std::fs::Metadata::is_file).map_or(0, |meta| meta.len())
     };
+    // Plans describe the code; they are not part of it.
     let planning = format!("{}/", project.planning());
     let files: Vec<(String, u64)> = project
         .repo()

@@ -20,6 +20,7 @@ pub(crate) fn convene(site: &Site, docket: &Docket) -> Result<Option<ReviewNote>
         head: site.commit_of(tip)?,
         target: format!("phase {number}"),
         key: format!("phase {number}"),
+        // A phase whose folder is gone is reviewed without its documents.
         phase: site.project.phase(Some(number)).ok(),
     };
     let ask = ReviewAsk {

@@ -1,8 +1,8 @@
 //! What a run would find on this machine: which agent programs are installed, in which version, and which of them the
 //! settings need.
 //!
-//! It runs the commands that an adapter row names for this, contained, and asks no model. `tribunal doctor` and the
-//! setup of a run share it, so they cannot disagree.
+//! It runs the commands that an adapter row names for this, contained, and asks no model. `tribunal doctor` shows what
+//! is found here, and messages about a missing agent list it.
 
 use crate::gates;
 use crate::settings::Settings;
@@ -80,6 +80,7 @@ pub fn installed(adapters: &Adapters, environment: &Environment) -> Vec<String> 
 pub fn chosen(settings: &Settings) -> BTreeMap<String, BTreeSet<String>> {
     let agents = &settings.agents;
     let seats = [&agents.plan_seats, &agents.task_seats, &agents.qa_seats, &agents.phase_seats];
+    // By the order in which a launch looks for its adapter: the reviewer's own name, then its role.
     let seats = seats.into_iter().flatten().map(|seat| vec![seat.as_str(), "reviewer"]);
     let makers = ["dev", "architect"].into_iter().map(|role| vec![role]);
     let mut chosen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -137,6 +138,7 @@ pub fn programs(root: &Path, settings: &Settings, environment: &Environment) -> 
     // A program in the tree is the project's own, and asking it for its version would run the project's code.
     let plain = |program: &String| program.starts_with('/') || !program.contains('/');
     let all: BTreeSet<String> = of_project.chain(of_settings).chain(of_tools).filter(plain).collect();
+    // `go` has a subcommand instead of a flag.
     let version = |program: &str| if program.ends_with("go") { "version" } else { "--version" };
     all.into_iter().map(|program| vec![program.clone(), version(&program).to_owned()]).collect()
 }

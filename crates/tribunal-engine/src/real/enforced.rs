@@ -73,6 +73,7 @@ impl Site {
     /// launch.
     pub(crate) fn promised_since(&self, about: &RunNote) -> Option<Note> {
         let containment = self.keeper.containment().name().to_owned();
+        // A stronger sandbox is no news: the claim is already the weakest of all.
         let weaker = about.promised.is_none_or(|before| before.weakest(self.promised) != before);
         let escapes = containment == sandbox::PARTIAL && about.containment != sandbox::PARTIAL;
         (weaker || escapes).then_some(Note::Promised { containment, facts: self.promised })

@@ -1,7 +1,7 @@
 //! Why a run cannot begin or go on, in words that name the cause and a way out.
 //!
-//! Every message of a refused request ends with "nothing was changed" where that is true, because a user who reads an
-//! error first wants to know that. Exit codes follow from the variant in one function.
+//! A message says "nothing was changed" where a reader could think otherwise. Exit codes follow from the variant in one
+//! function.
 
 use std::path::{Path, PathBuf};
 
@@ -247,6 +247,7 @@ impl SetupError {
             | SetupError::Agent(_) => 2,
             SetupError::Git(error) => {
                 use tribunal_git::GitError as G;
+                // These three say that the command was started in the wrong place, which is the user's input.
                 if matches!(error, G::NotARepository { .. } | G::Bare { .. } | G::NoCommits { .. }) {
                     2
                 } else {

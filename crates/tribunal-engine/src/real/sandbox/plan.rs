@@ -38,6 +38,7 @@ impl MountPlan {
         match self.rule(path) {
             None => true,
             Some(Wall::Hide(_)) => false,
+            // Something else under the same name, such as the empty home, does not count as visible.
             Some(Wall::Show { from, to, .. }) => from == to,
         }
     }
