@@ -262,6 +262,7 @@ pub fn closed(docket: &Docket, wanted: &str) -> Option<(String, u32)> {
 /// An id or an effect is always enough. The name of a loop or a plan is enough only as long as nothing else was ever
 /// asked about it, so that an old name never answers a new question.
 pub fn find<'a>(docket: &Docket, open: &'a [OpenQuestion], wanted: &str) -> Option<&'a OpenQuestion> {
+    // Exact names first. The shorter ones are tried only if nothing has exactly this name.
     let exact = |question: &&OpenQuestion| question.id == wanted || question.effect.to_string() == wanted;
     let of_loop = |question: &&OpenQuestion| {
         // A loop's full name has its number after a dot. Without the dot it would be the name of its first question.

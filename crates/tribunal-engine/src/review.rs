@@ -803,6 +803,7 @@ impl Told {
     /// Keeps the last answer of a reviewer or check.
     fn word(&mut self, effect: &EffectId, word: Word) {
         let who = plain::line(&events::who(&effect.step));
+        // A reviewer that is asked again replaces its earlier answer.
         self.words.retain(|(_, known)| known.who != who);
         self.words.push((effect.to_string(), Word { who, ..word }));
     }
@@ -936,6 +937,7 @@ impl Told {
 
     /// Whether the last version was never judged because the same version was judged before.
     fn returned(&self) -> bool {
+        // The loop may have ended so, or still ask a person about it.
         let stale = self.lp.outcome() == Some(&Outcome::Stale)
             || self.lp.question().is_some_and(|asked| asked.why == Why::Stale);
         stale && self.tries.last().is_some_and(|last| last.round == self.lp.round())
@@ -963,6 +965,7 @@ impl Told {
 
 /// An answer, with the commands that were run for it and with who gave it.
 fn on_record(docket: &Docket, effect: &str, word: &Word) -> Word {
+    // The last launch of the effect gave the answer; earlier ones were lost.
     let launch = docket.launches_for(effect).next_back();
     let ran = launch.into_iter().flat_map(|launch| &launch.ran);
     let line = |ran: &Ran| {

@@ -96,6 +96,7 @@ fn unlike_head(
         Err(GitError::NoSuch { .. }) => Vec::new(),
         Err(error) => return Err(error.into()),
     };
+    // Emptied below by every tracked file, so that only the files HEAD does not have are left.
     let mut new: BTreeSet<&GitPath> = touched.iter().collect();
     let gone = |path: &GitPath| {
         let place = ground.root().join(path.to_path());

@@ -129,6 +129,7 @@ fn walled(
     }
     let root = ground.root();
     let repo = Repo::open(root).ok();
+    // Outside a repository there is nothing to borrow from; the root stands for both.
     let [common_dir, objects] =
         repo.as_ref().map_or([root, root], |repo| [repo.common_dir(), repo.objects_dir()]);
     let environment = doctor::environment();
@@ -232,6 +233,7 @@ pub(crate) struct Room(pub(crate) PathBuf);
 impl Room {
     pub(crate) fn new() -> std::io::Result<Room> {
         let path = std::env::temp_dir().join(format!("tribunal-{}", unique_id()));
+        // Private from the start: other users share the temporary folder.
         std::fs::DirBuilder::new().mode(0o700).create(&path)?;
         Ok(Room(path))
     }

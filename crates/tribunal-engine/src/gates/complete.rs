@@ -157,6 +157,7 @@ impl Work<'_> {
         let changed = self.changed(commits, declared.is_some())?;
         let breach = |file: &String| Some(format!("{file} {}", self.contract.breach(file)?.words()));
         let mut found: Vec<String> = listed.union(&changed).filter_map(breach).collect();
+        // Without a declaration nothing can be missing from it.
         if declared.is_some() {
             let names: BTreeSet<String> = listed.iter().filter_map(|file| clean(file)).collect();
             let silent = changed.iter().filter(|file| {

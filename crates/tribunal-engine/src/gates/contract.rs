@@ -74,6 +74,7 @@ pub fn generate(ground: &Ground, plan: &Plan) -> Result<(PathBuf, Contract), Gat
     let before = load(&path).ok().filter(|before| before.plan_id == contract.plan_id);
     let value = |contract: &Contract| serde_json::to_value(contract).unwrap_or_default();
     contract.base_commit = base_of(ground, before.as_ref());
+    // Git cannot say later that a file it never tracked was there, so it is recorded now.
     contract.untracked_forbidden = untracked(ground, &contract, before.as_ref());
     contract.made_at_ms = Some(match &before {
         Some(before) => made_at(before, &path)?,

@@ -52,6 +52,7 @@ pub fn rule(ground: &Ground, gate: Gate, asked: &Asked) -> GateRuling {
             Ok(GateRuling::fail(format!("the contract is about plan {other}, not {own}")))
         }
         Ok(contract) => by_contract(ground, gate, asked, &contract),
+        // Only a missing contract is excused. A broken one may have been broken on purpose.
         Err(ContractError::Missing(_)) if !gate.reads_contract() => by_project(ground, gate, &asked.plan),
         Err(error) => Ok(GateRuling::fail(error.to_string())),
     };

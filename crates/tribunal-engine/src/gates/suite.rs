@@ -65,6 +65,7 @@ pub fn compared(before: &TestRun, now: &TestRun) -> Result<Vec<Regression>, Stri
             let detail = format!("{how}, and {} ran before", before.executed());
             Ok(vec![Regression { kind: RegressionKind::NewlyFailing, test: None, detail }])
         }
+        // The tests were red before, or there were none, so nobody can say that this is worse.
         (_, TestRun::Broke(how)) => Err(format!("now: {how}")),
         (TestRun::Nothing(..), TestRun::Nothing(_, why)) => Err(why.clone()),
         (
@@ -182,6 +183,7 @@ impl Baseline {
 /// A record that nobody changed; any other is made anew.
 fn believed(bytes: &[u8]) -> Option<Baseline> {
     let value: serde_json::Value = serde_json::from_slice(bytes).ok()?;
+    // An edited baseline could hide a regression.
     let whole = value.get(SEAL)?.as_str()? == seal_of(&value, SEAL);
     whole.then(|| serde_json::from_value(value).ok())?
 }

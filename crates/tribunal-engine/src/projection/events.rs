@@ -225,6 +225,7 @@ impl Names {
             }
             RunEvent::Checkpointed { effect, .. } => vec![say("checkpoint", effect.of.as_str(), json!({}))],
             RunEvent::Closing { ending } => {
+                // Recorded for the execution state, in the protocol's names for the steps of a phase.
                 self.steps.push("build".to_owned());
                 vec![say("shutdown_sent", "", json!({ "targets": self.launched, "ending": ending.word() }))]
             }
@@ -374,6 +375,7 @@ impl Course {
             Ruling::Rework { .. } => ("reject", false),
             Ruling::NoQuorum => ("none", false),
         };
+        // Every ruled round is a cycle of the protocol, also one without a quorum.
         self.cycles.push((verdict, self.open, self.high));
         let mut said = Vec::new();
         if alone {
@@ -485,6 +487,7 @@ type Said = (&'static str, String, Map<String, Value>);
 
 fn say(name: &'static str, plan: &str, data: Value) -> Said {
     let data = match data {
+        // A key without a value is left out instead of being written as null.
         Value::Object(map) => map.into_iter().filter(|(_, value)| !value.is_null()).collect(),
         _ => Map::new(),
     };

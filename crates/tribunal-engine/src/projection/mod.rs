@@ -228,6 +228,7 @@ impl Watch for Projection {
         if self.listed.is_empty() {
             self.listed = listed(&self.project, docket);
         }
+        // A busy run commits many times a second, and rendering asks the inbox each time.
         if self.stale && self.rendered.is_none_or(|at| at.elapsed() >= PAUSE) {
             self.render(docket);
         }

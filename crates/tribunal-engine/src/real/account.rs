@@ -193,6 +193,7 @@ fn deviations(docket: &Docket, plan: &PlanId) -> Vec<String> {
     let prefix = format!("{plan}/");
     let mut loops: Vec<_> = docket.loops.iter().filter(|(id, _)| id.as_str().starts_with(&prefix)).collect();
     loops.sort_by_key(|(id, _)| entry_number(id));
+    // Only gates compare the work with the plan, so only their findings are deviations from it.
     let is_gates = |source: &Source| matches!(source, Source::Check(check) if is_gate(check.as_str()));
     let mut last: BTreeMap<FindingId, &Entry> = BTreeMap::new();
     for (_, lp) in loops {
@@ -313,6 +314,7 @@ impl Site {
             }));
         }
         changes.sort_by(|a, b| a.path.cmp(&b.path));
+        // A file that was changed before the run and in it is listed once, by its change in the run.
         changes.dedup_by(|later, first| later.path == first.path);
         let commits = subjects.into_iter().map(|(oid, subject)| CommitFact {
             hash: oid.to_string(),

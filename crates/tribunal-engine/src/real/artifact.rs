@@ -94,6 +94,7 @@ impl ChainNote {
 /// Whether a path is `folder/NN-MM-PLAN.md`, and not deeper.
 fn is_plan(folder: &str, path: &str) -> bool {
     let name = path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
+    // A plan in a subfolder would not be found by a run.
     name.is_some_and(|name| !name.contains('/') && name.ends_with("PLAN.md"))
 }
 
@@ -209,6 +210,7 @@ fn plan_gaps(site: &Site, note: &ChainNote, commit: &Oid) -> Result<Vec<Claim>, 
                 let report = tribunal_docs::unreadable_plan(&path, &read.diagnostics);
                 claims.extend(report.findings.iter().map(plan_claim));
             }
+            // The name of the file and its frontmatter must mean the same plan.
             Some(plan) if named.as_ref() != Some(&plan.id) => {
                 let text = format!("{path} says that it is plan {}", plan.id);
                 claims.push(claim(&path, Some(1), text, "give file and frontmatter one number".to_owned()));
@@ -459,6 +461,7 @@ fn written(note: &ChainNote, tree: &Path) -> Vec<String> {
     let mut paths: Vec<String> = names.map(|name| format!("{}/{name}", note.plans)).collect();
     paths.retain(|path| note.owns(path));
     paths.sort();
+    // An agent can write any number of files. The rest is reported as not taken.
     paths.truncate(PLANS_MAX);
     paths
 }

@@ -26,6 +26,7 @@ const NAMED_TEXT_MAX: usize = 600;
 pub(crate) fn without_verdict(intake: &Intake) -> Failure {
     let why = intake.unread.last().map_or("there is no verdict in it", |unread| unread.why.as_str());
     let doubts = intake.doubts().map(|unread| part(&unread.text, &unread.why));
+    // A suggestion is no reason to withhold an approval.
     let claims = intake.findings.iter().filter(|claim| claim.severity.must_fix());
     let claims = claims.map(|claim| part(&named(claim), "it came without a verdict"));
     let unread = doubts.chain(claims).take(NAMED_MAX).collect();

@@ -83,6 +83,7 @@ impl TrustedJudge {
         read: ReadOn<'_>,
     ) -> Result<Option<BaseLook<T>>, GitError> {
         let trusted = self.tree(site)?;
+        // The files of all commands together, because they run one after the other in one checkout.
         let mut files = JudgeFiles::default();
         for command in commands {
             files = files.and(changed_judge(site, &trusted, commit, command)?);
@@ -130,6 +131,7 @@ pub(crate) fn put_back<T>(
     let (mut last, mut tests_stay) = (None, false);
     for stage in Stage::ALL {
         let back = files.put_back(stage, tests_stay);
+        // The change touches nothing of this stage.
         if back.is_empty() {
             continue;
         }

@@ -58,12 +58,14 @@ impl Site {
         if !stands(Defence::BaseOrders) {
             return Ok(());
         }
+        // A prompt among the words may name any file of the tree, without taking orders from it.
         let step = plain_words(words);
         let shown = step.join(" ");
         let own: BTreeSet<String> = step.iter().filter_map(|word| self.path_in(word, judged.tree)).collect();
         let command = JudgingCommand { steps: vec![step], named: Named::Judge };
         let orders =
             orders_of(self, judged.base, judged.commit, &command).map_err(|error| error.to_string())?;
+        // Files named by a word of their own are taken from the base, so the change has no say in them.
         let orders: Vec<String> = orders.into_iter().filter(|path| !own.contains(path)).collect();
         let Some(first) = orders.first() else { return Ok(()) };
         let more = match orders.len() {
@@ -93,6 +95,7 @@ impl Site {
         let listed = self.repo.list_tree(base).map_err(failed)?;
         let known: BTreeSet<String> = listed.iter().map(|entry| entry.path.to_string()).collect();
         let is_there = |path: &str| tree.join(path).symlink_metadata().is_ok_and(|meta| !meta.is_dir());
+        // Before any word is replaced: a module or a shell line cannot be led to the base.
         self.no_code_by_name(words, &|path| known.contains(path) || is_there(path))?;
         let mut folder = None;
         for (n, word) in words.iter_mut().enumerate() {

@@ -115,6 +115,7 @@ impl Warm {
         let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
         let dir = folder(&site.project).join("tools").join(format!("{}-{}", slug(name), digest(&parts)));
         let trash = |path: &Path| site.shelf.discard(path).is_ok();
+        // A commit that git does not know any more counts as not part of the base, so nothing of it is used.
         let is_part = |commit: &str| {
             let commit = Oid::parse(commit).ok();
             commit.is_some_and(|commit| site.repo.is_ancestor(&commit, base).unwrap_or(false))
@@ -144,12 +145,14 @@ impl Warm {
         if kept.exists() && !(trash(&data) && fs::rename(&kept, &data).is_ok()) {
             return false;
         }
+        // The commit has been accepted since, so its leavings are as good as the base's and much warmer.
         if let Some(commit) = self.about.next.take_if(|commit| is_part(commit)) {
             if !(trash(&data) && fs::rename(&next, &data).is_ok()) {
                 return false;
             }
             self.about.ran.push(commit);
         }
+        // Another branch may have a base without these commits. Their code must not have a say there.
         if !self.about.ran.iter().all(|commit| is_part(commit)) {
             if !trash(&data) {
                 return false;
@@ -203,6 +206,7 @@ impl Warm {
         for entry in site.repo.list_tree(commit)? {
             let (path, oid) = (entry.path.to_string(), entry.oid.to_string());
             let file = dest.join(&path);
+            // Not checked out, so it has no time to keep.
             let Ok(meta) = file.symlink_metadata() else { continue };
             let known = old.0.get(&path).filter(|(was, ..)| *was == oid);
             let (s, ns) = known.map_or((meta.mtime(), meta.mtime_nsec()), |(_, s, ns)| (*s, *ns));
@@ -242,6 +246,7 @@ impl Warm {
             return;
         }
         let moved = match looked {
+            // Kept for the day when the commit is part of a base.
             Some(commit) if fs::rename(&data, &next).is_ok() => {
                 self.about.next = Some(commit);
                 true
@@ -358,6 +363,7 @@ pub(super) fn programs_of(site: &Site, names: &[String], outside: &[String]) -> 
 /// Everything else outside the tree that an answer depends on: settings in the folders above, and borrowed packages.
 fn surroundings(site: &Site, tool: &Tool, seat: &Detected) -> Option<String> {
     let mut text = String::new();
+    // Many tools read settings from every folder above, up to the root.
     for folder in folder(&site.project).ancestors() {
         tool.found_above().iter().for_each(|name| text.push_str(&of_settings(&folder.join(name))));
     }
@@ -391,6 +397,7 @@ pub(super) fn of_packages(folder: &Path) -> Option<String> {
         let mut inside: Vec<PathBuf> =
             fs::read_dir(&at).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
         inside.sort();
+        // Too many files to identify the installation: then no answer is remembered at all.
         left = left.checked_sub(inside.len())?;
         for path in inside {
             let Ok(meta) = path.symlink_metadata() else { continue };
@@ -401,6 +408,7 @@ pub(super) fn of_packages(folder: &Path) -> Option<String> {
             if meta.is_dir() {
                 open.push(path.clone());
             }
+            // A package can be a link to a folder that somebody works in.
             let link = meta.is_symlink().then(|| of_file(&path));
             let times = (meta.len(), meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec());
             // A folder is identified by its entries. Its own times change with caches inside it.
@@ -476,6 +484,7 @@ fn of_settings(path: &Path) -> String {
     let mut inside: Vec<PathBuf> =
         fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     inside.sort();
+    // One level and a bounded number: these are settings, not data.
     let below: String = inside.iter().take(200).map(|path| of_file(path)).collect();
     format!("{}{below}", of_file(path))
 }
@@ -506,6 +515,7 @@ impl Memo {
         seat: &Detected,
         (base, commit): (&Oid, &Oid),
     ) -> Result<Option<Memo>, GitError> {
+        // A tool's row can say that its answers depend on something that nobody can see, such as a server.
         let kept = site.settings.checks.cache_mb != 0 && tool.memo != Some(false);
         // A link out of the tree leads to files that the digest does not cover.
         if !kept || leads_out(site, commit)? {
@@ -564,6 +574,7 @@ impl Memo {
         let Ok(bytes) = serde_json::to_vec(&answer) else { return };
         let _ = fs::create_dir_all(dir).and_then(|()| write_atomic(&self.path, &bytes));
         let mut kept = oldest_first(dir);
+        // The new answer is the youngest, so it stays.
         let many = kept.len().saturating_sub(ANSWERS_MAX);
         kept.drain(..many).for_each(|(_, path)| _ = fs::remove_file(path));
     }
@@ -586,6 +597,7 @@ fn is_outside(path: &str, target: &str) -> bool {
     let mut depth = path.matches('/').count();
     for part in target.split('/') {
         match part {
+            // Once outside, it does not matter where the rest of the path leads.
             ".." if depth == 0 => return true,
             ".." => depth -= 1,
             "" | "." => {}

@@ -150,6 +150,7 @@ impl Feature {
             ))
         })?;
         let folder = format!("{}/features/{name}", project.planning());
+        // A feature keeps the folder of its first plans, whatever numbers came after.
         let known = plans_of(project, name);
         let plans = known.clone().unwrap_or_else(|| next_folder(project, name));
         let plans = format!("{}/phases/{plans}", project.planning());
@@ -247,6 +248,7 @@ impl Feature {
     /// The note about the chain for the run. It also keeps the revision that the artifact is made on.
     pub(super) fn note(&self, site: &Site, head: &Oid) -> Result<ChainNote, SetupError> {
         let ask = &self.ask;
+        // An earlier version of the same artifact is not one of the documents it builds on.
         let own = ask.artifact.file().map(|file| format!("{}/{file}", self.folder));
         let earlier = self.documents.iter().map(|(path, _)| path.clone());
         let earlier = earlier.filter(|path| Some(path) != own.as_ref() && is_earlier(ask.artifact, path));

@@ -154,6 +154,7 @@ impl Checking {
         };
         let guard = if is_guarded(check) { guard(site, &subject, docket) } else { None };
         let name = check.as_str();
+        // Other loops have checks of the same name, such as the regression check of a polish.
         let judged = matches!(subject, Subject::Lane(_, Job::Qa))
             && (CHECKS.contains(&name) || AFTER_PLAN.contains(&name));
         let delivery = if judged { Some(Box::new(delivery(site, lp, &subject, docket)?)) } else { None };
@@ -467,6 +468,7 @@ pub(crate) fn commands(site: &Site, subject: &Subject, check: &Check, docket: &D
         let argv = site.check_settings(docket).commands.get(check.as_str()).cloned().unwrap_or_default();
         return vec![Command { shown: argv.join(" "), argv, ..Command::default() }];
     }
+    // A review recorded the commands of its plans when it began. The change could have edited the plans since.
     if let Some(review) = &docket.about.review {
         return review.verification.iter().map(|line| shell(line)).collect();
     }
@@ -601,6 +603,7 @@ impl Commands<'_> {
         let judging =
             |command: &Command| JudgingCommand { steps: vec![command.argv.clone()], named: command.named };
         let judging: Vec<JudgingCommand> = self.commands.iter().map(judging).collect();
+        // Counts the runs, so that each has a folder of its own.
         let mut n = 0;
         let run = &mut |at: &Oid| {
             n += 1;
@@ -856,6 +859,7 @@ pub(crate) fn tail(path: &Path) -> String {
     let read = || -> std::io::Result<Vec<u8>> {
         let mut file = fs::File::open(path)?;
         let length = file.metadata()?.len();
+        // The end of an output is where tools summarize.
         file.seek(SeekFrom::Start(length.saturating_sub(EVIDENCE_MAX)))?;
         let mut bytes = Vec::new();
         file.take(EVIDENCE_MAX).read_to_end(&mut bytes)?;

@@ -140,6 +140,7 @@ impl Earlier {
             known.extend(site.repo.ref_at(&name)?.map(|commit| (revision.clone(), commit)));
         }
         for (revision, commit) in known.iter().rev() {
+            // The newest first: everything that was judged up to there is part of what is reviewed now.
             if site.repo.is_ancestor(commit, head)? {
                 return Ok(Some((revision.clone(), commit.clone())));
             }

@@ -202,6 +202,7 @@ pub fn plan_review(
         ask: ask.clone(),
         roster,
     };
+    // An empty change needs no reviewer.
     let nobody = plan.note.tools.is_empty() && plan.note.seats.is_empty() && !plan.is_empty();
     // A change without a secret and without protected files is not judged by that alone. But if there is one, that
     // finding is worth a review.
@@ -461,6 +462,7 @@ fn seat_tools(
         if !picked || settings.checks.commands.contains_key(&seat.name) {
             continue;
         }
+        // A tool that nobody configured and nobody named is only mentioned.
         if !seat.missing.is_empty() && seat.configured.is_none() && !named(&seat.name) {
             let what = tools.get(&seat.name).map(|tool| tool.what.clone()).unwrap_or_default();
             note.absent.push(format!("{} ({what}): {} not installed", seat.name, seat.missing.join(", ")));
@@ -616,6 +618,7 @@ fn policy(plan: &ReviewPlan, row: Policy) -> Policy {
     let note = &plan.note;
     let commands = plan.settings.checks.commands.keys().filter(|_| plan.ask.panel.is_empty());
     let tools = note.tools.iter().map(|tool| tool.name.as_str());
+    // Zero rounds would judge nothing.
     let rounds = plan.ask.rounds_max.unwrap_or(row.rounds_max).max(1);
     // Without fixes nobody waits for a person: the findings are the answer.
     let asks = plan.ask.fix && (plan.phase.is_some() || !note.seats.is_empty());

@@ -241,6 +241,7 @@ impl Fix {
             self.snapshot(site, &captured, &start)?;
             united = site.repo.tree_with(&captured, &start, &strayed)?;
         }
+        // A file can be changed and put back by its own fixer. Then there is nothing to commit.
         let changed = !kept.is_empty() && united != site.repo.tree_of(&start)?;
         let revision = match changed {
             true => self.keep(site, &united, replies)?,
@@ -547,6 +548,7 @@ fn mend(asked: &Asked<'_>) -> Result<(), String> {
 
 fn did_run(tool: &Tool, runs: &[(String, PathBuf, ExitHow)]) -> Result<(), String> {
     for (_, out_dir, how) in runs {
+        // Many linters also end with their "found something" code after they fixed what they could.
         let fine = matches!(how, ExitHow::Code(code) if *code == 0 || tool.found.contains(code));
         if !fine {
             let said = super::check::tail(&out_dir.join("stderr"));
@@ -796,6 +798,7 @@ impl Join {
             let paths = site.repo.changed_paths(&judged, &commit)?;
             tree = site.repo.tree_with(&tree, &commit, &paths)?;
         }
+        // No part changed anything, so the judged revision stands and no empty commit is made.
         if tree == before {
             return Ok(self.judged.clone());
         }

@@ -175,6 +175,7 @@ fn object_stores(objects: &Path) -> Vec<PathBuf> {
     let mut at = 0;
     while let Some(store) = stores.get(at).filter(|_| at < ALTERNATES_MAX) {
         let text = fs::read_to_string(store.join("info/alternates")).unwrap_or_default();
+        // Git's own format: comments, and quoted paths, which nothing here writes.
         let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with(['#', '"']));
         let more: Vec<PathBuf> = lines.map(|line| store.join(line)).collect();
         let new = more.into_iter().filter(|more| !stores.contains(more)).collect::<Vec<_>>();

@@ -63,6 +63,7 @@ pub(super) fn named(folder: &Path, wanted: &str, limits: Limits) -> Search {
             }),
             // A file that is named itself, and a folder that somebody removed meanwhile, hold no folders.
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
+            // Fail closed: nobody knows what lies there.
             Err(_) => _ = search.unknown.insert(at),
         }
     }
