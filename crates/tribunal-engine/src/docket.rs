@@ -228,7 +228,7 @@ pub struct RunNote {
     /// How much each plan asks of a task, by the table of token budgets.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub scores: BTreeMap<PlanId, usize>,
-    /// Plans that a person approves before a dev starts.
+    /// Plans that a person approves before a builder starts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approval: Vec<PlanId>,
     /// How processes are contained.
@@ -338,6 +338,8 @@ impl RunNote {
     }
 
     /// The command that does the same in a new run, as a sentence names it.
+    ///
+    /// Messages use it where a run cannot be continued, so it has to be a command that the reader can type.
     pub fn afresh(&self) -> String {
         if self.asked.is_some() {
             return "`tribunal do` with the same words".to_owned();
@@ -691,7 +693,7 @@ pub struct Docket {
     pub left: Option<String>,
     /// The cap that stopped the run, if one did and nobody raised it.
     pub spent: Option<Spent>,
-    /// The caps as a person set them later.
+    /// The caps that a person set later; none while those of the settings hold.
     pub raised: Option<Caps>,
     /// The highest finding id that was given.
     pub last_finding: u32,
@@ -808,6 +810,8 @@ impl Docket {
     }
 
     /// The launches for a loop or lane, in order.
+    ///
+    /// It uses the index, because scanning all launches for every finding made large reports slow.
     pub fn launches_of(&self, id: &str) -> impl DoubleEndedIterator<Item = &LaunchNote> + Clone {
         self.by_loop.get(id).into_iter().flatten().filter_map(|at| self.launches.get(*at))
     }
@@ -832,7 +836,7 @@ impl Docket {
         }
     }
 
-    /// The commit that the result stands on: that of the user's branch when the run began, or when it was rebased last.
+    /// The base commit of the result: the user's branch when the run began, or when it was last rebased.
     pub fn base(&self) -> &str {
         let ground = self.run.as_ref().and_then(Run::ground);
         ground.map_or(&self.about.base, |ground| ground.as_str())
@@ -945,7 +949,7 @@ impl Docket {
 
     fn note_shown(&mut self, id: &LoopId, effect: &EffectId, shown: Shown) {
         let Step::Judge(seat) = &effect.step else { return };
-        // A final pass counts all that was shown, in whichever round.
+        // The report of a final pass already counts what earlier rounds showed.
         let last = self.loops.get(id).is_some_and(Loop::is_confirming);
         let all = self.shown.entry((id.clone(), seat.clone())).or_default();
         *all = if last { shown } else { all.and(shown) };
@@ -1103,7 +1107,7 @@ fn highest_finding(fact: &Fact) -> Option<FindingId> {
     match fact {
         Fact::Loop(_, LoopEvent::Tracked { findings, .. }) => findings.iter().map(|f| f.id).max(),
         Fact::Run(RunEvent::LandingRefused { findings, .. }) => findings.iter().map(|f| f.id).max(),
-        // What an earlier review found keeps its id.
+        // Findings of an earlier review keep their ids.
         Fact::Run(RunEvent::Opened(spec)) => {
             let exists = spec.exists.as_ref()?;
             exists.open.iter().map(|f| f.id).chain(exists.last).max()

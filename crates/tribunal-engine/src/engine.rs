@@ -342,18 +342,18 @@ impl Ids {
     }
 }
 
-// What arrives.
+// Arrivals from outside.
 impl<W: World> Engine<W> {
     fn take(&mut self, arrival: Arrival) -> Result<(), EngineError> {
         match arrival {
             Arrival::Report { effect, report, notes } => {
                 self.note(notes);
                 let heard = self.deliver(&effect, report)?;
-                // One that was called off has spent until now.
+                // An effect that was stopped is not running any more. Its report is what ends its reservation.
                 if !self.running.contains(&effect) {
                     self.reserved.remove(&effect);
                 }
-                // A report that means nothing ends nothing: its effect still runs, until its own report or deadline.
+                // An ignored report ends nothing: its effect runs on, until its own report or deadline.
                 if heard {
                     self.reserved.remove(&effect);
                     self.over(&effect);
@@ -429,7 +429,7 @@ impl<W: World> Engine<W> {
                 continue;
             }
             let body = Body::read(&mail.letter);
-            // Nothing is left to drop if the landing succeeds, everything if it does not: the letter waits for that.
+            // If the landing succeeds there is nothing left to drop. The message waits until its result is known.
             if matches!(&body, Ok(Body::Drop { plan, .. }) if self.is_landing(plan)) {
                 continue;
             }
@@ -465,7 +465,7 @@ impl<W: World> Engine<W> {
                 }
                 Ok(())
             }
-            // Recorded and no more: no machine hears of it.
+            // Recorded only: an editor agent has no say in the run.
             Body::Editor(remark) => {
                 self.note(vec![Note::Editor(Box::new(remark))]);
                 Ok(())
@@ -781,7 +781,7 @@ impl<W: World> Engine<W> {
     }
 }
 
-// What should be happening, against what is.
+// Reconciling the wants with what runs.
 impl<W: World> Engine<W> {
     /// Brings the running effects in line with the wants of the machines that moved, and picks what starts now.
     ///

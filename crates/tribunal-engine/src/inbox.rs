@@ -193,6 +193,8 @@ impl Reaction {
 }
 
 /// Every open question of the run, in the order of their names.
+///
+/// A run that is over asks nothing, whatever its loops were waiting for.
 pub fn questions(docket: &Docket) -> Vec<OpenQuestion> {
     // A run that is over asks nothing, whatever its loops were waiting for.
     let Some(run) = docket.run.as_ref().filter(|run| run.closing().is_none()) else { return Vec::new() };

@@ -92,11 +92,11 @@ impl Origins {
                 let (origins, code, mended) = (origins.clone(), code.clone(), mended.clone());
                 self.traced.insert(of.clone(), Traced { origins, code, mended });
             }
-            // A report that nobody wanted any more takes its traces with it.
+            // The facts of an ignored report are dropped with it.
             Fact::Note(Note::Ignored { effect }) => {
                 self.traced.remove(&LoopId::new(effect.of.as_str()));
             }
-            // What a landing finds is as old as the work that could not land.
+            // A refused landing finds faults of the work itself, so they are as old as the work.
             Fact::Run(RunEvent::LandingRefused { findings, .. }) => {
                 for handed in findings {
                     self.known.entry(handed.id).or_insert(Origin::Original);
@@ -511,6 +511,8 @@ fn of_launches(docket: &Docket, list: impl Fn(&LaunchNote) -> &Vec<String>) -> V
 }
 
 /// What nobody reviewed. Every report says so.
+///
+/// An approval by checks alone, or a skipped gate, must not read like a full review.
 pub fn unreviewed(docket: &Docket) -> Vec<String> {
     let Some(run) = &docket.run else { return Vec::new() };
     let mut notes = Vec::new();

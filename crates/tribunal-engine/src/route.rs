@@ -37,7 +37,7 @@ pub fn is_turbo(run: &RunSettings, plan: &Plan) -> bool {
     run.effort.routes_to_turbo(care(plan))
 }
 
-/// Whether a person approves the dev's proposal before it starts.
+/// Whether a person approves the builder's proposal before it starts.
 pub fn asks_first(run: &RunSettings, plan: &Plan) -> bool {
     run.effort.asks_first(care(plan), autonomy(run))
 }

@@ -363,7 +363,7 @@ fn half_a_minute_s() -> u64 {
     30
 }
 
-/// What a run takes whose settings are older than the key.
+/// The limit for a run whose settings are older than the key.
 fn file_mb() -> u64 {
     100
 }

@@ -111,7 +111,7 @@ pub trait World {
     /// What became of an effect intended before a crash.
     fn probe(&mut self, assignment: Assignment<'_>) -> Probe;
 
-    /// The time before which an effect is not begun: its agent's account takes no requests until then.
+    /// The time before which an effect must not start, because its agent's account takes no requests until then.
     fn not_before(&mut self, _effect: &EffectId) -> Option<Time> {
         None
     }
@@ -130,11 +130,10 @@ pub trait World {
     /// already. The simulator checks both.
     fn stop(&mut self, effect: &EffectId);
 
-    /// The run is over: ends every agent, and returns when none is left, with what is to be remembered of those that were
-    /// still there. Called before the end is journaled, because nobody comes back to a run that has ended.
+    /// Ends every agent of a run that is over. Returns when none is left, with notes about those that were still there.
     fn end_agents(&mut self) -> Vec<Note>;
 
-    /// Waits for what comes from outside, until a time at most. Empty when the time came first.
+    /// Waits for arrivals, at most until a time. Empty if the time came first.
     fn next(&mut self, until: Option<Time>) -> Vec<Arrival>;
 
     /// Ends everything that still runs; returns when nothing is left.

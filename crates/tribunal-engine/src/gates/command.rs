@@ -72,6 +72,8 @@ pub fn run_line(ground: &Ground, tree: &Path, line: &str, bounds: &Bounds) -> Fi
 }
 
 /// Runs a program in a tree of the project: the user's own, or a checkout.
+///
+/// Every problem on the way is a command that did not run, so a caller never has to tell an error from a failed check.
 pub fn run_argv(ground: &Ground, tree: &Path, argv: &[String], bounds: &Bounds) -> Finished {
     let room = match Room::new() {
         Ok(room) => room,

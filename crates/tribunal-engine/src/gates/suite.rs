@@ -140,6 +140,9 @@ pub fn run_tests(ground: &Ground, dir: &Path, argv: &[String], bounds: &Bounds) 
 }
 
 /// The tests at a commit: from the record, else by running them there and recording the result.
+///
+/// The record is kept for each phase, because its base stays the same while every plan of the phase is compared with
+/// it.
 pub(crate) fn baseline(
     ground: &Ground,
     phase: &str,

@@ -131,6 +131,8 @@ fn changed(site: &Site, at: &Oid) -> Result<Vec<String>, GitError> {
 }
 
 /// Problems with the subject line of a task's commit.
+///
+/// It is the same rule as `commit-lint`, asked right after a task and not only for the whole delivery.
 pub(crate) fn hygiene(site: &Site, commit: &Oid) -> Result<Vec<Claim>, GitError> {
     let message = String::from_utf8_lossy(&site.repo.message_of(commit)?).into_owned();
     let parents = site.repo.parents_of(commit)?.len();

@@ -187,6 +187,8 @@ fn read_plans(site: &Site, note: &ChainNote, commit: &Oid) -> Result<Vec<Plan>, 
 }
 
 /// The structural check of the plan gate, over every plan. Plans that pass here can be run.
+///
+/// A chain that ends with plans which the plan gate refuses would be found out only when they are to be built.
 fn plan_gaps(site: &Site, note: &ChainNote, commit: &Oid) -> Result<Vec<Claim>, GitError> {
     let paths = plans_at(site, commit, &note.plans)?;
     if paths.is_empty() {
@@ -474,6 +476,8 @@ fn message(note: &ChainNote) -> String {
 }
 
 /// Takes what a person left in the artifact's tree as a revision.
+///
+/// The same function takes a builder's work, so a person's out-of-scope edits are left out, too.
 pub(crate) fn fixed(site: &Site, docket: &Docket) -> Option<Result<Revision, GitError>> {
     let note = docket.about.chain.as_deref()?;
     let lane = PlanId::new(LANE);

@@ -515,7 +515,7 @@ impl Memo {
         seat: &Detected,
         (base, commit): (&Oid, &Oid),
     ) -> Result<Option<Memo>, GitError> {
-        // A tool's row can say that its answers depend on something that nobody can see, such as a server.
+        // A tool's row can say that the same question may have another answer tomorrow.
         let kept = site.settings.checks.cache_mb != 0 && tool.memo != Some(false);
         // A link out of the tree leads to files that the digest does not cover.
         if !kept || leads_out(site, commit)? {

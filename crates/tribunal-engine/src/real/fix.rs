@@ -159,7 +159,7 @@ impl Fix {
 
     fn checkout(&self, site: &Site) -> Result<Tree, GitError> {
         let dir = self.dir(site);
-        // What is there is saved before it is discarded.
+        // An earlier launch may have left work here. It is saved before it is discarded.
         self.spare(site, &dir)?;
         site.shelf.discard(&dir)?;
         self.sweep(site)?;

@@ -184,6 +184,8 @@ impl<'a, 'b> Closure<'a, 'b> {
     }
 
     /// Follows the links of a program, and the interpreter of a script.
+    ///
+    /// The walk stops at the first link in a folder where an agent may write.
     fn follow(&mut self, program: &Path) {
         let Some(Way { links, end }) = self.way(program) else { return };
         // A link may have the name of a secret, or lead to one.

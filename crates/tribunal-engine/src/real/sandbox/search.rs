@@ -111,6 +111,8 @@ fn is_folder(path: &Path) -> bool {
 }
 
 /// The same folders, or those above them, until they are few enough; in the end the one that was searched.
+///
+/// Hiding a folder above hides more than necessary, which is the safe direction.
 fn fewer(mut unknown: BTreeSet<PathBuf>, top: &Path, max: usize) -> BTreeSet<PathBuf> {
     let depth = |path: &Path| path.components().count();
     while unknown.len() > max {
