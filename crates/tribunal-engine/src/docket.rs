@@ -296,7 +296,8 @@ impl RunNote {
     /// From now on the run claims only what held before and still holds: a promise that was broken once is not made
     /// again. An older journal has only words, and those stay if they claim nothing.
     fn go_on_under(&mut self, containment: &str, facts: SandboxFacts) {
-        // The weakest of both: a launch of an earlier life had the weaker sandbox, and its work is part of the result.
+        // The weakest of both: launches before the resume may have had the weaker sandbox, and their work is part of
+        // the result.
         let facts = self.promised.map_or(facts, |before| before.weakest(facts));
         // Older journals have words alone. Words that say "unsandboxed" must not turn into a claim.
         if self.promised.is_some() || !self.sandbox.starts_with(sandbox::UNSANDBOXED) {

@@ -309,8 +309,8 @@ impl AgentSettings {
     ///
     /// Callers pass the most special name first, for example the reviewer and then its role.
     pub fn adapter_for(&self, names: &[&str]) -> Option<String> {
-        // An empty default means that no agent is configured, which is not the same as an adapter without a name.
         let own = names.iter().find_map(|name| self.roles.get(*name)?.adapter.clone());
+        // An empty default means that no agent is configured. It is not the name of an adapter.
         own.or_else(|| (!self.default.is_empty()).then(|| self.default.clone()))
     }
 }

@@ -83,7 +83,7 @@ fn civil(days: i64) -> (i64, i64, i64) {
 pub fn unique_id() -> String {
     let mut bytes = [0u8; 16];
     let random = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
-    // A sandbox may have no random device. The time and the process id are unique enough for a file's name.
+    // Without a random device the time and the process id have to do.
     if random.is_err() {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
         bytes = (now ^ (u128::from(std::process::id()) << 96)).to_be_bytes();

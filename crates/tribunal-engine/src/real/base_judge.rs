@@ -137,8 +137,8 @@ pub(crate) fn put_back<T>(
         }
         let (state, evidence) = run(&site.repo.tree_with(commit, trusted, &paths(&back))?)?;
         let is_green = state.is_green();
-        // A test that changed together with its code has to fail without the code's change. That is ordinary work and
-        // no reason to ask a person.
+        // The base's tests may fail because code and tests changed together. That is ordinary work and no reason to ask
+        // a person.
         if !is_green && change.are_ordinary(stage, files.own(stage), run)? {
             // From here on the tests stay as the change has them: they were found to be ordinary.
             tests_stay |= stage == Stage::Tests;

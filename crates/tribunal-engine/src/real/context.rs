@@ -51,7 +51,8 @@ impl Site {
     pub(crate) fn told(&self, role: &str, launch: &Path) -> u64 {
         let whole = launch.join(tribunal_agent::PROMPT_FILE).symlink_metadata().map_or(0, |meta| meta.len());
         let context = u64::try_from(self.context(role).len()).unwrap_or(0);
-        // A launch that continues a session is not given the context again, so its prompt is shorter than the context.
+        // A launch that continues a session is not given the context again, so its prompt may be shorter than the
+        // context.
         whole.checked_sub(context).unwrap_or(whole).div_ceil(4)
     }
 }

@@ -121,7 +121,7 @@ pub fn settings_base(
     for path in paths.iter().filter(|_| stands(Defence::BaseSettings)) {
         let at = |commit: &Oid| repo.file_at(commit, &GitPath::from(path.as_str()));
         let base = at(&ends.base)?;
-        // Only where the change itself touches the file. An edit that the user has not committed is the user's own
+        // Only where the change or the checked-out branch differs from the base. An uncommitted edit is the user's own
         // order.
         if trust::whose(at(&ends.head)? == base, at(&user.commit)? == base) == Whose::Base {
             files.insert(path.clone(), base);
