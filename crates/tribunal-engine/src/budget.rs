@@ -46,6 +46,8 @@ pub enum Cap {
 }
 
 /// A cap that leaves no room for a launch.
+///
+/// It holds all figures of the refusal, so that a message can say why and suggest a cap that is enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spent {
     /// The cap that has no room.

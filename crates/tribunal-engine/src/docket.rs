@@ -271,6 +271,9 @@ pub struct RunNote {
 }
 
 /// A request in plain words, from which `tribunal do` makes one plan.
+///
+/// The run continues to show these words, because the plan made from them is a document of the run and not of the
+/// user's tree.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AskedNote {
     /// The words, as they were given.
@@ -366,6 +369,9 @@ impl RunNote {
 }
 
 /// One artifact of a feature's chain.
+///
+/// Everything that decides how the artifact is made and judged is fixed here when the run begins, so that a resumed run
+/// does not read the folder again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChainNote {
     /// The feature.
@@ -451,6 +457,8 @@ pub struct ReviewNote {
 }
 
 /// One reviewer of a panel.
+///
+/// The reason is kept with the reviewer: a report shows why each one was chosen.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SeatNote {
     /// The id of the reviewer.
@@ -498,6 +506,9 @@ pub struct AsideNote {
 }
 
 /// How one agent's launch ended, with its cost and everything a report shows of it.
+///
+/// A fold over these notes gives the costs, the sessions to continue and the last words of every agent. Fields that an
+/// agent does not report stay at their defaults.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LaunchNote {
     /// The effect, as text.
@@ -844,6 +855,8 @@ impl Docket {
     }
 
     /// The commit from which the change as a whole is reviewed.
+    ///
+    /// It is also the commit whose judging files and settings are trusted.
     pub fn reviewed_from(&self) -> &str {
         self.about.review.as_ref().map_or_else(|| self.base(), |review| &review.base)
     }
@@ -985,6 +998,8 @@ impl Docket {
     }
 
     /// The person who accepted the work of a loop, in the loop itself or when its lane was stuck.
+    ///
+    /// An accepted loop is not a passed one. Reports and commit trailers name the person.
     pub fn accepter(&self, id: &LoopId) -> Option<&str> {
         if let Some(Outcome::Accepted(by)) = self.loops.get(id).and_then(Loop::outcome) {
             return Some(by);

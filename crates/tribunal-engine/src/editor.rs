@@ -98,6 +98,8 @@ impl Remark {
 }
 
 /// All remarks of a run, each with its time, in order.
+///
+/// They are read from the mailbox and not from the docket, so a face shows a remark before the run has taken it.
 #[derive(Clone, Debug, Default)]
 pub struct Remarks(BTreeMap<FindingId, Vec<(u64, Remark)>>);
 

@@ -34,6 +34,8 @@ pub const PROVISIONAL: u32 = 1 << 30;
 const OWN: [&str; 2] = ["phase.", "chain."];
 
 /// Limits and pauses of the event loop, taken from the settings of the run.
+///
+/// They are not part of the journal: a resumed run may have other limits, and its machines do not notice.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// How many agents may run at the same time.
@@ -486,6 +488,8 @@ impl<W: World> Engine<W> {
     }
 
     /// Delivers everything whose time has come: deadlines, pauses before a retry, the end of the grace period.
+    ///
+    /// An alarm is delivered like a report. If its effect has reported meanwhile, the machine ignores it.
     fn ring(&mut self) -> Result<(), EngineError> {
         let now = self.world.now();
         if let Mode::Draining { signal, until } = self.mode
@@ -817,6 +821,8 @@ impl<W: World> Engine<W> {
     }
 
     /// Holds agents back until the time from which their account takes requests again.
+    ///
+    /// They are moved out of the queue, so that a used-up account does not keep other agents from starting.
     fn hold_parked(&mut self) {
         let now = self.world.now();
         let Engine { waiting, held, world, .. } = self;
@@ -865,6 +871,9 @@ impl<W: World> Engine<W> {
     }
 
     /// Takes in the wants of one machine. Returns the effects that need no agent and can start at once.
+    ///
+    /// It compares the machine's wants before and now. New wants are started or queued, and those that are gone are
+    /// stopped.
     fn refresh(&mut self, machine: Of) -> Vec<EffectId> {
         let now = self.wants_of(&machine);
         let before = self.wanted.remove(&machine).unwrap_or_default();
@@ -925,6 +934,9 @@ impl<W: World> Engine<W> {
     }
 
     /// Queues an agent. A retry after a failure waits a little, longer each time.
+    ///
+    /// Only agents are queued, because only they have a limit on how many run at once. Checks and landings start as
+    /// soon as they are wanted.
     fn queue(&mut self, effect: &EffectId) {
         let tried = |fails| EffectId { n: Try { fails, ..effect.n }, launch: 0, ..effect.clone() };
         let before = effect.n.fails.checked_sub(1).map(tried);

@@ -51,6 +51,9 @@ pub enum Reaction {
 pub const HELD: &str = "land";
 
 /// Who asks, and why. It also says what a stop would end.
+///
+/// The answer is addressed by it: each kind of question has its own message, because each has its own machine and its
+/// own choices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// A loop asks, for this reason.

@@ -12,6 +12,8 @@ use tribunal_core::machine::Machine;
 use tribunal_journal::RowRef;
 
 /// What a row of the journal is.
+///
+/// `tribunal explain` shows each decision with the facts that caused it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Row {
     /// It followed from the state: a machine's decision, caused by these rows.

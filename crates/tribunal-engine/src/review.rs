@@ -65,6 +65,8 @@ impl Origin {
 }
 
 /// Facts about every finding: where it came from, the code it is about, and the fix that settled it.
+///
+/// A page or a report never reads git: what it shows was recorded when the finding was tracked.
 #[derive(Clone, Debug, Default)]
 pub struct Origins {
     traced: BTreeMap<LoopId, Traced>,
@@ -147,6 +149,8 @@ struct Try {
 }
 
 /// One loop, with the history that its state does not keep.
+///
+/// It holds its own copy of the machine, because the history of a round needs the ledger as it was at that moment.
 #[derive(Clone, Debug)]
 struct Told {
     lp: Loop,
@@ -553,6 +557,8 @@ pub fn unreviewed(docket: &Docket) -> Vec<String> {
 }
 
 /// What every report says about the project's own commands: where no tests ran, then what was not simply green.
+///
+/// A red test that somebody accepted, a flaky one, or no test at all must not disappear behind an approval.
 pub fn commands(docket: &Docket) -> Vec<CommandView> {
     let none = untested(docket).into_iter();
     let none = none.map(|text| CommandView { word: "no tests ran".to_owned(), text });

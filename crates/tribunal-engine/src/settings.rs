@@ -45,6 +45,8 @@ pub struct Settings {
 }
 
 /// When a gate is held.
+///
+/// A gate that is never held is named in every report, so that its absence is not mistaken for a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum When {
@@ -184,6 +186,9 @@ pub struct GateSettings {
 }
 
 /// The table `[checks]`: commands that judge a change.
+///
+/// Commands run without a shell, and without network unless `network` gives it to them. Commands that are detected come
+/// from the base and never from the change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CheckSettings {
@@ -216,6 +221,9 @@ pub struct CheckSettings {
 }
 
 /// The table `[git]`: commits, signatures and hooks.
+///
+/// Signing and hooks follow the user's own git configuration by default. Switching one off is possible, and every
+/// report says so.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GitSettings {
@@ -245,6 +253,8 @@ pub struct GitSettings {
 }
 
 /// The table `[agents]`: who runs in which role, and within which limits.
+///
+/// Most limits default to 0, which means none, so stored settings from before a limit existed keep their meaning.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AgentSettings {

@@ -8,6 +8,8 @@ use tribunal_core::ids::PlanId;
 use tribunal_core::tables;
 
 /// The prompt budgets of a run's plans.
+///
+/// It is folded with the docket and again by the projection, so both see the same budgets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Tokens {
     scores: BTreeMap<PlanId, usize>,

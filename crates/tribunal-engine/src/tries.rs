@@ -17,6 +17,8 @@ use tribunal_view::plain;
 const UNREAD_WORDS_MAX: usize = 160;
 
 /// One try that did not count.
+///
+/// It is either an answer that was unusable or a launch that failed; `unusable` tells them apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LostTry {
     /// The launch that made it. Its note has the words of the answer.

@@ -17,6 +17,9 @@ const DAY_MS: u64 = 86_400_000;
 const WHY_MAX: usize = 300;
 
 /// One finding that somebody accepts as it is.
+///
+/// A waiver is never edited. A later one with a higher number replaces it, so the mailbox shows who accepted what and
+/// when.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waiver {
     /// The finding that is accepted.

@@ -60,6 +60,8 @@ pub enum Probe {
 }
 
 /// Something that came from outside and wakes the engine.
+///
+/// Arrivals that come together are taken in one turn of the loop and share one commit.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Arrival {
     /// An effect reports its end.
@@ -117,11 +119,16 @@ pub trait World {
     }
 
     /// What an effect's launch may cost, in millionths of a dollar.
+    ///
+    /// The engine reserves this amount from the budget until the effect reports its real cost.
     fn reserve(&mut self, _effect: &EffectId) -> u64 {
         0
     }
 
     /// Begins an effect. Its report arrives later, unless it is stopped before.
+    ///
+    /// A one-shot effect's intent is in the journal by now. Whatever goes wrong with starting it has to come as a
+    /// report, because the machine waits for one.
     fn start(&mut self, assignment: Assignment<'_>);
 
     /// The effect is no longer wanted: end it. No report need follow.
@@ -131,6 +138,9 @@ pub trait World {
     fn stop(&mut self, effect: &EffectId);
 
     /// Ends every agent of a run that is over. Returns when none is left, with notes about those that were still there.
+    ///
+    /// It is called before the end is journaled: nobody resumes an ended run, so the cost of these agents could not be
+    /// recorded later.
     fn end_agents(&mut self) -> Vec<Note>;
 
     /// Waits for arrivals, at most until a time. Empty if the time came first.

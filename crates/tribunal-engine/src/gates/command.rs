@@ -230,6 +230,8 @@ fn text(path: &Path) -> String {
 }
 
 /// A private folder that is removed when this value is dropped.
+///
+/// Its name cannot be guessed and its mode keeps other users out, because it lies in a shared folder.
 pub(crate) struct Room(pub(crate) PathBuf);
 
 impl Room {

@@ -13,6 +13,8 @@ use tribunal_docs::{Plan, PlanId};
 use tribunal_git::{Archive, GitPath};
 
 /// Why a contract is not believed.
+///
+/// All of them shut the gate. They differ in what the user has to do next.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ContractError {
     /// The contract does not exist.
@@ -161,6 +163,8 @@ pub fn meant(argument: &Path) -> PathBuf {
 }
 
 /// Reads a contract. It is believed only if its hash fits.
+///
+/// The hash covers every key of the file, also those that this version does not know.
 pub fn load(path: &Path) -> Result<Contract, ContractError> {
     let shown = path.display().to_string();
     let bytes = match super::documents::read_plain(path) {

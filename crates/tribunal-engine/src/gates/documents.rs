@@ -16,6 +16,8 @@ use tribunal_docs::{DocumentName, Plan, PlanId, Summary, document_name, phase_di
 const DOCUMENT_MAX: u64 = 64 << 20;
 
 /// A project, by its folders.
+///
+/// It knows no repository and no settings: the gates have to work in a folder that has neither.
 #[derive(Clone, Debug)]
 pub struct Ground {
     root: PathBuf,

@@ -130,6 +130,8 @@ fn verification(ground: &Ground, id: &PlanId) -> Option<Verification> {
 }
 
 /// Tries to open a gate: a contract is made anew from its plan, every other gate is asked again.
+///
+/// It never changes the work itself. A gate that needs another change stays shut.
 pub fn repair(ground: &Ground, gate: Gate, asked: &Asked) -> Repair {
     let mut reason = String::new();
     for attempts in 1..=ATTEMPTS_MAX {

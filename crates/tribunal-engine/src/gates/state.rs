@@ -23,6 +23,8 @@ enum Flush {
 }
 
 /// A folder that holds state files.
+///
+/// Scripts of the protocol read and write the same files, so every change is atomic or under a lock.
 #[derive(Clone, Debug)]
 pub struct Folder {
     path: PathBuf,

@@ -17,6 +17,8 @@ use tribunal_git::{GitError, GitPath, Oid, Repo};
 const SEAL: &str = "seal";
 
 /// The result of running the tests.
+///
+/// Only the first two have counts that can be compared. None of the others may count as green.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TestRun {
     /// Tests ran, with this report.

@@ -63,6 +63,8 @@ pub(super) struct Delivered {
 }
 
 /// Folds rows into events.
+///
+/// It needs the whole journal from its first row, because an event may need what an earlier row said.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
     run: String,

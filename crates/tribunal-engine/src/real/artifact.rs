@@ -252,6 +252,8 @@ fn structure(site: &Site, note: &ChainNote, plans: &[Plan]) -> Result<Vec<Claim>
 }
 
 /// One attempt at an artifact, gathered from the docket before it goes to a worker.
+///
+/// Gathering happens on the engine's thread, where the docket is. The launch itself is left to a worker.
 pub(crate) struct Crafting {
     effect: EffectId,
     loop_id: LoopId,

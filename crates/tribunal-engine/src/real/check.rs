@@ -84,6 +84,9 @@ pub(crate) struct Checking {
 }
 
 /// A command, and how it was written.
+///
+/// The written form is what people see and what identifies the command in the journal. The words that are really run
+/// may differ, for example with a shell around them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Command {
     pub(crate) argv: Vec<String>,

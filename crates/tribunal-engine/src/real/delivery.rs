@@ -24,6 +24,8 @@ pub(crate) const COMPLETION: &str = "verify-plan-completion";
 pub(crate) use tribunal_core::checks::REGRESSION;
 
 /// A delivery to be judged, gathered from the docket.
+///
+/// A delivery is everything that a plan's tasks made together. Each task was judged before; these checks judge the sum.
 pub(crate) struct Delivery {
     pub(crate) account: Account,
     pub(crate) plan: Arc<PlanText>,

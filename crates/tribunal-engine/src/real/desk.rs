@@ -29,6 +29,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const TICK: Duration = Duration::from_secs(1);
 
 /// The services behind a launch's socket.
+///
+/// The server answers most calls itself. Checks run elsewhere and answer later, so that a slow check does not block the
+/// other launches.
 pub(crate) struct Backstage {
     /// The answer to `get_context`.
     pub(crate) context: String,

@@ -54,6 +54,9 @@ pub(crate) fn is_agent(maker: &Maker) -> bool {
 }
 
 /// One fixer's work, gathered from the docket.
+///
+/// A fixer that is an agent, a tool, nobody, or the step that puts a polish back: `run` tells them apart by the fixer's
+/// name.
 pub(crate) struct Fix {
     effect: EffectId,
     of: LoopId,
@@ -740,6 +743,8 @@ impl KeptToFiles {
 }
 
 /// The union of what several fixers made, as one commit.
+///
+/// A round is judged as one revision, so the parts of its fixers have to become one commit.
 pub(crate) struct Join {
     effect: EffectId,
     judged: Revision,

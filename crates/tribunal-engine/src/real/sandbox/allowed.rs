@@ -17,6 +17,9 @@ struct Grant {
 }
 
 /// The places that are allowed.
+///
+/// Everything is collected first and mounted at the end, because a later rule can take a place back or hide a part of
+/// it.
 pub(super) struct Allowed<'a> {
     denied: &'a Denied,
     plan: &'a mut MountPlan,

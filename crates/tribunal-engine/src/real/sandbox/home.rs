@@ -39,6 +39,8 @@ pub(crate) fn git_settings(home: Option<&Path>) -> Vec<(PathBuf, String)> {
 }
 
 /// The scratch folder of a launch, before it is made.
+///
+/// The mounts are planned first, because the folder needs a mount point for each of them.
 pub(super) struct HomeLayout {
     home: PathBuf,
     scratch: PathBuf,

@@ -43,6 +43,8 @@ const FIRST_LINE_MAX: u64 = 256;
 const BESIDE: [&str; 3] = [".git", ".env", crate::real::FOLDER];
 
 /// Finds everything that programs need.
+///
+/// It runs for every launch, so it remembers real paths and never follows the same program twice.
 pub(super) struct Closure<'a, 'b> {
     allowed: &'a mut Allowed<'b>,
     /// A folder above one of these holds more than programs.

@@ -30,6 +30,9 @@ const DEEP: [&str; 5] = [".git", "node_modules", "target", ".venv", "site-packag
 const PERHAPS_PROJECTS: [&str; 3] = ["/opt", "/usr/src", "/usr/local/src"];
 
 /// The result of a search.
+///
+/// Both sets are hidden. They are kept apart because the settings can name an unknown folder, which is then searched by
+/// itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Search {
     /// Folders of Tribunal that were found.
