@@ -1004,6 +1004,7 @@ impl Docket {
         if let Some(Outcome::Accepted(by)) = self.loops.get(id).and_then(Loop::outcome) {
             return Some(by);
         }
+        // The last acceptance counts: a lane can be stuck more than once.
         self.accepted.iter().rev().find(|one| one.of.as_ref() == Some(id)).map(|one| one.by.as_str())
     }
 
@@ -1088,6 +1089,7 @@ impl Docket {
             // A warning may come up in every round. People read it once.
             Note::Warning(text) if self.warnings.contains(text) => {}
             Note::Warning(text) => self.warnings.push(text.clone()),
+            // No empty commit is made for such a plan, so the run has to say it in words.
             Note::AlreadyThere { plan } => {
                 self.warnings
                     .push(format!("the branch had it already: nothing of plan {plan} was left to land"));

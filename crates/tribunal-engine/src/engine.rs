@@ -280,6 +280,7 @@ impl<W: World> Engine<W> {
                 return Ok(end);
             }
             let until = self.next_alarm();
+            // The only place where the engine waits.
             for arrival in self.world.next(until) {
                 self.take(arrival)?;
             }

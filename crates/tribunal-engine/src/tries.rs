@@ -169,6 +169,7 @@ impl SeatTries {
 }
 
 fn failed(effect: &EffectId, failure: &Failure) -> LostTry {
+    // The serialized name is the public word for the kind.
     let kind = serde_json::to_value(failure.kind).ok();
     let kind = kind.as_ref().and_then(|kind| kind.as_str()).unwrap_or("lost").replace('_', " ");
     let why = match plain::clipped(&failure.text, 600) {

@@ -147,6 +147,7 @@ pub(crate) fn file_name(id: &str) -> Result<&str, GatesError> {
 ///
 /// `1-1.json` means `01-01.json`, because scripts write the numbers as they have them.
 pub fn meant(argument: &Path) -> PathBuf {
+    // Scripts pass the JSON answer on as it is. No path of a contract begins with a brace.
     let answer = argument.to_str().filter(|text| text.trim_start().starts_with('{'));
     if let Some(answer) = answer.and_then(|text| serde_json::from_str::<Value>(text).ok()) {
         return answer.get("path").and_then(Value::as_str).map_or_else(|| argument.to_owned(), PathBuf::from);

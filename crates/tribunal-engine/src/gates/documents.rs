@@ -216,6 +216,7 @@ fn first_of<T>(
 ) -> Option<T> {
     let mut files = files_of(dir).ok()?;
     files.retain(|(_, name)| name.kind == kind);
+    // `false` sorts before `true`, so the file with the plan's name comes first.
     files.sort_by_key(|(_, name)| name.id().as_ref() != Some(id));
     files.iter().find_map(|(path, _)| {
         let bytes = read_plain(path).ok()?;

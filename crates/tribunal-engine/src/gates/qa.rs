@@ -156,6 +156,7 @@ pub fn check_regression(
         let why = "no commit of this phase is known, so there is nothing to compare with";
         return Ok(Judged::DidNotRun(why.to_owned()));
     };
+    // The command comes from the base, so that a change cannot choose an easier one.
     let Some(argv) = suite::test_command(ground, &base, command)? else {
         let why = "no test command is configured, and none is known for this project";
         return Ok(Judged::DidNotRun(why.to_owned()));

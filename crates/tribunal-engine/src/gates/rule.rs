@@ -124,6 +124,7 @@ fn verification(ground: &Ground, id: &PlanId) -> Option<Verification> {
     let names =
         [format!("{id}-VERIFICATION.md"), format!("{}-VERIFICATION.md", id.phase), "VERIFICATION.md".into()];
     let dirs = ground.phase_dirs(&id.phase);
+    // The report of the plan itself before that of its phase.
     let paths = names.iter().flat_map(|name| dirs.iter().map(move |dir| dir.join(name)));
     let bytes = paths.into_iter().find_map(|path| read_plain(&path).ok())?;
     Some(tribunal_docs::read_verification(&String::from_utf8_lossy(&bytes)))

@@ -156,6 +156,7 @@ impl Folder {
             let fd = openat(&dir, last, flags, Mode::from_raw_mode(0o644))?;
             loop {
                 match flock(&fd, FlockOperation::LockExclusive) {
+                    // A signal must not look like a lock that cannot be had.
                     Err(rustix::io::Errno::INTR) => {}
                     other => return Ok(other.map(|()| fd)?),
                 }

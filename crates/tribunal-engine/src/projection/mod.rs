@@ -125,6 +125,7 @@ impl Projection {
         project.prepare().map_err(|error| error.to_string())?;
         for name in MOMENT {
             let pattern = format!("/{}/{name}", project.planning());
+            // In `info/exclude`, so that the user's own `.gitignore` stays as it is.
             project.repo().exclude(&pattern).map_err(|error| error.to_string())?;
         }
         let folder = Folder::new(project.root().join(project.planning()));

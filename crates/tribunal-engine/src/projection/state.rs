@@ -45,6 +45,7 @@ pub(super) fn render(before: Option<&Value>, docket: &Docket, names: &Names, lis
         ("plans", plans(docket, listed)),
         ("steps_completed", names.steps.clone().into()),
     ];
+    // Only these keys are ours. Everything else in the file stays as it was.
     put.into_iter().for_each(|(key, value)| _ = state.insert(key.to_owned(), value));
     for (key, of) in [("review_loops", Use::Plan), ("qa_loops", Use::Qa)] {
         // Loops of plans that this run does not have are another run's, and stay.

@@ -256,6 +256,7 @@ pub(crate) fn summary_path(plan_path: &str) -> String {
 
 /// The SUMMARY that the builder wrote, as a blob; none where it wrote none.
 pub(crate) fn words_of(site: &Site, plan: &PlanId) -> Result<Option<Oid>, GitError> {
+    // Only `take_words` changes the ref, and it updates this copy as well.
     if let Some(known) = lock(&site.words).get(plan) {
         return Ok(known.clone());
     }
@@ -297,6 +298,7 @@ pub(crate) fn take_words(
 impl Site {
     /// What git says about the work up to a commit. The answer is kept, because several checks ask for the same commit.
     pub(crate) fn work(&self, commit: &Oid) -> Result<Arc<Work>, GitError> {
+        // The lock is not held while git runs. Two workers may compute the same answer, which does no harm.
         if let Some(known) = lock(&self.works).get(commit) {
             return Ok(Arc::clone(known));
         }

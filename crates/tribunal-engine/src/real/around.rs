@@ -156,6 +156,7 @@ pub(crate) fn artifacts(site: &Site, delivery: &Delivery, commit: &Oid) -> Resul
     let mut wanted: BTreeSet<String> =
         // A pattern or a folder names no single file whose absence could be seen.
         expected.filter(|path| !path.contains(['*', '?']) && !path.ends_with('/')).collect();
+    // What the tasks made counts besides what the plan promised.
     let made = site.commit_of(&delivery.made)?;
     for path in changed(site, &made)? {
         if site.repo.file_at(&made, &GitPath::from(path.as_str()))?.is_some() {

@@ -43,6 +43,7 @@ impl Base {
 
     fn approved(plan: &PlanId, docket: &Docket) -> Base {
         let approved = docket.run.as_ref().and_then(|run| run.lane_head(plan));
+        // Before the first approval the lane begins where it left the run's branch.
         approved.cloned().map_or(Base::Fork, Base::Approved)
     }
 
@@ -59,5 +60,6 @@ impl Base {
 /// The commit where a lane left the run's branch.
 pub(crate) fn fork(site: &Site, commit: &Oid) -> Result<Oid, GitError> {
     let head = site.run_head()?;
+    // Without a common commit everything that differs from the head counts as the change.
     Ok(site.repo.merge_base(commit, &head)?.unwrap_or(head))
 }

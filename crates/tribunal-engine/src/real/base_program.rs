@@ -166,6 +166,7 @@ impl Site {
 
     /// A checkout of the base from which only judging programs are started. The first caller makes it.
     fn base_checkout(&self, base: &Oid) -> Result<PathBuf, GitError> {
+        // Held until the checkout is complete, so that nobody starts a program from half of it.
         let mut made = lock(&self.base_programs);
         let dir = self.dir.join("judges").join(base.short());
         let path = dir.join("tree");
@@ -174,6 +175,7 @@ impl Site {
             self.shelf.discard(&dir)?;
             std::fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
             if let Err(error) = self.shelf.checkout(&path, &dir.join("index"), base, "judges") {
+                // The next caller tries again.
                 made.remove(base);
                 return Err(error);
             }

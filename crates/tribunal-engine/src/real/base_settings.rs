@@ -92,6 +92,7 @@ fn rebased(kept: &CheckSettings, before: &str, now: &str) -> Result<CheckSetting
     checks.test = after_rebase(kept.test.clone(), &before.test, now.test);
     checks.no_tests = after_rebase(kept.no_tests, &before.no_tests, now.no_tests);
     for (name, argv) in now.commands {
+        // What the run has under this name, whether it came from the old base or from the user.
         let own = kept.commands.get(&name);
         if let Some(argv) = after_rebase(own, &before.commands.get(&name), Some(&argv)) {
             checks.commands.insert(name, argv.clone());

@@ -92,6 +92,7 @@ pub fn begin_chain(
     }
     let spec = feature.run_spec(&settings)?;
     rules::check(project, &settings)?;
+    // Everything above only reads. From here on the run leaves traces.
     project.prepare()?;
     let at = now();
     let run = run_id(project, at.0, &format!("{}-{}", ask.artifact.word(), ask.feature));

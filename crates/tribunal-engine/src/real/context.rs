@@ -38,6 +38,7 @@ impl Site {
     }
 
     fn context(&self, role: &str) -> Arc<str> {
+        // Read once for each family, so that every prompt of the run begins with the same bytes.
         let family = context::family(role);
         let mut kept = lock(&self.contexts);
         let known = kept.entry(family).or_insert_with(|| {

@@ -195,6 +195,7 @@ fn serve(inbox: &Receiver<Order>, bell: &Arc<OwnedFd>) {
         }
         later.try_iter().for_each(|order| obey(&mut counters, order));
         wait(&counters, bell);
+        // Resets the eventfd. How often it was rung does not matter.
         let mut eight = [0; 8];
         let _ = rustix::io::read(&**bell, &mut eight);
         for (id, counter) in &mut counters {

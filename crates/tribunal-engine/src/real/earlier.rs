@@ -81,6 +81,7 @@ impl Earlier {
     fn of(project: &Project, run: &str, key: &str) -> (Option<Earlier>, Vec<String>) {
         let mut unread = Vec::new();
         let mut runs = project.runs().into_iter().filter(|id| id != run && id.contains("-review"));
+        // `by_ref`, so that a run beyond the limit can be named as not looked at.
         for id in runs.by_ref().take(EARLIER_MAX) {
             match Earlier::read(project, &id, key) {
                 Ok(Some(earlier)) => return (Some(earlier), named(unread)),

@@ -75,6 +75,7 @@ impl Site {
         let containment = self.keeper.containment().name().to_owned();
         // A stronger sandbox is no news: the claim is already the weakest of all.
         let weaker = about.promised.is_none_or(|before| before.weakest(self.promised) != before);
+        // Partial containment is recorded by itself: it is no fact of the sandbox, and it is final.
         let escapes = containment == sandbox::PARTIAL && about.containment != sandbox::PARTIAL;
         (weaker || escapes).then_some(Note::Promised { containment, facts: self.promised })
     }

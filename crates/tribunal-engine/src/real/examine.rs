@@ -399,6 +399,7 @@ fn range_ends(repo: &Repo, range: &str) -> Result<(Oid, Oid), SetupError> {
     if range.starts_with('-') {
         return Err(SetupError::Refused(format!("{range:?} is no range\nhint: write it as main..HEAD")));
     }
+    // Three dots first: two dots would match them as well.
     if let Some((from, to)) = range.split_once("...") {
         let (from, to) = (resolve(from)?, resolve(to)?);
         let parted = repo.merge_base(&from, &to)?;
@@ -542,6 +543,7 @@ pub fn begin_review(project: &Project, plan: ReviewPlan) -> Result<(String, Engi
     if plan.ask.fix {
         rules::check_of_fixes(project, &settings)?;
     }
+    // Everything above only reads. From here on the run leaves traces.
     project.prepare()?;
     let at = now();
     let label = plan.phase.as_ref().map_or("review".to_owned(), |files| format!("review-{}", files.number));

@@ -159,6 +159,7 @@ pub(super) fn holds_credential(text: &str) -> bool {
         let rest = line.split_once("://").map(|(_, rest)| rest);
         rest.is_some_and(|rest| rest.split('/').next().is_some_and(|host| host.contains('@')))
     };
+    // Both signs begin a comment in git's settings.
     text.lines().map(str::trim).filter(|line| !line.starts_with(['#', ';'])).any(|line| {
         let low = line.to_ascii_lowercase();
         address(line) || NAMES.iter().any(|name| low.contains(name))

@@ -206,6 +206,7 @@ impl SandboxHost<'_> {
         if let Some(home) = home {
             layout.give(plan, &self.agent_places(spec, home)?);
         }
+        // The launch's own folder lies among the runs, which were hidden above, so it is shown again.
         plan.show(&own, false);
         plan.show(&own.join(SCRATCH), true);
         for (path, write) in &spec.more {

@@ -60,6 +60,7 @@ impl Probe<'_> {
         let why = match inside {
             Ok((_, ran)) if ran.how == ExitHow::Code(0) => return None,
             Ok((walls, ran)) => {
+                // The place that the program misses is the best hint; the general one names both settings.
                 let place = missing_place(&walls, &ran.said).map(|place| way_out(&place));
                 let last = ran.said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
                 let help = "`agents.readable` shows it more, `agents.writable` lets it write";

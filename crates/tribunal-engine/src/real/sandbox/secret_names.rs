@@ -93,6 +93,7 @@ pub(super) fn in_folder(folder: &Path, deeper: bool) -> Vec<PathBuf> {
             if FOLDERS.iter().any(|name| entry.file_name() == *name) {
                 found.push(path);
             } else if deeper {
+                // Two levels and no more, because the search is made for every launch.
                 found.extend(in_folder(&path, false));
             }
         } else if kind.is_file() && is_secret(&path) {
