@@ -721,7 +721,8 @@ impl<W: World> Engine<W> {
     /// Asks the world, after a crash, what became of each intended effect.
     ///
     /// This is what keeps a one-shot effect from running twice. An effect that is proven not done is cleared and
-    /// launched again; one that is proven done reports; anything else counts as failed.
+    /// launched again; one that is proven done reports. An unknown result counts as failed, except for a landing, which
+    /// stops the engine.
     fn probe_intents(&mut self) -> Result<(), EngineError> {
         for (effect, want) in self.open_intents() {
             let assignment = Assignment { effect: &effect, want: &want, docket: &self.docket };

@@ -45,7 +45,7 @@ pub struct Assignment<'a> {
 
 /// What became of an effect that was intended before a crash.
 ///
-/// Only `Done` and `NotDone` are proofs. When in doubt answer `Unknown`: an effect that is launched although it
+/// Every answer but `Unknown` is a proof. When in doubt answer `Unknown`: an effect that is launched although it
 /// happened would happen twice.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Probe {
@@ -86,8 +86,8 @@ pub enum Arrival {
 
 /// Everything outside the engine.
 ///
-/// The engine calls it from one thread. `start` must not wait for the effect: the only call that may block is `next`,
-/// because a blocked engine neither takes reports nor meets a deadline.
+/// The engine calls it from one thread. `start` must not wait for the effect: while the loop runs only `next` may
+/// block, because a blocked engine neither takes reports nor meets a deadline.
 pub trait World {
     /// The time now. It is the engine's only clock, and a simulated world moves it as it likes.
     fn now(&mut self) -> Time;

@@ -116,8 +116,8 @@ pub(crate) struct NotRun {
     pub(crate) why: String,
     /// Nobody asked for the check, and there was nothing for it to look at.
     ///
-    /// Only then is a missing answer harmless by default. A check that somebody configured and that did not run is
-    /// never harmless.
+    /// Only then is a missing answer harmless. Any other check that did not run stops the loop, unless `gates.errors`
+    /// is `continue`.
     pub(crate) nothing_there: bool,
 }
 
@@ -752,8 +752,8 @@ pub(crate) fn junit_in(dir: &Path) -> PathBuf {
 
 /// Runs one command contained. Returns how it ended and where its output is; the error says why it did not run.
 ///
-/// Every command that judges comes through here, so the environment, the sandbox, the network and the time limit are
-/// the same for all of them.
+/// Every judging command of a run comes through here, so none gets around the sandbox, the network rule or the time
+/// limit.
 pub(crate) fn contained(
     site: &Site,
     name: &str,

@@ -442,7 +442,7 @@ fn detect(
 
 /// Puts tools on the panel.
 ///
-/// Installed tools are. A tool that the project configures and that is not installed is on the panel too, so that the
+/// Installed tools judge. A tool that the project configures and that is not installed is on the panel too, so that the
 /// report shows a check that did not run. If the user names a panel, only its tools count.
 fn seat_tools(
     note: &mut ReviewNote,

@@ -55,7 +55,7 @@ pub(crate) fn is_agent(maker: &Maker) -> bool {
 
 /// One fixer's work, gathered from the docket.
 ///
-/// A fixer that is an agent, a tool, nobody, or the step that puts a polish back: `run` tells them apart by the fixer's
+/// The fixer is an agent, a tool, nobody, or the step that puts a polish back. `run` tells them apart by the fixer's
 /// name.
 pub(crate) struct Fix {
     effect: EffectId,
