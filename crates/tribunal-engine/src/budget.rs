@@ -1,5 +1,7 @@
-//! Budgets: what was spent, what is reserved, and whether a launch still fits. Pure arithmetic over the docket; it never
-//! stops anything itself.
+//! Budgets: what was spent, what is reserved, and whether a launch still fits.
+//!
+//! It is pure arithmetic over the docket and never stops anything itself: the engine asks before each launch. Costs are
+//! whole millionths of a dollar, so that sums over many launches are exact.
 
 use crate::docket::{Docket, LaunchNote};
 use crate::settings::BudgetSettings;
@@ -14,51 +16,56 @@ use tribunal_core::review_loop::{FailureKind, Loop};
 /// Millionths of a dollar in a cent.
 pub const MICROS_PER_CENT: u64 = 10_000;
 
-/// What may be spent, in millionths of a dollar and in tokens; 0 is no cap.
+/// What may be spent, in millionths of a dollar and in tokens; 0 means that there is no cap.
+///
+/// All caps hold at the same time, and the first one without room refuses a launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Caps {
-    /// In the run.
+    /// Cap of the whole run, in millionths of a dollar.
     pub run: u64,
-    /// In one loop.
+    /// Cap of each loop, in millionths of a dollar.
     pub one_loop: u64,
-    /// In one round of a loop.
+    /// Cap of each round of a loop, in millionths of a dollar.
     pub round: u64,
-    /// Tokens of the run.
+    /// Cap of the run in tokens, in and out together.
     pub tokens: u64,
 }
 
-/// Which cap was reached.
+/// The cap that was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cap {
-    /// The run's.
+    /// The cap of the run.
     Run,
-    /// One loop's.
+    /// The cap of one loop.
     Loop,
-    /// One round's.
+    /// The cap of one round.
     Round,
-    /// The run's tokens.
+    /// The cap of the run's tokens.
     Tokens,
 }
 
 /// A cap that leaves no room for a launch.
+///
+/// It holds all figures of the refusal, so that a message can say why and suggest a cap that is enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spent {
-    /// Which.
+    /// The cap that has no room.
     pub cap: Cap,
     /// The cap: millionths of a dollar, or tokens.
     pub limit: u64,
-    /// What was spent of it.
+    /// How much of the cap was spent.
     pub spent: u64,
-    /// What running agents have reserved of it.
+    /// How much running agents have reserved.
     pub reserved: u64,
-    /// What the launch that did not fit would have reserved.
+    /// How much the refused launch would have reserved.
     pub needed: u64,
 }
 
 impl Spent {
-    /// A setting with which the run could go on.
+    /// A setting with which the run could go on, for the hint in a message.
     pub fn more(&self) -> String {
+        // Twice the amount that is needed now: an exact amount would stop the run again at the next launch.
         let enough = self.limit.max(self.spent + self.reserved + self.needed).saturating_mul(2);
         let unit = if self.cap == Cap::Tokens { 1 } else { MICROS_PER_CENT };
         format!("{}={}", self.key(), enough.div_ceil(unit))
@@ -93,13 +100,13 @@ impl fmt::Display for Spent {
     }
 }
 
-/// Millionths of a dollar, for people.
+/// An amount in millionths of a dollar, as people write it.
 pub fn dollars(micros: u64) -> String {
     format!("${}.{:02}", micros / 1_000_000, micros % 1_000_000 / MICROS_PER_CENT)
 }
 
 impl Caps {
-    /// The caps of the settings.
+    /// The caps that the settings name.
     pub fn of(budget: &BudgetSettings) -> Caps {
         Caps {
             run: budget.run_cents.saturating_mul(MICROS_PER_CENT),
@@ -109,12 +116,15 @@ impl Caps {
         }
     }
 
-    /// Whether there is any cap.
+    /// Whether any cap is set.
     pub fn is_any(&self) -> bool {
         self.run + self.one_loop + self.round + self.tokens > 0
     }
 
-    /// The cap that leaves no room for a launch; none when it fits.
+    /// The cap that leaves no room for a launch; none if the launch fits.
+    ///
+    /// Running agents count with their reservation and ended ones with their cost. A launch whose cost nobody reports
+    /// counts with its reservation for good, so an agent cannot exceed a cap by saying nothing.
     pub fn refuses(
         &self,
         docket: &Docket,
@@ -131,29 +141,33 @@ impl Caps {
             Cap::Round => note.effect.starts_with(&prefix) && Some(note.round) == round,
         };
         let scopes = [(Cap::Run, self.run), (Cap::Loop, self.one_loop), (Cap::Round, self.round)];
+        // The caps of a loop and of a round have no meaning for an effect of the run itself.
         let set = |(cap, limit): &(Cap, u64)| *limit > 0 && (*cap == Cap::Run || lp.is_some());
         for (cap, limit) in scopes.into_iter().filter(set) {
             let spent = begun(docket).filter(|note| counts(cap, note)).map(cost).sum();
             let of_scope = |id: &EffectId| cap == Cap::Run || id.of == effect.of;
             let reserved = running.iter().filter(|(id, _)| of_scope(id)).map(|(_, micros)| micros).sum();
+            // Exactly the cap still fits.
             if spent + reserved + needed > limit {
                 return Some(Spent { cap, limit, spent, reserved, needed });
             }
         }
+        // Nobody can say beforehand how many tokens a launch takes, so this cap refuses only once it is reached.
         let used = begun(docket).map(|note| note.tokens_in + note.tokens_out).sum();
         let short = Spent { cap: Cap::Tokens, limit: self.tokens, spent: used, reserved: 0, needed: 0 };
         (self.tokens > 0 && used >= self.tokens).then_some(short)
     }
 }
 
-/// Every launch that began and is over, whether or not anybody saw its end.
+/// Every launch that began and is over, also those whose end nobody saw.
 fn begun(docket: &Docket) -> impl Iterator<Item = &LaunchNote> {
+    // A launch that died with its orchestrator has cost something, too. Without it each crash would raise the cap.
     let lost = docket.killed.iter().filter(|_| stands(Defence::LostCost));
     docket.launches.iter().chain(lost)
 }
 
 impl LaunchNote {
-    /// A launch of which nothing is known but that it may have begun.
+    /// A launch of which is known only that it may have begun.
     pub fn unknown(effect: &EffectId, reserved_micros: u64) -> LaunchNote {
         LaunchNote {
             effect: effect.to_string(),
@@ -165,12 +179,13 @@ impl LaunchNote {
     }
 }
 
-/// What a launch cost; where nobody says, what was reserved for it.
+/// The cost of a launch; its reservation where the agent reports no cost.
 fn cost(note: &LaunchNote) -> u64 {
     if note.cost_unknown { note.reserved_micros } else { note.cost_micros }
 }
 
 fn round_of(lp: &Loop, effect: &EffectId) -> u32 {
+    // A builder works for the round that comes after its work: the loop's counter grows when that round begins.
     lp.round() + u32::from(matches!(effect.step, Step::Make(_)))
 }
 

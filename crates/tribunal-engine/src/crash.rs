@@ -1,7 +1,9 @@
-//! Dying on purpose. With `TRIBUNAL_CRASH_AT=n` in the environment the process kills itself at the n-th of
-//! its crash points: around every journal append and every outside effect, and at every file of the fast-forward. With a
-//! name, at the first point of that name; with `name#n`, at its n-th. The crash tests and the demo use it; without the
-//! variable a point costs one comparison.
+//! Deliberate crashes. With `TRIBUNAL_CRASH_AT=n` in the environment the process kills itself at the n-th of its crash
+//! points: around every journal append and every outside effect, and at every file of the fast-forward. With a name, it
+//! dies at the first point of that name; with `name#n`, at the n-th one.
+//!
+//! The crash tests and the demo use it. Without the variable a point costs one comparison, so the points stay in the
+//! product: what the tests kill is the program that users run.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +15,7 @@ pub const LOG: &str = "TRIBUNAL_CRASH_LOG";
 
 static PASSED: AtomicU64 = AtomicU64::new(0);
 
-/// Where to die: at the n-th point, or at the n-th of a name. Numbers shift with every race between threads.
+/// Where to die. A number shifts with every race between threads; the n-th point of a name does not.
 enum Where {
     Nth(u64),
     Named(String, u64, AtomicU64),
@@ -25,7 +27,10 @@ struct Plan {
     log: Option<std::path::PathBuf>,
 }
 
-/// A place where a crash must do no harm.
+/// Marks a place where a crash must do no harm.
+///
+/// Put one before and after every step that changes something outside this process. Crash tests find a point by its
+/// name, so a new name has to be changed there, too.
 pub fn point(name: &str) {
     static PLAN: OnceLock<Option<Plan>> = OnceLock::new();
     let Some(plan) = PLAN.get_or_init(read) else { return };

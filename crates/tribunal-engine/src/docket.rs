@@ -1,5 +1,8 @@
-//! The docket: everything a run's journal says, folded. It is the state; nothing else is. Readers and the
-//! engine build it alike, from rows alone.
+//! The docket: the state of a run, folded from its journal. Nothing else is state. The engine and all readers build it
+//! the same way, from rows alone.
+//!
+//! The note types at the top are the journal's vocabulary beside the two machines. They are serialized, and old
+//! journals must stay readable: a new field needs a serde default, and a renamed one keeps its serialized name.
 
 use crate::budget::{Caps, Spent};
 use crate::editor::Remark;
@@ -29,149 +32,156 @@ use tribunal_view::plain;
 use tribunal_view::sandbox::{self, SandboxFacts};
 use tribunal_view::spoken::Identity;
 
-/// The machine name of the run in the journal.
+/// The name under which rows of the run's machine stand in the journal.
 pub const RUN: &str = "run";
-/// The machine name of notes in the journal.
+/// The name under which notes stand in the journal.
 pub const NOTE: &str = "note";
 
-/// One fact of the journal.
+/// One fact of the journal, which is one row.
+///
+/// Events move a machine and can be refused by it; notes are only recorded.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fact {
-    /// Of the run.
+    /// An event of the run.
     Run(RunEvent),
-    /// Of one of its loops.
+    /// An event of one of its loops.
     Loop(LoopId, LoopEvent),
-    /// Beside the machines: it decides nothing.
+    /// A record beside the machines.
     Note(Note),
 }
 
-/// A fact with its time.
+/// A fact with its row and its time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stamped {
-    /// Its row in the journal.
+    /// The number of its row in the journal.
     pub seq: u64,
-    /// When.
+    /// When it was recorded.
     pub at: Time,
-    /// What.
+    /// The fact itself.
     pub fact: Fact,
 }
 
-/// What is worth keeping but decides nothing.
+/// A record that no machine reads: costs, warnings, and everything that reports show.
+///
+/// The engine and the world read some notes back from the docket, for example the panel of `Convened` and the caps of
+/// `Raised`. They are notes because they come from outside and change no machine's state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Note {
-    /// What the run is about, for people.
+    /// What the run is about: its phase, plans and settings.
     Run(Box<RunNote>),
     /// An agent's launch ended.
     Launch(Box<LaunchNote>),
-    /// An agent's launch had begun when the orchestrator died, and gave no answer: it has cost something.
+    /// A launch had begun when the orchestrator died, and gave no answer. Its cost still counts.
     Lost(Box<LaunchNote>),
-    /// The run goes on, and what is enforced around its launches is not what it was.
+    /// The run was resumed, and its sandbox is not the one it had before.
     Promised {
-        /// How processes are contained.
+        /// How processes are contained now.
         containment: String,
-        /// What is enforced.
+        /// What the sandbox enforces now.
         facts: SandboxFacts,
     },
     /// Something a person should know.
     Warning(String),
-    /// A budget's cap is reached: nothing more is launched.
+    /// A cap of the budget is reached. Nothing more is launched.
     Spent(Spent),
     /// A person gave the run other caps.
     Raised(Caps),
-    /// What is known of the findings of a loop's next tracking beside their claims, in their order; none where it
-    /// cannot be told.
+    /// Facts about the findings of a loop's next tracking, in the order of the findings; none where they are unknown.
     Traced {
         /// The loop.
         of: LoopId,
-        /// Where each came from.
+        /// Where each finding came from.
         origins: Vec<Option<Origin>>,
-        /// The code each new one is about.
+        /// The code that each new finding is about.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         code: Vec<Option<Excerpt>>,
-        /// The part of the last fix that each settled one went away with.
+        /// The part of the last fix that settled each finding.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         mended: Vec<Option<String>>,
     },
-    /// An editor agent said something about a finding. It is data: it settles nothing.
+    /// A remark of an editor agent on a finding. It settles nothing.
     Editor(Box<Remark>),
-    /// The branch had the work of a plan already, brought there by hand: nothing of it was left to land.
+    /// The branch already had the work of a plan, brought there by hand. Nothing of it was left to land.
     AlreadyThere {
-        /// The plan.
+        /// The plan that had nothing left to land.
         plan: PlanId,
     },
-    /// The user's branch does not have the result: this one command takes it.
+    /// The user's branch does not have the result; one command takes it.
     Left {
-        /// The command.
+        /// The command that takes the result.
         command: String,
     },
-    /// Who reviews what the run built, chosen by what changed.
+    /// The panel that reviews what the run built, chosen by what changed.
     Convened(Box<ReviewNote>),
-    /// A fixer changed files that were not its own; they were put back.
+    /// A fixer made out-of-scope edits; they were put back.
     Strayed(Box<StrayNote>),
-    /// What a tool found beside what is reviewed: shown on request, counted nowhere else.
+    /// Findings of a tool outside the reviewed change: shown on request, counted nowhere else.
     Aside(Box<AsideNote>),
-    /// What a gate before a task answered.
+    /// The answer of a gate before a task.
     Gate(Box<GateNote>),
     /// How one of the project's own commands ended on what was judged or landed.
     Command(Box<CommandNote>),
-    /// Commands of the settings or of a plan pass only with files that the change brings, and that judge it.
+    /// Commands of the settings or of a plan that pass only with files of the change that judge it.
     Judge(Box<JudgeNote>),
     /// The run goes on after an interruption, a crash or an answer.
     Resumed,
-    /// A report that meant nothing: late, repeated or from a stranger.
+    /// An ignored report: late, repeated, or from an unknown effect.
     Ignored {
         /// The effect it named.
         effect: EffectId,
     },
 }
 
-/// What a gate before a task answered.
+/// The answer of a gate before a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GateNote {
     /// The loop of the task.
     pub of: LoopId,
-    /// The gate.
+    /// The name of the gate.
     pub gate: String,
-    /// Its answer.
+    /// The answer of the gate.
     pub ruling: GateRuling,
 }
 
-/// How one of the project's own commands ended. Reports and trailers say it from here: a command that was red before the
-/// change, or is flaky, passes no check silently.
+/// How one of the project's own commands ended.
+///
+/// Reports and commit trailers are written from this note. So a command that was red before the change, or is flaky,
+/// never passes silently.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CommandNote {
     /// The effect it ran for: a check of a loop, or a landing.
     pub effect: String,
-    /// Which of them.
+    /// Whether it is the build or the test command.
     pub command: ProjectCommand,
-    /// As it is written.
+    /// The command, as it is written.
     pub shown: String,
     /// The tree it ran on.
     pub tree: String,
-    /// What follows from it.
+    /// What follows from its result.
     pub answer: green::Answer,
-    /// Files by which the change judges itself, where that is what a person is asked about.
+    /// The files by which the change judges itself, where a person is asked about them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub judge: Vec<String>,
-    /// It ended with 0, and no test was counted in what it said.
+    /// The command ended with 0, and its output counts no test.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub uncounted: bool,
 }
 
-/// Commands of the settings or of a plan that pass only because the change also changes what judges it. A person who takes the
-/// revision takes the files.
+/// Commands of the settings or of a plan that pass only because the change also changes the files that judge it.
+///
+/// A person who accepts the revision accepts these files with it, so reports name them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JudgeNote {
     /// The effect they ran for: a check of a loop.
     pub effect: String,
-    /// What was judged.
+    /// The revision that was judged.
     pub revision: Revision,
-    /// Its tree.
+    /// The tree of that revision.
     pub tree: String,
-    /// The commands, and how they stand with the base's files.
+    /// The commands, and their result with the base's files.
     pub text: String,
-    /// The files.
+    /// The files of the change that judge it.
     pub files: Vec<String>,
 }
 
@@ -189,24 +199,27 @@ impl CommandNote {
     }
 }
 
-/// What the run is about.
+/// What the run is about, recorded when it begins.
+///
+/// A resumed run reads its phase, plans and promises from here and not from the project, which may have changed since.
+/// Fields with a serde default are younger than the first journals.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunNote {
     /// The phase's number and name.
     pub phase: String,
     /// The user's branch.
     pub branch: String,
-    /// Its commit when the run began.
+    /// The commit of that branch when the run began.
     pub base: String,
     /// The phase's folder, from the project's root.
     #[serde(default)]
     pub phase_path: String,
-    /// Titles of the plans.
+    /// The titles of the plans.
     pub titles: BTreeMap<PlanId, String>,
-    /// Their files, from the project's root.
+    /// The files of the plans, from the project's root.
     #[serde(default)]
     pub paths: BTreeMap<PlanId, String>,
-    /// Git tracks the planning folder.
+    /// Whether git tracks the planning folder.
     #[serde(default)]
     pub planning_tracked: bool,
     /// Plans small and safe enough for the least effort.
@@ -215,7 +228,7 @@ pub struct RunNote {
     /// How much each plan asks of a task, by the table of token budgets.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub scores: BTreeMap<PlanId, usize>,
-    /// Plans that a person approves before a dev starts.
+    /// Plans that a person approves before a builder starts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approval: Vec<PlanId>,
     /// How processes are contained.
@@ -223,72 +236,85 @@ pub struct RunNote {
     /// Whether agents and checks are kept to their own files, in words.
     #[serde(default)]
     pub sandbox: String,
-    /// The same as facts; none in journals that are older.
+    /// The same as facts; none in older journals, which have only the words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub promised: Option<SandboxFacts>,
     /// Digest of the configuration, adapters and personalities as read at the start.
     pub configuration: String,
-    /// Digest of the file in the run's folder that keeps its settings. A file that is not this one is not believed. Empty in
-    /// the journal of a run that began before it was recorded.
+    /// Digest of the file in the run's folder that keeps its settings; empty in journals that are older than the
+    /// digest.
+    ///
+    /// A file with another digest is not used. Otherwise whoever can write the file could change the settings of a run
+    /// before it is resumed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub settings: String,
     /// `TRIBUNAL_CORRELATION_ID`, what a half-run execution state says, or the run's own id.
     pub correlation: String,
-    /// How much is spent on care.
+    /// How much the run spends on care.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub effort: String,
-    /// How much is left to the agents.
+    /// How much the run leaves to the agents.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub autonomy: String,
-    /// What was noticed in its plans and stopped nothing.
+    /// Problems in its plans that stopped nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// What exists and is reviewed, where nothing is built.
+    /// The review of existing work, where nothing is built.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<Box<ReviewNote>>,
-    /// The artifact of a chain that it makes, or judges what it built against.
+    /// The artifact of a chain that the run makes or judges its work against.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chain: Option<Box<ChainNote>>,
-    /// What somebody asked for in plain words, where those are the only plan.
+    /// A request in plain words, where that is the only plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Box<AskedNote>>,
 }
 
-/// What somebody asked for in plain words.
+/// A request in plain words, from which `tribunal do` makes one plan.
+///
+/// The run continues to show these words, because the plan made from them is a document of the run and not of the
+/// user's tree.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AskedNote {
     /// The words, as they were given.
     pub words: String,
-    /// The same in one line.
+    /// The same words in one line.
     pub title: String,
     /// The message of the commit.
     pub message: String,
-    /// What was asked for in the runs that this one goes on from, oldest first.
+    /// The requests of the runs that this one continues, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<String>,
     /// Tools that judge the change, by the names of their checks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<DetectedTool>,
-    /// The branch was not there when the run began: it is made when the result lands.
+    /// The branch did not exist when the run began. It is created when the result lands.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub new_branch: bool,
 }
 
 impl RunNote {
-    /// The run goes on under this: from now on it claims what held before and holds still. What a journal without facts
-    /// says in words stays where it is no claim.
+    /// Takes in the sandbox under which the run is resumed.
+    ///
+    /// From now on the run claims only what held before and still holds: a promise that was broken once is not made
+    /// again. An older journal has only words, and those stay if they claim nothing.
     fn go_on_under(&mut self, containment: &str, facts: SandboxFacts) {
+        // The weakest of both: launches before the resume may have had the weaker sandbox, and their work is part of
+        // the result.
         let facts = self.promised.map_or(facts, |before| before.weakest(facts));
+        // Older journals have words alone. Words that say "unsandboxed" must not turn into a claim.
         if self.promised.is_some() || !self.sandbox.starts_with(sandbox::UNSANDBOXED) {
             self.sandbox = sandbox::words(&facts);
         }
         self.promised = Some(facts);
+        // Partial containment is final. Processes may have escaped before, and a better sandbox now does not bring them
+        // back.
         if self.containment != sandbox::PARTIAL {
             self.containment = containment.to_owned();
         }
     }
 
-    /// What a reader must know of the sandbox: each promise that was not kept.
+    /// The promises of the sandbox that were not kept. Every report lists them.
     pub fn unkept(&self) -> Vec<String> {
         match &self.promised {
             Some(facts) => sandbox::unkept(&self.containment, facts),
@@ -297,16 +323,17 @@ impl RunNote {
         }
     }
 
-    /// Whether it builds something: a phase, or what somebody asked for.
+    /// Whether the run builds something: a phase, or a request in plain words.
     pub fn builds(&self) -> bool {
         self.asked.is_some() || (self.review.is_none() && !self.phase.is_empty())
     }
 
-    /// What it makes or judges, where it builds no phase: `spec of login`, `review of main..HEAD`, or the words.
+    /// What the run makes or judges, where it builds no phase: `spec of login`, `review of main..HEAD`, or the request.
     pub fn artifact(&self) -> Option<String> {
         if let Some(asked) = &self.asked {
             return Some(plain::line(&asked.title));
         }
+        // An implementation is named like the phase that it builds, so it falls through.
         if let Some(chain) = self.chain.as_ref().filter(|chain| chain.artifact != Artifact::Implementation) {
             return Some(format!("{} of {}", chain.artifact.word(), plain::line(&chain.feature)));
         }
@@ -314,12 +341,15 @@ impl RunNote {
         Some(format!("review of {}", plain::line(&review.target)))
     }
 
-    /// The command that does the same in another run, as a sentence names it.
+    /// The command that does the same in a new run, as a sentence names it.
+    ///
+    /// Messages use it where a run cannot be continued, so it has to be a command that the reader can type.
     pub fn afresh(&self) -> String {
         if self.asked.is_some() {
             return "`tribunal do` with the same words".to_owned();
         }
         match (&self.chain, &self.review) {
+            // A review always judges anew. Only builds and chains resume their last run unless they are told not to.
             (None, Some(_)) => self.again(),
             _ => format!("`{} --fresh`", self.again()),
         }
@@ -339,105 +369,111 @@ impl RunNote {
 }
 
 /// One artifact of a feature's chain.
+///
+/// Everything that decides how the artifact is made and judged is fixed here when the run begins, so that a resumed run
+/// does not read the folder again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChainNote {
     /// The feature.
     pub feature: String,
-    /// Which artifact.
+    /// Which artifact of the chain it is.
     pub artifact: Artifact,
     /// The feature's folder, from the project's root.
     pub folder: String,
-    /// The folder its plans are in, or will be; empty where none is needed.
+    /// The folder of its plans, now or later; empty where it needs none.
     #[serde(default)]
     pub plans: String,
-    /// What a person says is wanted.
+    /// What a person wants, in their words.
     #[serde(default)]
     pub wanted: String,
-    /// Earlier artifacts, from the project's root.
+    /// The earlier artifacts, from the project's root.
     #[serde(default)]
     pub earlier: Vec<String>,
-    /// What it is made on: the run branch, with the feature's documents as they lay in the user's folder.
+    /// The revision it is made on: the run branch, with the feature's documents as they lay in the user's folder.
     pub ground: Revision,
-    /// `hotfix`, `quick`, `standard` or `full`.
+    /// The mode: `hotfix`, `quick`, `standard` or `full`.
     pub mode: String,
     /// Why nobody reviews it; none where somebody does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
-    /// What the reviewers of earlier artifacts left open, as the record in the folder has it.
+    /// What reviewers of earlier artifacts left open, from the record in the folder.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub concerns: Vec<String>,
-    /// What is missing before it, and stopped nothing.
+    /// What should have come before it and is missing; it stopped nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
 
+/// The subject and the panel of a review.
+///
+/// A review of existing work has it from the start. A run that builds has it from the moment when its panel is
+/// assembled.
 impl ChainNote {
-    /// The file it is, from the project's root; none where it is several, or code.
     pub fn path(&self) -> Option<String> {
         Some(format!("{}/{}", self.folder, self.artifact.file()?))
     }
 }
-
-/// What exists and is reviewed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReviewNote {
-    /// What it is, in words: `main..HEAD`, `what is staged`, `phase 01`.
+    /// The subject in words: `main..HEAD`, `what is staged`, `phase 01`.
     pub target: String,
-    /// The same for every review of the same thing.
+    /// A key that is the same for every review of the same subject. It finds the earlier review to continue.
     pub key: String,
     /// The commit the change begins from.
     pub base: String,
     /// The commit that is judged first.
     pub head: String,
-    /// Whether findings are mended.
+    /// Whether findings are fixed, too.
     #[serde(default)]
     pub fix: bool,
-    /// What is on no changed line, or taken out by authority, is shown too.
+    /// Whether to show findings on unchanged lines and findings dropped by ownership rules.
     #[serde(default)]
     pub include_filtered: bool,
-    /// Tools that judge it, by the names of their checks.
+    /// The tools that judge it, by the names of their checks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<DetectedTool>,
-    /// Tools that would have something to look at and are not installed, in words.
+    /// Tools that could judge something here and are not installed, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<String>,
-    /// The reviewers.
+    /// The reviewers on the panel.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seats: Vec<SeatNote>,
-    /// What kinds of things the change holds.
+    /// The kinds of things that the change holds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub types: Vec<String>,
-    /// The earlier review of the same thing, whose findings this one took over.
+    /// The earlier review of the same subject, whose findings this one took over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous: Option<String>,
-    /// Findings of the earlier review whose judge does not sit in this one: they were not looked at.
+    /// Findings of the earlier review whose reviewer is not on this panel: nobody looked at them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unasked: Vec<String>,
-    /// Waivers of single findings that hold in this review.
+    /// The waivers of single findings that hold in this review.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waivers: Vec<Waiver>,
-    /// Earlier reviews that could not be read, and why: what they left open is not known here.
+    /// Earlier reviews that could not be read, and why. What they left open is unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<String>,
-    /// What lies in the user's work tree and is not part of what is judged, in words.
+    /// Changes in the user's worktree that are not part of the review, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncommitted: Option<String>,
-    /// The commands by which the plans of a phase verify themselves, as they were when the review began.
+    /// The verification commands of a phase's plans, as they were when the review began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub verification: Vec<String>,
 }
 
 /// One reviewer of a panel.
+///
+/// The reason is kept with the reviewer: a report shows why each one was chosen.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SeatNote {
-    /// Its id.
+    /// The id of the reviewer.
     pub id: String,
-    /// Its part.
+    /// Its role on the panel.
     #[serde(default)]
     pub role: String,
-    /// Why it sits.
+    /// Why it is on the panel.
     pub why: String,
-    /// The fields it owns.
+    /// The fields that it owns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub owns: Vec<String>,
     /// Where its personality was found: `project`, `user`, `built-in`, or `settings`.
@@ -445,41 +481,44 @@ pub struct SeatNote {
     pub found: String,
 }
 
-/// Files a fixer changed that were not its own.
+/// Out-of-scope edits: files that a fixer changed although they were not assigned to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StrayNote {
     /// The loop.
     pub of: LoopId,
-    /// Who.
+    /// The fixer that made them.
     pub maker: String,
-    /// The round whose findings it was to mend.
+    /// The round whose findings it was to fix.
     pub round: u32,
-    /// Which; they were put back.
+    /// The files, which were put back.
     pub files: Vec<String>,
 }
 
-/// What a tool found beside what is reviewed.
+/// Findings of a tool outside the reviewed change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AsideNote {
     /// The loop.
     pub of: LoopId,
     /// The tool's check.
     pub check: Check,
-    /// How many.
+    /// How many there are.
     pub count: u32,
-    /// The first of them.
+    /// The first of them, to be shown.
     pub claims: Vec<Claim>,
-    /// The run in which the tool said all this, where it was not asked again.
+    /// The run in which the tool reported all this, where its answer was reused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known: Option<String>,
 }
 
-/// How one agent's launch ended.
+/// How one agent's launch ended, with its cost and everything a report shows of it.
+///
+/// A fold over these notes gives the costs, the sessions to continue and the last words of every agent. Fields that an
+/// agent does not report stay at their defaults.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LaunchNote {
     /// The effect, as text.
     pub effect: String,
-    /// Its role.
+    /// The role in which it ran.
     pub role: String,
     /// The agent that ran.
     pub agent: String,
@@ -492,63 +531,63 @@ pub struct LaunchNote {
     /// When it was launched.
     #[serde(default)]
     pub began: Time,
-    /// How long it took.
+    /// How long it took, in milliseconds.
     pub ms: u64,
-    /// Tokens of what it was told beyond the first two tiers, estimated.
+    /// Tokens of its prompt beyond the first two tiers, estimated.
     #[serde(default)]
     pub tokens_told: u64,
     /// Tokens in, as the agent reports them.
     pub tokens_in: u64,
-    /// Tokens out.
+    /// Tokens out, as the agent reports them.
     pub tokens_out: u64,
-    /// Of the tokens in, those from a cache.
+    /// How many of the tokens in came from a cache.
     #[serde(default)]
     pub tokens_cached: u64,
     /// Dollars in millionths, so that sums are exact.
     pub cost_micros: u64,
-    /// The agent does not say what it cost.
+    /// The agent does not report its cost.
     #[serde(default)]
     pub cost_unknown: bool,
-    /// The figures are rounded or in part.
+    /// The figures are rounded or incomplete.
     #[serde(default)]
     pub estimated: bool,
-    /// Its session, for going on in it.
+    /// Its session, with which a later launch can continue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// The session's counters, where the agent tells only those.
+    /// The counters of the whole session, where the agent reports only those.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub totals: Option<SessionTotals>,
-    /// It went on in an earlier session.
+    /// It continued an earlier session.
     #[serde(default)]
     pub resumed: bool,
-    /// Replies of the model.
+    /// How many replies the model gave.
     #[serde(default)]
     pub turns: u64,
-    /// Why there is no answer; a launch whose answer was refused for what it says has one.
+    /// Why the launch failed; also set where an answer came and was refused for its content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<FailureKind>,
     /// How its answer came: `mcp`, `report` (a file in its folder) or `final message`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub told: String,
-    /// What it was not allowed to do.
+    /// Actions that were refused to it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub denied: Vec<String>,
-    /// What its output had that nobody expected.
+    /// Unexpected things in its output.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drift: Vec<String>,
-    /// What was asked for and the program cannot be told.
+    /// Settings that its program cannot be given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
-    /// Until when its account takes no more requests.
+    /// The time until which its account takes no more requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parked_until: Option<Time>,
-    /// What it says it did.
+    /// Its own summary of its work.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub summary: String,
-    /// What it wants a person to know.
+    /// Messages of the agent to a person.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub escalated: Vec<String>,
-    /// Issues it came upon.
+    /// Issues that it came upon.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub discovered: Vec<String>,
     /// Commits it made itself, which Tribunal did not take.
@@ -557,26 +596,26 @@ pub struct LaunchNote {
     /// Processes it left behind, ended by Tribunal.
     #[serde(default)]
     pub left_behind: u32,
-    /// What in its answer could not be read, and why.
+    /// Parts of its answer that could not be read, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<String>,
-    /// Who the agent was.
+    /// The program, model and prompt behind the launch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<Identity>,
     /// A reviewer's answer in its own words, without terminal escapes; where it is long, the cut says how much is missing.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub words: String,
-    /// What it had Tribunal run on what it judged.
+    /// The commands that Tribunal ran for it on what it judged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ran: Vec<Ran>,
 }
 
-/// A command that was run because an agent asked for it.
+/// A command that Tribunal ran because an agent asked for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ran {
     /// The command, as it is shown.
     pub command: String,
-    /// It passed, every time it was asked for.
+    /// Whether it passed every time it was asked for.
     pub passed: bool,
     /// It had not ended when the agent voted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -590,18 +629,20 @@ impl LaunchNote {
     }
 }
 
-/// A stuck lane that a person took as it is.
+/// A stuck lane that a person accepted as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Acceptance {
-    /// Whose lane.
+    /// The plan of the lane.
     pub plan: PlanId,
-    /// The loop that had not ended good; none when something else was in the way.
+    /// The loop that had not ended well; none where something else was in the way.
     pub of: Option<LoopId>,
-    /// Who.
+    /// The person who accepted it.
     pub by: String,
 }
 
-/// What went wrong while folding.
+/// What went wrong while folding a journal.
+///
+/// Both row errors mean that the state cannot be known, so no command continues with a partly folded docket.
 #[derive(Debug, thiserror::Error)]
 pub enum DocketError {
     /// A row cannot be read.
@@ -609,41 +650,44 @@ pub enum DocketError {
         "journal row {seq} ({machine}, {kind}) cannot be read: {detail}\nhint: the journal is damaged or was written by another version; `tribunal doctor` checks it"
     )]
     Unreadable {
-        /// Which.
+        /// The number of the row.
         seq: u64,
-        /// Of which machine.
+        /// The machine that the row belongs to.
         machine: String,
-        /// What kind.
+        /// The kind of the row.
         kind: String,
-        /// Why.
+        /// What is wrong with it.
         detail: String,
     },
-    /// A row cannot follow the ones before.
+    /// A row cannot follow the rows before it.
     #[error(
         "journal row {seq} ({machine}): {source}\nhint: the journal is damaged; `tribunal doctor` checks it"
     )]
     OutOfOrder {
-        /// Which.
+        /// The number of the row.
         seq: u64,
-        /// Of which machine.
+        /// The machine that refused the row.
         machine: String,
-        /// Why.
+        /// What the machine said.
         source: OutOfOrder,
     },
-    /// The journal itself.
+    /// The journal itself cannot be read.
     #[error(transparent)]
     Journal(#[from] tribunal_journal::Error),
 }
 
 impl DocketError {
-    /// What a fold says of an event, with the row that holds it.
+    /// Adds the row to the error of a machine that refused its event.
     pub fn at(row: &RowRef<'_>) -> impl FnOnce(OutOfOrder) -> DocketError {
         let (seq, machine) = (row.seq, row.of.to_owned());
         move |source| DocketError::OutOfOrder { seq, machine, source }
     }
 }
 
-/// Everything the journal says.
+/// The state of a run: both machines, and everything that was noted beside them.
+///
+/// It is rebuilt from rows and never stored. Everything here must follow from the journal alone, so that a reader in
+/// another process sees the same state as the engine.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Docket {
     /// The run; none before its first event.
@@ -654,55 +698,55 @@ pub struct Docket {
     pub about: RunNote,
     /// How agents' launches ended, in order.
     pub launches: Vec<LaunchNote>,
-    /// Launches that were lost with an orchestrator. They answered nothing, and only their cost counts.
+    /// Launches that were lost with an orchestrator. They answered nothing; only their cost counts.
     pub killed: Vec<LaunchNote>,
-    /// The same by the loop or lane they were for: reports ask for them once for every finding.
+    /// Positions in `launches` by the loop or lane of a launch. Reports ask for them once for every finding.
     pub(crate) by_loop: BTreeMap<String, Vec<usize>>,
-    /// What agents may be told.
+    /// The token budgets of the plans' prompts.
     pub tokens: Tokens,
-    /// Warnings, in order.
+    /// Warnings for people, in order, each once.
     pub warnings: Vec<String>,
     /// The command that takes a result which the user's branch does not have.
     pub left: Option<String>,
     /// The cap that stopped the run, if one did and nobody raised it.
     pub spent: Option<Spent>,
-    /// The caps as a person set them later.
+    /// The caps that a person set later; none while those of the settings hold.
     pub raised: Option<Caps>,
-    /// The highest finding id given.
+    /// The highest finding id that was given.
     pub last_finding: u32,
     /// Questions asked so far, by the short name of what they are about.
     pub asked: BTreeMap<String, u32>,
     /// Stuck lanes that were accepted as they are, in order.
     pub accepted: Vec<Acceptance>,
-    /// Tries of reviewers that did not count, in the sitting that is under way or was the last.
+    /// Tries of reviewers that did not count, in the current or the last review round.
     pub tries: Tries,
     /// What each reviewer of a loop was shown, over all its rounds.
     pub shown: BTreeMap<(LoopId, Seat), Shown>,
-    /// Who stopped a loop that asked.
+    /// Who stopped each loop that asked.
     pub stopped: BTreeMap<LoopId, String>,
-    /// What people said when they had a loop go on, in their words.
+    /// What people said when they let a loop continue, in their words.
     pub said: BTreeMap<LoopId, String>,
     /// What people added when they had the work done again, in order.
     pub more: Vec<String>,
-    /// What was lost last, by loop or lane: the step, and why.
+    /// The last failure of each loop or lane: the step, and why it failed.
     pub lost: BTreeMap<String, String>,
-    /// Who reviews what this run built.
+    /// The panel that reviews what this run built.
     pub convened: Option<Box<ReviewNote>>,
-    /// Files that fixers changed and that were put back, in order.
+    /// Out-of-scope edits of fixers that were put back, in order.
     pub strayed: Vec<StrayNote>,
-    /// What tools found beside what is reviewed, as of their last look.
+    /// Findings of tools outside the reviewed change, as of each tool's last run.
     pub asides: BTreeMap<(LoopId, Check), AsideNote>,
-    /// Plans whose work the branch had already when they were to land.
+    /// Plans whose work the branch already had when they were to land.
     pub already_there: BTreeSet<PlanId>,
     /// How the project's own commands ended, in order.
     pub commands: Vec<CommandNote>,
-    /// Changes that other commands pass only with their own judge, in order.
+    /// Changes that pass other commands only with their own judging files, in order.
     pub judges: Vec<JudgeNote>,
-    /// A person is asked about a held result.
+    /// Whether the run asked about a held result at its last event.
     pub(crate) was_held: bool,
-    /// When it began.
+    /// The time of the first fact.
     pub began: Option<Time>,
-    /// Time of the last fact.
+    /// The time of the last fact.
     pub at: Time,
 }
 
@@ -716,7 +760,7 @@ impl Fact {
         })
     }
 
-    /// Reads a journal row.
+    /// Reads a fact from a journal row.
     pub fn decode(row: &RowRef<'_>) -> Result<Fact, DocketError> {
         let fact = match row.of {
             RUN => serde_json::from_str(row.body).map(Fact::Run),
@@ -733,7 +777,7 @@ impl Fact {
 }
 
 impl Note {
-    /// The note's name, as in the journal.
+    /// The kind of the note's row in the journal.
     pub fn name(&self) -> &'static str {
         match self {
             Note::Run(_) => "run",
@@ -759,9 +803,11 @@ impl Note {
     }
 }
 
-/// The loop or lane that an effect is of: what stands before `/e3/` in `01-01/task-1.1/e3/judge:wire#2`.
+/// The loop or lane of an effect: the part before `/e3/` in `01-01/task-1.1/e3/judge:wire#2`.
 fn machine_of(effect: &str) -> &str {
+    // A plan's name may itself contain `/e`. Only a number and another slash make it the effect's own counter.
     let is_entry = |at: &usize| {
+        // The counter's digits, and at least one of them, between `/e` and the next slash.
         let rest = effect[at + 2..].trim_start_matches(|c: char| c.is_ascii_digit());
         rest.starts_with('/') && rest.len() < effect.len() - at - 2
     };
@@ -781,6 +827,8 @@ impl Docket {
     }
 
     /// The launches for a loop or lane, in order.
+    ///
+    /// It uses the index, because scanning all launches for every finding made large reports slow.
     pub fn launches_of(&self, id: &str) -> impl DoubleEndedIterator<Item = &LaunchNote> + Clone {
         self.by_loop.get(id).into_iter().flatten().filter_map(|at| self.launches.get(*at))
     }
@@ -790,13 +838,14 @@ impl Docket {
         self.launches_of(machine_of(effect)).filter(move |launch| launch.effect == effect)
     }
 
-    /// Who reviews it all, and how: what exists, or what this run built.
+    /// The subject and panel of the review: of existing work, or of what this run built.
     pub fn review(&self) -> Option<&ReviewNote> {
         self.about.review.as_deref().or(self.convened.as_deref())
     }
 
-    /// The tools among the checks of the run.
+    /// The tools among the checks of this run.
     pub fn tools(&self) -> &[DetectedTool] {
+        // A request in plain words has no review note of its own, so its tools come first.
         match (&self.about.asked, self.review()) {
             (Some(asked), _) => &asked.tools,
             (None, Some(review)) => &review.tools,
@@ -804,18 +853,20 @@ impl Docket {
         }
     }
 
-    /// The commit that the result stands on: that of the user's branch when the run began, or when it was rebased last.
+    /// The base commit of the result: the user's branch when the run began, or when it was last rebased.
     pub fn base(&self) -> &str {
         let ground = self.run.as_ref().and_then(Run::ground);
         ground.map_or(&self.about.base, |ground| ground.as_str())
     }
 
-    /// The commit that the change begins from which is reviewed as a whole.
+    /// The commit from which the change as a whole is reviewed.
+    ///
+    /// It is also the commit whose judging files and settings are trusted.
     pub fn reviewed_from(&self) -> &str {
         self.about.review.as_ref().map_or_else(|| self.base(), |review| &review.base)
     }
 
-    /// The last loop that is not about a polish: of a review, the one that judged what was there.
+    /// The last loop that is not a polish: in a review, the one that judged the subject.
     pub fn examined(&self) -> Option<&Loop> {
         self.loops.iter().rev().find(|(id, _)| !is_polish(id)).map(|(_, lp)| lp)
     }
@@ -825,17 +876,19 @@ impl Docket {
         self.loops.iter().rev().find(|(id, _)| is_polish(id)).map(|(_, lp)| lp)
     }
 
-    /// Folds one row.
+    /// Folds one row of the journal.
     pub fn take(&mut self, row: &RowRef<'_>) -> Result<(), DocketError> {
         self.take_fact(row, &Fact::decode(row)?)
     }
 
-    /// Folds one row that was decoded before.
+    /// Folds one row that is decoded already.
+    ///
+    /// A reader that folds several models from one journal decodes each row once and passes it to all of them.
     pub fn take_fact(&mut self, row: &RowRef<'_>, fact: &Fact) -> Result<(), DocketError> {
         self.apply(Time(row.at), fact).map_err(DocketError::at(row))
     }
 
-    /// Folds one fact.
+    /// Folds one fact into its machine and into the records beside it.
     pub fn apply(&mut self, at: Time, fact: &Fact) -> Result<(), OutOfOrder> {
         match fact {
             Fact::Run(event) => self.apply_run(event)?,
@@ -846,13 +899,18 @@ impl Docket {
         Ok(())
     }
 
-    /// What every fact leaves behind besides its machine's change.
+    /// Records everything that a fact leaves behind besides its machine's change.
+    ///
+    /// The engine applies its own events to the machines and then calls this; a reader gets here through `apply`. So
+    /// every derived record must be made here, or the two would differ.
     pub(crate) fn stamp(&mut self, at: Time, fact: &Fact) {
         self.began.get_or_insert(at);
+        // The clock can go back. The time of the docket does not.
         self.at = self.at.max(at);
         if let Some(id) = highest_finding(fact) {
             self.last_finding = self.last_finding.max(id.0);
         }
+        // Count the questions by what they are about. The inbox numbers them from this count.
         let about = match fact {
             Fact::Loop(id, LoopEvent::Asked(_)) => Some(crate::inbox::short(id)),
             Fact::Run(RunEvent::LaneAsked { plan, .. }) => Some(plan.as_str()),
@@ -862,6 +920,7 @@ impl Docket {
         if let Some(about) = about {
             *self.asked.entry(about.to_owned()).or_insert(0) += 1;
         }
+        // Tries are folded here and not with the machine, because the engine's own turns come through here as well.
         if let Fact::Loop(id, event) = fact {
             self.tries.take(id, event);
         }
@@ -870,7 +929,7 @@ impl Docket {
                 self.note_acceptance(plan, decision);
                 self.note_more(matches!(decision.choice, LaneChoice::Retry(_)), &decision.note);
             }
-            // What stood in the way then is looked at anew.
+            // The branch may have changed since. The command is found anew when the result is held again.
             Fact::Run(RunEvent::HeldDecided(decision)) => {
                 self.left = None;
                 self.note_more(matches!(decision.choice, HeldChoice::Again(_)), &decision.note);
@@ -893,22 +952,23 @@ impl Docket {
         }
     }
 
-    /// What a person adds when they have the work done again.
+    /// Keeps what a person adds when they have the work done again.
     fn note_more(&mut self, again: bool, note: &str) {
         if again && !note.trim().is_empty() {
             self.more.push(note.to_owned());
         }
     }
 
-    /// Whether the last event of the run asked about a held result.
+    /// Whether the last event of the run asked about a held result for the first time.
     fn is_newly_held(&mut self) -> bool {
         let held = self.run.as_ref().is_some_and(|run| run.held().is_some());
+        // The question is no event of its own: it is open as long as the run is held, so only the change counts.
         std::mem::replace(&mut self.was_held, held) != held && held
     }
 
     fn note_shown(&mut self, id: &LoopId, effect: &EffectId, shown: Shown) {
         let Step::Judge(seat) = &effect.step else { return };
-        // A final pass counts all that was shown, in whichever round.
+        // The report of a final pass already counts what earlier rounds showed.
         let last = self.loops.get(id).is_some_and(Loop::is_confirming);
         let all = self.shown.entry((id.clone(), seat.clone())).or_default();
         *all = if last { shown } else { all.and(shown) };
@@ -931,26 +991,31 @@ impl Docket {
         ended.filter(|lp| lp.outcome().is_some()).max_by_key(|lp| entry_number(lp.id()))
     }
 
-    /// Who takes a stuck lane as it is answers for the loop that had not ended good.
+    /// Records who accepted a stuck lane. That person answers for the loop that had not ended well.
     fn note_acceptance(&mut self, plan: &PlanId, decision: &LaneDecision) {
         if decision.choice != LaneChoice::Accept {
             return;
         }
+        // The lane may be stuck at its summary or its landing. Then no loop ended badly, and nobody answers for one.
         let of = self.last_ended(plan).filter(|lp| lp.outcome().is_some_and(|outcome| !outcome.is_good()));
         let of = of.map(|lp| lp.id().clone());
         self.accepted.push(Acceptance { plan: plan.clone(), of, by: decision.by.clone() });
     }
 
-    /// Who took the work of a loop as it is, in the loop or when its lane was stuck.
+    /// The person who accepted the work of a loop, in the loop itself or when its lane was stuck.
+    ///
+    /// An accepted loop is not a passed one. Reports and commit trailers name the person.
     pub fn accepter(&self, id: &LoopId) -> Option<&str> {
         if let Some(Outcome::Accepted(by)) = self.loops.get(id).and_then(Loop::outcome) {
             return Some(by);
         }
+        // The last acceptance counts: a lane can be stuck more than once.
         self.accepted.iter().rev().find(|one| one.of.as_ref() == Some(id)).map(|one| one.by.as_str())
     }
 
-    /// Changes with a judge of their own that a named person took: as they were judged last, and none that was put right
-    /// before.
+    /// Changes with judging files of their own that a named person accepted.
+    ///
+    /// Only the last judged revision of a loop counts: an earlier one was put right before anybody accepted it.
     pub fn judges_taken(&self) -> impl Iterator<Item = &JudgeNote> {
         self.judges.iter().filter(|note| {
             let id = LoopId::new(note.of());
@@ -959,7 +1024,7 @@ impl Docket {
         })
     }
 
-    /// Whether a named person took work of a plan as it is. An approved plan says nothing about its work.
+    /// Whether a named person accepted work of a plan. An accepted plan document says nothing about the work.
     pub fn took_work(&self, plan: &PlanId) -> bool {
         let prefix = format!("{plan}/");
         let is_work = |id: &LoopId| self.loops.get(id).is_some_and(|lp| lp.policy().of != Use::Plan);
@@ -968,7 +1033,7 @@ impl Docket {
             || self.accepted.iter().any(|one| one.plan == *plan && one.of.as_ref().is_none_or(is_work))
     }
 
-    /// Everybody who took something of a plan as it is, each once.
+    /// Everybody who accepted something of a plan, each once.
     pub fn accepters(&self, plan: &PlanId) -> Vec<String> {
         let prefix = format!("{plan}/");
         let of_loops = self.loops.keys().filter(|id| id.as_str().starts_with(&prefix));
@@ -990,6 +1055,7 @@ impl Docket {
                 Ok(())
             }
             (Some(run), event) => run.apply(event),
+            // An event before the first `opened` cannot be applied to anything: the journal is damaged.
             (None, event) => Err(OutOfOrder { event: event.name().to_owned(), state: "no run".to_owned() }),
         }
     }
@@ -1008,12 +1074,14 @@ impl Docket {
     pub(crate) fn apply_note(&mut self, note: &Note) {
         match note {
             Note::Run(about) => {
+                // The budgets follow from the scores, so they are built again here and not stored.
                 self.tokens = Tokens::new(&about.scores);
                 self.warnings.extend(about.warnings.iter().cloned());
                 self.about = (**about).clone();
             }
             Note::Launch(launch) => {
                 let plan = launch.effect.split_once('/').map_or("", |(plan, _)| plan);
+                // Only the lowered budget matters here. The projection reports the overage.
                 let _ = self.tokens.told(&launch.role, &PlanId::new(plan), launch.tokens_told);
                 self.by_loop
                     .entry(machine_of(&launch.effect).to_owned())
@@ -1023,8 +1091,10 @@ impl Docket {
             }
             Note::Lost(launch) => self.killed.push((**launch).clone()),
             Note::Promised { containment, facts } => self.about.go_on_under(containment, *facts),
+            // A warning may come up in every round. People read it once.
             Note::Warning(text) if self.warnings.contains(text) => {}
             Note::Warning(text) => self.warnings.push(text.clone()),
+            // No empty commit is made for such a plan, so the run has to say it in words.
             Note::AlreadyThere { plan } => {
                 self.warnings
                     .push(format!("the branch had it already: nothing of plan {plan} was left to land"));
@@ -1033,27 +1103,34 @@ impl Docket {
             Note::Left { command } => self.left = Some(command.clone()),
             Note::Spent(spent) => self.spent = Some(*spent),
             Note::Raised(caps) => {
+                // The cap that stopped the run may not hold any more, so the run has to meet it again.
                 self.raised = Some(*caps);
                 self.spent = None;
             }
             Note::Strayed(stray) => self.strayed.push((**stray).clone()),
             Note::Convened(review) => self.convened = Some(review.clone()),
             Note::Aside(aside) => {
+                // The last look of a tool replaces its earlier one.
                 self.asides.insert((aside.of.clone(), aside.check.clone()), (**aside).clone());
             }
             Note::Command(command) => self.commands.push((**command).clone()),
+            // A check that runs once more reports the same note.
             Note::Judge(note) if self.judges.contains(note) => {}
             Note::Judge(note) => self.judges.push((**note).clone()),
+            // These notes are read from the journal by reports and change no state.
             Note::Traced { .. } | Note::Editor(_) | Note::Ignored { .. } | Note::Gate(_) | Note::Resumed => {}
         }
     }
 }
 
+/// The highest finding id in a fact.
+///
+/// Ids continue after it, also after a resume. Otherwise two findings could have the same id.
 fn highest_finding(fact: &Fact) -> Option<FindingId> {
     match fact {
         Fact::Loop(_, LoopEvent::Tracked { findings, .. }) => findings.iter().map(|f| f.id).max(),
         Fact::Run(RunEvent::LandingRefused { findings, .. }) => findings.iter().map(|f| f.id).max(),
-        // What an earlier review found keeps its id.
+        // Findings of an earlier review keep their ids.
         Fact::Run(RunEvent::Opened(spec)) => {
             let exists = spec.exists.as_ref()?;
             exists.open.iter().map(|f| f.id).chain(exists.last).max()

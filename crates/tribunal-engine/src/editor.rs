@@ -1,5 +1,7 @@
-//! What editor agents say about findings: who looks at one, and what they did about it. It is kept as letters, shown to
-//! people, and heard by no machine: nothing here can approve, close or waive anything, or answer a question.
+//! Remarks of editor agents on findings: who looks at a finding, and what they did about it.
+//!
+//! Remarks are kept as messages and shown to people. No machine reads them, so nothing here can approve, close or waive
+//! a finding, or answer a question: an editor agent is not part of the run, and anybody can be one.
 
 use crate::mail::Body;
 use serde::{Deserialize, Serialize};
@@ -8,63 +10,65 @@ use tribunal_core::ids::FindingId;
 use tribunal_journal::Mail;
 use tribunal_view::plain;
 
-/// After so long a claim lapses: who made it may be gone.
+/// How long a claim holds without being renewed. The agent that made it may be gone.
 pub const CLAIM_MS: u64 = 3_600_000;
-/// Remarks on one finding at most.
+/// How many remarks one finding can have.
 pub const REMARKS_MAX: u32 = 100;
-/// Characters of an answer at most.
+/// How many characters one answer can have.
 pub const TEXT_MAX: usize = 4_000;
 
 /// One remark on one finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Remark {
-    /// The finding.
+    /// The finding it is about.
     pub finding: FindingId,
-    /// Its place among the remarks on that finding, from 1. Only one letter can have it, so two agents that claim at
-    /// once are told apart.
+    /// Its number among the remarks on that finding, from 1.
+    ///
+    /// The number is part of the message's key, and the mailbox takes a key once. So of two agents that claim a finding
+    /// at the same time, one is refused.
     pub n: u32,
-    /// Who says so.
+    /// The name that the agent gives itself.
     pub by: String,
-    /// What.
+    /// What the agent says.
     pub word: Word,
 }
 
-/// What is said.
+/// What an editor agent can say about a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Word {
-    /// I look at it.
+    /// The agent looks at the finding.
     Claim,
-    /// I do not look at it any more.
+    /// The agent no longer looks at the finding.
     Release,
-    /// This is what I did or think.
+    /// The agent says what it did or thinks.
     Answer {
-        /// In one word.
+        /// The answer in one word.
         stance: Stance,
-        /// In words.
+        /// The answer in the agent's words.
         text: String,
     },
 }
 
-/// An answer in one word. None of them settles the finding: only its judges do.
+/// An answer in one word. It does not settle the finding: only the finding's reviewers do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stance {
-    /// It is said to be fixed.
+    /// The agent says that it fixed the finding.
     Fixed,
-    /// It is said to be none.
+    /// The agent says that there is nothing to fix.
     Disputed,
-    /// It cannot be fixed here.
+    /// The agent cannot fix the finding here.
     CannotFix,
-    /// Something to know.
+    /// The agent has something for people to know.
     Note,
 }
 
 impl Stance {
-    /// All of them.
+    /// All stances, for lists of what a call takes.
     pub const ALL: [Stance; 4] = [Stance::Fixed, Stance::Disputed, Stance::CannotFix, Stance::Note];
 
-    /// As written in a call.
+    /// The word that a call uses.
     pub fn word(self) -> &'static str {
         match self {
             Stance::Fixed => "fixed",
@@ -76,12 +80,12 @@ impl Stance {
 }
 
 impl Remark {
-    /// The key of its letter.
+    /// The key of its message in the mailbox.
     pub fn key(&self) -> String {
         format!("editor {} #{}", self.finding, self.n)
     }
 
-    /// In one line, harmless to a terminal.
+    /// The remark in one line, without anything that could control a terminal.
     pub fn words(&self) -> String {
         let by = plain::clipped(&self.by, 100);
         let said = match &self.word {
@@ -94,11 +98,13 @@ impl Remark {
 }
 
 /// All remarks of a run, each with its time, in order.
+///
+/// They are read from the mailbox and not from the docket, so a face shows a remark before the run has taken it.
 #[derive(Clone, Debug, Default)]
 pub struct Remarks(BTreeMap<FindingId, Vec<(u64, Remark)>>);
 
 impl Remarks {
-    /// Those in a mailbox; letters of other kinds, and what cannot be read, are left out.
+    /// Reads the remarks of a mailbox. Messages of other kinds, and those that cannot be read, are left out.
     pub fn read(mail: &[Mail]) -> Remarks {
         let mut all: BTreeMap<FindingId, Vec<(u64, Remark)>> = BTreeMap::new();
         for mail in mail.iter().filter(|mail| mail.letter.kind == "editor") {
@@ -106,16 +112,17 @@ impl Remarks {
                 all.entry(remark.finding).or_default().push((mail.letter.at, remark));
             }
         }
+        // By number and not by time: a number is unique, and several processes write the times.
         all.values_mut().for_each(|of| of.sort_by_key(|(_, remark)| remark.n));
         Remarks(all)
     }
 
-    /// On one finding.
+    /// The remarks on one finding, in order.
     pub fn of(&self, id: FindingId) -> &[(u64, Remark)] {
         self.0.get(&id).map_or(&[], Vec::as_slice)
     }
 
-    /// On one finding, in words.
+    /// The remarks on one finding, in words.
     pub fn lines(&self, id: FindingId) -> Vec<String> {
         self.of(id)
             .iter()
@@ -123,18 +130,23 @@ impl Remarks {
             .collect()
     }
 
-    /// The place of the next remark on a finding.
+    /// The number of the next remark on a finding.
     pub fn next(&self, id: FindingId) -> u32 {
         self.of(id).last().map_or(1, |(_, remark)| remark.n.saturating_add(1))
     }
 
-    /// Who looks at a finding now.
+    /// The agent that looks at a finding now.
+    ///
+    /// A claim lapses after `CLAIM_MS` unless the same agent claims again. A release by anybody else counts for
+    /// nothing.
     pub fn holder(&self, id: FindingId, now: u64) -> Option<&str> {
         let mut held: Option<(u64, &str)> = None;
         for (at, remark) in self.of(id) {
+            // Lapsed before this remark: whoever claims next may have it.
             held = held.filter(|(since, _)| at.saturating_sub(*since) < CLAIM_MS);
             match (&remark.word, held) {
                 (Word::Claim, None) => held = Some((*at, &remark.by)),
+                // Claiming again renews the claim; a claim by somebody else has no effect while it holds.
                 (Word::Claim, Some((_, by))) if by == remark.by => held = Some((*at, &remark.by)),
                 (Word::Release, Some((_, by))) if by == remark.by => held = None,
                 _ => {}

@@ -1,5 +1,9 @@
-//! The event loop. It waits at one place, turns what arrives into facts, commits them, and then starts what
-//! is wanted and stops what is not. It decides nothing: what follows is the machines' to say.
+//! The event loop. It waits at one place, turns each arrival into facts, commits them, and then starts the effects that
+//! are wanted and stops those that are not. It makes no decisions: the machines do.
+//!
+//! The order inside `turns` carries the guarantees. Facts are committed before an effect starts, so a crash can lose an
+//! effect but never the record that it was intended. Everything else the engine keeps in memory is derived from the
+//! docket and from the machines' wants.
 
 use crate::budget::{Caps, Spent};
 use crate::crash;
@@ -20,17 +24,23 @@ use tribunal_core::run::{Ending, Run, RunEvent, RunIn, RunReport, RunSpec, RunWa
 use tribunal_journal::{Journal, NewRow, Turn};
 
 /// Findings from here on (and 0) have no id yet: the engine gives them one when their report arrives.
+///
+/// The world cannot number findings itself, because two loops may report at the same time. It numbers the new findings
+/// of one report from here up, so that they can refer to each other, and the engine replaces the numbers when it takes
+/// the report.
 pub const PROVISIONAL: u32 = 1 << 30;
 
-/// What the names of the run's own loops begin with; those of a lane begin with the lane's name and a slash.
+/// Prefixes of the names of the run's own loops; the name of a lane's loop begins with the lane and a slash.
 const OWN: [&str; 2] = ["phase.", "chain."];
 
-/// How the engine behaves.
+/// Limits and pauses of the event loop, taken from the settings of the run.
+///
+/// They are not part of the journal: a resumed run may have other limits, and its machines do not notice.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Agents at most at a time.
+    /// How many agents may run at the same time.
     pub width: usize,
-    /// Stay and wait for a person instead of returning.
+    /// Keep waiting when only a person can move the run, instead of returning.
     pub attached: bool,
     /// How long agents may go on after the first interrupt, in milliseconds.
     pub grace_ms: u64,
@@ -38,29 +48,35 @@ pub struct Options {
     pub backoff_ms: u64,
     /// The longest such pause, in milliseconds.
     pub backoff_max_ms: u64,
-    /// What may be spent.
+    /// What may be spent on the run, on one loop and on one round.
     pub caps: Caps,
 }
 
-/// A delay of up to `most` that is the same for the same text, and different for others.
+/// A delay of up to `most`, derived from a text: equal texts give equal delays.
+///
+/// It is a hash and not a random number, so that a simulated run with the same seed pauses for the same time. The
+/// spread keeps agents that failed together from retrying together.
 pub fn jitter(text: &str, most: u64) -> u64 {
+    // FNV-1a without its lowest bits, which spread worst.
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, step);
     if most == 0 { 0 } else { (hash >> 16) % most }
 }
 
 /// Why the engine returned.
+///
+/// Only `Ended` is final. After any other end the journal holds an unfinished run that `resume` continues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The run is over.
+    /// The run is over, with this ending.
     Ended(Ending),
-    /// Only people can move it.
+    /// Nothing runs, and only a person can move the run.
     Waiting,
-    /// A budget's cap is reached; it can be resumed with another.
+    /// A cap of the budget is reached. The run can be resumed with another cap.
     Spent(Spent),
-    /// Interrupted; it can be resumed.
+    /// The user interrupted the run. It can be resumed.
     Suspended {
-        /// By this signal.
+        /// The signal that interrupted it.
         signal: i32,
     },
 }
@@ -71,7 +87,7 @@ pub enum EngineError {
     /// The journal cannot be written or read.
     #[error(transparent)]
     Journal(#[from] tribunal_journal::Error),
-    /// The journal says something impossible.
+    /// The journal holds a row that cannot be read or cannot follow the rows before it.
     #[error(transparent)]
     Docket(#[from] DocketError),
     /// A machine met an event it had itself emitted and refused it.
@@ -81,11 +97,14 @@ pub enum EngineError {
     #[error("bug: a fact cannot be written as JSON: {0}")]
     Json(#[from] serde_json::Error),
     /// A landing was under way when the orchestrator died, and nobody can say whether the branch moved.
+    ///
+    /// Tribunal stops here instead of guessing. If the plan were landed again, its commits could be on the branch
+    /// twice; if it were given up, they could be there unnoticed.
     #[error(
         "it cannot be told whether {plan} is merged into the run branch\nhint: see that git works in this repository, then resume the run"
     )]
     Unproven {
-        /// Of which plan.
+        /// The plan that was landing.
         plan: Of,
     },
     /// There is no run in this journal.
@@ -93,9 +112,11 @@ pub enum EngineError {
     Empty,
 }
 
-/// Somebody who is shown every committed fact.
+/// A reader of every committed fact, in the order of the journal.
+///
+/// It is called after the commit and not before, so nobody is shown a fact that a crash could take back.
 pub trait Watch {
-    /// These facts were committed.
+    /// Takes the facts of one commit, with the docket as it is after them.
     fn committed(&mut self, docket: &Docket, facts: &[Stamped]);
 }
 
@@ -103,28 +124,34 @@ impl Watch for () {
     fn committed(&mut self, _docket: &Docket, _facts: &[Stamped]) {}
 }
 
-/// The engine of one run.
+/// The engine of one run: the journal, the state folded from it, and the world that does the work.
+///
+/// The sets below are caches of what the machines want and of what runs. They are never written to the journal, because
+/// a resumed engine builds them again from the wants.
 pub struct Engine<W> {
     journal: Journal,
     docket: Docket,
     world: W,
     options: Options,
+    // Facts that are applied to the docket and not committed yet; `commit` writes all of them in one transaction.
     pending: Vec<(Time, Vec<Fact>)>,
     letters: Vec<u64>,
     /// Machines and lanes whose wants may have changed since they were last compared with what runs.
     dirty: BTreeSet<Of>,
     /// Lanes (the run itself among them) that moved since the loops were last brought in line with them.
     moved: BTreeSet<Of>,
+    // The wants of each machine when it was last compared, and the effects that were started for them.
     wanted: BTreeMap<Of, BTreeMap<EffectId, Want>>,
     running: BTreeSet<EffectId>,
     agents: usize,
+    // Agents that are ready but for a free place or the budget, and agents that may not start before a time.
     waiting: BTreeSet<EffectId>,
     held: BTreeMap<EffectId, Time>,
     /// What running agents may cost.
     reserved: BTreeMap<EffectId, u64>,
     /// The cap that kept a launch waiting when launches were last looked at.
     spent: Option<Spent>,
-    /// Attempts that were lost in this life and not tried again yet; an iteration that went well is none.
+    /// Attempts that failed in this life of the engine and were not retried yet. Only their retries are delayed.
     lost: BTreeSet<EffectId>,
     alarms: BTreeSet<(Time, EffectId)>,
     mode: Mode,
@@ -133,12 +160,13 @@ pub struct Engine<W> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Going,
+    // The first interrupt lets running agents finish until a time; the second ends them at once.
     Draining { signal: i32, until: Time },
     Killing { signal: i32 },
 }
 
 impl<W: World> Engine<W> {
-    /// An engine over a fresh journal: the run is opened in its first transaction.
+    /// Makes an engine over a fresh journal. The run is opened in the first transaction.
     pub fn begin(
         journal: Journal,
         world: W,
@@ -159,8 +187,10 @@ impl<W: World> Engine<W> {
         Ok(engine)
     }
 
-    /// An engine over a journal that already holds a run: folds it, ends what was left, probes what was
-    /// intended.
+    /// Makes an engine over a journal that already holds a run.
+    ///
+    /// It folds the journal, ends processes that a dead orchestrator left, and asks the world about every intent
+    /// without a report. The order matters: a process that still runs could change the answer of a probe.
     pub fn resume(journal: Journal, world: W, options: Options) -> Result<Engine<W>, EngineError> {
         let mut engine = Engine::empty(journal, world, options);
         let Engine { journal, docket, .. } = &mut engine;
@@ -168,6 +198,7 @@ impl<W: World> Engine<W> {
         if engine.docket.run.is_none() {
             return Err(EngineError::Empty);
         }
+        // The wants of every machine count as changed: nothing runs yet in this life of the engine.
         engine.touch_all();
         engine.dirty.extend(engine.docket.loops.keys().map(|id| Of::new(id.as_str())));
         let notes = engine.world.recover(&engine.docket);
@@ -200,27 +231,30 @@ impl<W: World> Engine<W> {
         }
     }
 
-    /// Everything known so far.
+    /// The state folded from the journal so far.
     pub fn docket(&self) -> &Docket {
         &self.docket
     }
 
-    /// The world, for a caller that made it.
+    /// The world, for the caller that made it.
     pub fn world(&self) -> &W {
         &self.world
     }
 
-    /// The world, to be changed.
+    /// The world, for a caller that has to change it.
     pub fn world_mut(&mut self) -> &mut W {
         &mut self.world
     }
 
-    /// Gives journal and world back.
+    /// Gives the journal, the world and the docket back.
     pub fn into_parts(self) -> (Journal, W, Docket) {
         (self.journal, self.world, self.docket)
     }
 
-    /// Runs until the run is over, only people can move it, or it is interrupted.
+    /// Runs until the run is over, only a person can move it, or it is interrupted.
+    ///
+    /// The world is shut down however the loop ends, also on an error: an agent must not outlive the engine that would
+    /// have taken its report.
     pub fn run(&mut self, watch: &mut dyn Watch) -> Result<End, EngineError> {
         let end = self.turns(watch);
         self.world.shutdown();
@@ -231,11 +265,14 @@ impl<W: World> Engine<W> {
         loop {
             self.sync()?;
             let starts = self.reconcile()?;
+            // Agents end before the end is committed. Nobody resumes an ended run, so nobody would find their cost
+            // later.
             if self.docket.run.as_ref().is_some_and(|run| run.ending().is_some()) {
                 let notes = self.world.end_agents();
                 self.note_before_the_end(notes);
             }
             self.commit(watch)?;
+            // After the commit: no one-shot effect starts before its intent is in the journal.
             for effect in &starts {
                 self.start(effect);
             }
@@ -243,6 +280,7 @@ impl<W: World> Engine<W> {
                 return Ok(end);
             }
             let until = self.next_alarm();
+            // The only place where the engine waits.
             for arrival in self.world.next(until) {
                 self.take(arrival)?;
             }
@@ -259,6 +297,7 @@ impl<W: World> Engine<W> {
             Mode::Draining { signal, .. } if self.running.is_empty() => Some(End::Suspended { signal }),
             Mode::Draining { .. } => None,
             Mode::Going => {
+                // A held retry is not idle. Its pause ends by itself, so the run does not wait for a person.
                 let idle = self.running.is_empty() && self.held.is_empty();
                 match self.spent {
                     Some(spent) if idle && !self.waiting.is_empty() => Some(End::Spent(spent)),
@@ -269,12 +308,12 @@ impl<W: World> Engine<W> {
     }
 }
 
-/// The lane a loop belongs to; the run itself for the review of the phase.
+/// The lane that a loop belongs to; the run itself for the review of the phase.
 fn lane_of(id: &LoopId) -> Of {
     id.as_str().split_once('/').map_or_else(Of::run, |(lane, _)| Of::new(lane))
 }
 
-/// Ids given to the findings of one report.
+/// The ids that the engine gives to the findings of one report.
 struct Ids {
     last: u32,
     given: BTreeMap<FindingId, FindingId>,
@@ -282,10 +321,12 @@ struct Ids {
 
 impl Ids {
     fn give(&mut self, id: &mut FindingId) {
+        // An id in this range was given before: the finding is known, and it keeps its id.
         if id.0 != 0 && id.0 < PROVISIONAL {
             return;
         }
         self.last += 1;
+        // Several findings may have the id 0. Nothing can refer to them, so there is nothing to translate.
         if id.0 != 0 {
             self.given.insert(*id, FindingId(self.last));
         }
@@ -304,18 +345,18 @@ impl Ids {
     }
 }
 
-// What arrives.
+// Arrivals from outside.
 impl<W: World> Engine<W> {
     fn take(&mut self, arrival: Arrival) -> Result<(), EngineError> {
         match arrival {
             Arrival::Report { effect, report, notes } => {
                 self.note(notes);
                 let heard = self.deliver(&effect, report)?;
-                // One that was called off has spent until now.
+                // An effect that was stopped is not running any more. Its report is what ends its reservation.
                 if !self.running.contains(&effect) {
                     self.reserved.remove(&effect);
                 }
-                // A report that means nothing ends nothing: its effect still runs, until its own report or deadline.
+                // An ignored report ends nothing: its effect runs on, until its own report or deadline.
                 if heard {
                     self.reserved.remove(&effect);
                     self.over(&effect);
@@ -345,7 +386,10 @@ impl<W: World> Engine<W> {
         };
     }
 
-    /// Delivers a report to its machine. One that means nothing leaves a note and no other trace.
+    /// Delivers a report to its machine. False if the machine ignored it.
+    ///
+    /// A machine ignores a report whose effect it does not want: a late one, a repeated one, or one from an unknown
+    /// effect. Such a report leaves a note and changes nothing else.
     fn deliver(&mut self, effect: &EffectId, report: Report) -> Result<bool, EngineError> {
         let at = self.world.now();
         let report = self.with_ids(report);
@@ -356,6 +400,7 @@ impl<W: World> Engine<W> {
             }
             Report::Run(report) => self.turn_run(&RunIn::Report { effect: effect.clone(), at, report })?,
         };
+        // An alarm may come too late: the effect that it guarded has reported meanwhile. That is no reason for a note.
         if !heard && effect.guarded().is_none() {
             self.note(vec![Note::Ignored { effect: effect.clone() }]);
         }
@@ -367,6 +412,7 @@ impl<W: World> Engine<W> {
         let mut ids = Ids { last: self.docket.last_finding, given: BTreeMap::new() };
         match report {
             Report::Loop(LoopReport::Tracked { mut findings, delta }) => {
+                // All ids first, then the references: a finding may refer to a later one of the same report.
                 findings.iter_mut().for_each(|tracked| ids.give(&mut tracked.id));
                 findings.iter_mut().for_each(|tracked| ids.refer(tracked));
                 Report::Loop(LoopReport::Tracked { findings, delta })
@@ -381,17 +427,19 @@ impl<W: World> Engine<W> {
 
     fn read_mail(&mut self) -> Result<(), EngineError> {
         for mail in self.journal.mail()? {
+            // Taken in this turn and not committed as read yet.
             if self.letters.contains(&mail.id) {
                 continue;
             }
             let body = Body::read(&mail.letter);
-            // Nothing is left to drop if the landing succeeds, everything if it does not: the letter waits for that.
+            // If the landing succeeds there is nothing left to drop. The message waits until its result is known.
             if matches!(&body, Ok(Body::Drop { plan, .. }) if self.is_landing(plan)) {
                 continue;
             }
             self.letters.push(mail.id);
             match body {
                 Ok(body) => self.take_letter(body)?,
+                // Marked as read all the same. An unreadable message would otherwise come back in every turn.
                 Err(error) => {
                     let text = format!("a letter could not be read and was set aside: {error}");
                     self.note(vec![Note::Warning(text)]);
@@ -420,12 +468,12 @@ impl<W: World> Engine<W> {
                 }
                 Ok(())
             }
-            // Recorded and no more: no machine hears of it.
+            // Recorded only: an editor agent has no say in the run.
             Body::Editor(remark) => {
                 self.note(vec![Note::Editor(Box::new(remark))]);
                 Ok(())
             }
-            // The next review hears it: this one has judged, or will, without it.
+            // The waiver counts from the next review on. The waivers of this one were recorded when it began.
             Body::Waive(waiver) => {
                 let text =
                     format!("{} is waived from the next review on ({})", waiver.finding, waiver.words());
@@ -440,7 +488,9 @@ impl<W: World> Engine<W> {
         intents.any(|(effect, _)| effect.step == Step::Land && effect.of.as_str() == plan.as_str())
     }
 
-    /// Alarms whose time has come: deadlines, pauses before another attempt, the end of the grace period.
+    /// Delivers everything whose time has come: deadlines, pauses before a retry, the end of the grace period.
+    ///
+    /// An alarm is delivered like a report. If its effect has reported meanwhile, the machine ignores it.
     fn ring(&mut self) -> Result<(), EngineError> {
         let now = self.world.now();
         if let Mode::Draining { signal, until } = self.mode
@@ -485,6 +535,8 @@ impl<W: World> Engine<W> {
 
     fn turn_run(&mut self, input: &RunIn) -> Result<bool, EngineError> {
         let Some(run) = &mut self.docket.run else { return Ok(false) };
+        // Which lane lands next is the run's decision. A turn of one lane can change it for another one, so the lanes
+        // before and after the turn are both compared again.
         let landing = run.lands_next();
         let events = machine::turn(run, input)?;
         let heard = !events.is_empty();
@@ -493,6 +545,7 @@ impl<W: World> Engine<W> {
             let touched: Option<Vec<Vec<Of>>> = events.iter().map(RunEvent::touches).collect();
             match touched {
                 Some(touched) => self.touch(touched.into_iter().flatten().chain(lands).collect()),
+                // An event that cannot name the lanes it touches may touch all of them.
                 None => self.touch_all(),
             }
             self.record_now(events.into_iter().map(Fact::Run).collect());
@@ -528,7 +581,9 @@ impl<W: World> Engine<W> {
         }
     }
 
-    /// Of agents that were there when the run ended: on record before its end, which is the last that is read of it.
+    /// Records notes of the agents that were still there when the run ended.
+    ///
+    /// They go before the event that ends the run, because readers stop at that event.
     fn note_before_the_end(&mut self, notes: Vec<Note>) {
         let ends = |fact: &Fact| matches!(fact, Fact::Run(RunEvent::Ended { .. }));
         let Some(end) = self.pending.iter().position(|(_, facts)| facts.iter().any(ends)) else { return };
@@ -548,17 +603,23 @@ impl<W: World> Engine<W> {
         for fact in &facts {
             self.docket.stamp(at, fact);
             if let Fact::Loop(_, LoopEvent::Failed { effect, .. }) = fact {
+                // Without the launch number, because `queue` looks for the attempt, whichever launch of it failed.
                 self.lost.insert(EffectId { launch: 0, ..effect.clone() });
             }
         }
         self.pending.push((at, facts));
     }
 
-    /// Run and loops speak by levels: what the run wants is opened, what has ended is told, what is not
-    /// wanted is cancelled. Repeating any of it means nothing. Only lanes and loops that moved are looked at.
+    /// Brings the loops in line with the run: opens the loops it wants, reports the ended ones to it, and cancels the
+    /// rest.
+    ///
+    /// The sync is level-triggered: it compares states instead of passing messages, so that repeating it changes
+    /// nothing and a crash between two steps loses nothing. Only lanes and loops that moved are compared, because a run
+    /// may have a thousand of them.
     fn sync(&mut self) -> Result<(), EngineError> {
         let loops = self.dirty.iter().map(|of| LoopId::new(of.as_str()));
         let mut changed: BTreeSet<LoopId> = loops.filter(|id| self.docket.loops.contains_key(id)).collect();
+        // A report to the run can move lanes, and a moved lane can open or cancel loops: repeat until nothing moves.
         while !self.moved.is_empty() || !changed.is_empty() {
             for lane in std::mem::take(&mut self.moved) {
                 let wanted = self.loops_wanted(&lane);
@@ -591,6 +652,7 @@ impl<W: World> Engine<W> {
             if self.docket.loops.contains_key(id) {
                 continue;
             }
+            // Assemble the panel first. Its note is part of the docket from which the situation is read.
             let notes = self.world.convene(subject, &self.docket);
             self.note(notes);
             let Some(run) = &self.docket.run else { continue };
@@ -646,6 +708,7 @@ impl<W: World> Engine<W> {
                 revision: lp.revision().cloned(),
                 open: lp.handed(),
             });
+            // Before the end: the run counts the iterations of a loop while it still wants the loop.
             self.turn_run(&RunIn::Iterated { effect: effect.clone(), n })?;
             if let Some(report) = ended {
                 let at = self.world.now();
@@ -655,7 +718,11 @@ impl<W: World> Engine<W> {
         Ok(())
     }
 
-    /// After a crash: what became of what was intended?
+    /// Asks the world, after a crash, what became of each intended effect.
+    ///
+    /// This is what keeps a one-shot effect from running twice. An effect that is proven not done is cleared and
+    /// launched again; one that is proven done reports. An unknown result counts as failed, except for a landing, which
+    /// stops the engine.
     fn probe_intents(&mut self) -> Result<(), EngineError> {
         for (effect, want) in self.open_intents() {
             let assignment = Assignment { effect: &effect, want: &want, docket: &self.docket };
@@ -669,13 +736,16 @@ impl<W: World> Engine<W> {
                     self.note(notes);
                     self.clear(&effect, &want)?;
                 }
-                // Given up, or dropped by the next letter, it may be on the branch all the same.
+                // A landing of unknown result is never counted as failed. The plan could be given up or dropped next,
+                // and its commits could be on the branch all the same.
                 Probe::Unknown if effect.step == Step::Land => {
                     return Err(EngineError::Unproven { plan: effect.of });
                 }
                 Probe::Unknown => {
                     let failure =
                         Failure::new(FailureKind::Unproven, "it cannot be told whether it happened");
+                    // Its cost is unknown, too. The whole reservation counts, so that a crash makes no room under a
+                    // cap.
                     if effect.step.is_agent() {
                         let reserved = self.world.reserve(&effect);
                         self.note(vec![Note::Lost(Box::new(LaunchNote::unknown(&effect, reserved)))]);
@@ -717,15 +787,17 @@ impl<W: World> Engine<W> {
     }
 }
 
-// What should be happening, against what is.
+// Reconciling the wants with what runs.
 impl<W: World> Engine<W> {
-    /// Brings the world's work list in line with the wants of the machines that moved, and picks what starts
-    /// now. Intents of one-shots are recorded here; they start after the commit.
+    /// Brings the running effects in line with the wants of the machines that moved, and picks what starts now.
+    ///
+    /// The intents of one-shot effects are recorded here. The effects themselves start after the commit.
     fn reconcile(&mut self) -> Result<Vec<EffectId>, EngineError> {
         let mut ready = Vec::new();
         while let Some(machine) = self.dirty.pop_first() {
             ready.extend(self.refresh(machine));
         }
+        // After an interrupt running work may finish, but nothing new starts.
         if self.mode != Mode::Going {
             return Ok(Vec::new());
         }
@@ -734,6 +806,7 @@ impl<W: World> Engine<W> {
         self.spent = None;
         let mut starts = Vec::new();
         for effect in ready {
+            // The budget is asked before the intent: an intent that is not launched would have to be cleared.
             if self.fits(&effect) && self.intend(&effect)? {
                 self.waiting.remove(&effect);
                 self.agents += usize::from(effect.step.is_agent());
@@ -742,14 +815,16 @@ impl<W: World> Engine<W> {
             }
         }
         self.tell_spent();
-        // An intent adds a deadline to what its machine wants.
+        // An intent adds a deadline to what its machine wants, so those machines moved again.
         while let Some(machine) = self.dirty.pop_first() {
             self.refresh(machine);
         }
         Ok(starts)
     }
 
-    /// Agents whose account takes no requests wait for the time when it does.
+    /// Holds agents back until the time from which their account takes requests again.
+    ///
+    /// They are moved out of the queue, so that a used-up account does not keep other agents from starting.
     fn hold_parked(&mut self) {
         let now = self.world.now();
         let Engine { waiting, held, world, .. } = self;
@@ -762,7 +837,9 @@ impl<W: World> Engine<W> {
         });
     }
 
-    /// Whether the budget has room for a launch; reserves it if so.
+    /// Whether the budget has room for a launch. Reserves the cost if it has.
+    ///
+    /// The reservation counts agents that still run, so several launches in one turn cannot exceed a cap together.
     fn fits(&mut self, effect: &EffectId) -> bool {
         let caps = self.docket.raised.unwrap_or(self.options.caps);
         if !effect.step.is_agent() || !caps.is_any() {
@@ -770,6 +847,7 @@ impl<W: World> Engine<W> {
         }
         let needed = self.world.reserve(effect);
         if let Some(spent) = caps.refuses(&self.docket, &self.reserved, effect, needed) {
+            // The first refusal is kept: it names the cap that a person would have to raise.
             self.spent.get_or_insert(spent);
             return false;
         }
@@ -777,20 +855,27 @@ impl<W: World> Engine<W> {
         true
     }
 
-    /// A cap that stops the run is told once.
+    /// Records once that a cap stopped the run.
     fn tell_spent(&mut self) {
+        // While something still runs its real cost may turn out lower than the reservation, and the launch may fit
+        // then.
         let stops = self.running.is_empty() && self.held.is_empty();
         if let Some(spent) = self.spent.filter(|spent| stops && self.docket.spent != Some(*spent)) {
             self.note(vec![Note::Spent(spent)]);
         }
     }
 
-    /// A person gives the run other caps.
+    /// Gives the run other caps, on a person's order.
+    ///
+    /// The new caps are a note of the journal, so a later resume keeps them.
     pub fn raise(&mut self, caps: Caps) {
         self.note(vec![Note::Raised(caps)]);
     }
 
-    /// Takes in one machine's wants; returns what needs no agent and can start at once.
+    /// Takes in the wants of one machine. Returns the effects that need no agent and can start at once.
+    ///
+    /// It compares the machine's wants before and now. New wants are started or queued, and those that are gone are
+    /// stopped.
     fn refresh(&mut self, machine: Of) -> Vec<EffectId> {
         let now = self.wants_of(&machine);
         let before = self.wanted.remove(&machine).unwrap_or_default();
@@ -803,6 +888,7 @@ impl<W: World> Engine<W> {
                 Want::Loop(LoopWant::Wake { at }) | Want::Run(RunWant::Wake { at }) => {
                     self.alarms.insert((*at, effect.clone()));
                 }
+                // Questions and loops have no process. A person answers the first, and `sync` opens the second.
                 Want::Loop(LoopWant::Ask(_))
                 | Want::Run(RunWant::AskLane { .. } | RunWant::AskHeld { .. } | RunWant::Loop { .. }) => {}
                 _ if self.running.contains(effect) => {}
@@ -832,12 +918,15 @@ impl<W: World> Engine<W> {
         self.waiting.remove(effect);
         self.held.remove(effect);
         if self.over(effect) {
+            // An effect that reported already is not stopped: its process is gone.
             self.world.stop(effect);
         }
     }
 
-    /// The effect no longer runs. False if it did not. What is reserved for it stays so until its report, because an agent
-    /// that was called off goes on for a moment, and what it cost is not known before.
+    /// Marks an effect as not running. False if it was not running before.
+    ///
+    /// The reservation stays until the report. An agent that was stopped goes on for a moment, and its cost is not
+    /// known before.
     fn over(&mut self, effect: &EffectId) -> bool {
         let ran = self.running.remove(effect);
         if ran && effect.step.is_agent() {
@@ -846,15 +935,20 @@ impl<W: World> Engine<W> {
         ran
     }
 
-    /// What follows on a lost attempt waits a little, longer each time.
+    /// Queues an agent. A retry after a failure waits a little, longer each time.
+    ///
+    /// Only agents are queued, because only they have a limit on how many run at once. Checks and landings start as
+    /// soon as they are wanted.
     fn queue(&mut self, effect: &EffectId) {
         let tried = |fails| EffectId { n: Try { fails, ..effect.n }, launch: 0, ..effect.clone() };
         let before = effect.n.fails.checked_sub(1).map(tried);
+        // Failures from before a resume are not in `lost`, so their retries start at once.
         let lost = before.is_some_and(|before| self.lost.remove(&before));
         if !lost || self.options.backoff_ms == 0 {
             self.waiting.insert(effect.clone());
             return;
         }
+        // The shift is bounded, so that many failures cannot overflow it.
         let pause = (self.options.backoff_ms << (effect.n.fails - 1).min(6)).min(self.options.backoff_max_ms);
         let pause = pause.saturating_add(jitter(&effect.to_string(), pause / 4));
         let at = Time(self.world.now().0.saturating_add(pause));
@@ -866,6 +960,7 @@ impl<W: World> Engine<W> {
             return Ok(true);
         }
         let at = self.world.now();
+        // An intent is an event of the machine. The machine may refuse it, and then the effect does not start.
         match self.machine_of(effect).map(|lp| lp.id().clone()) {
             Some(id) => self.turn_loop(&id, &LoopIn::Intend { effect: effect.clone(), at }),
             None => self.turn_run(&RunIn::Intend { effect: effect.clone(), at }),
@@ -894,6 +989,7 @@ impl<W: World> Engine<W> {
             .collect();
         let turns: Vec<Turn<'_>> = rows.iter().map(|(at, rows)| Turn { at: at.0, rows }).collect();
         crash::point("append:before");
+        // One transaction for the facts and for the messages they answer: a message is never taken twice, nor lost.
         let last = self.journal.append_reading(&turns, &letters)?;
         crash::point("append:after");
         let count: usize = pending.iter().map(|(_, facts)| facts.len()).sum();

@@ -1,5 +1,7 @@
-//! The inbox: which questions a run has open for people, and the letter that answers one. It reads the docket and
-//! makes letters; it posts nothing and decides nothing.
+//! The inbox: the questions that a run has open for people, and the message that answers one.
+//!
+//! It reads the docket and makes messages; it posts nothing and decides nothing. Every face (command line, terminal,
+//! browser) asks here, so they offer the same questions under the same names.
 
 use crate::docket::Docket;
 use crate::mail::Body;
@@ -18,43 +20,49 @@ use tribunal_core::run::{LaneChoice, LaneDecision, LaneOffer, Run, RunWant, Stuc
 use tribunal_view::spoken::Spoken;
 use tribunal_view::{branch, plain, question};
 
-/// How much of what was lost a question repeats.
+/// How many characters of a failure a question repeats.
 const LOST_MAX: usize = 240;
-/// The same of all tries of its reviewers.
+/// How many characters of all its reviewers' failed tries a question repeats.
 const TRIED_MAX: usize = 1_000;
 
 /// What a person can answer, in the words of the command line.
+///
+/// The loop, the lane and the held result each have their own choices. This type is their union, so that a person
+/// learns one set of words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reaction {
-    /// Run again with so many rounds.
+    /// Work on it for some more rounds.
     Again,
-    /// I fixed it: judge that.
+    /// A person fixed it: review that.
     Fixed,
-    /// Ask the same again.
+    /// Ask the same reviewers once more.
     AskAgain,
-    /// Take it as it is.
+    /// Accept the work as it is.
     Accept,
-    /// Drop the plan and what depends on it.
+    /// Drop the plan and the plans that depend on it.
     Drop,
-    /// Bring the result to the branch.
+    /// Bring the result to the user's branch.
     Land,
-    /// End it.
+    /// End the loop, the lane or the run.
     Stop,
 }
 
 /// The name of the question about a held result.
 pub const HELD: &str = "land";
 
-/// Who asks: what a stop would end, and why the question is open.
+/// Who asks, and why. It also says what a stop would end.
+///
+/// The answer is addressed by it: each kind of question has its own message, because each has its own machine and its
+/// own choices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// A loop's own question.
+    /// A loop asks, for this reason.
     Loop(Why),
-    /// A lane that is stuck.
+    /// A lane is stuck.
     Lane {
-        /// Where it stood.
+        /// The step at which the lane stood.
         was: Was,
-        /// How its loop ended, or `Failed`.
+        /// How its loop ended; `Failed` where another step failed.
         outcome: Outcome,
     },
     /// The user's branch does not have the result.
@@ -64,40 +72,42 @@ pub enum Reason {
 /// One open question.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpenQuestion {
-    /// Short, and the name of no other question of the run, ever: `01-02/task-1`, `01-02`, `phase`; what is asked
-    /// about the same a second time is `01-02/task-1:2`.
+    /// A short name that no other question of the run ever has: `01-02/task-1`, `01-02`, `phase`.
+    ///
+    /// A second question about the same thing is `01-02/task-1:2`. Otherwise an answer that was typed for the first
+    /// question could answer the second one.
     pub id: String,
-    /// What the answer is addressed to.
+    /// The effect that the answer is addressed to.
     pub effect: EffectId,
     /// The plan it is about; none for the whole phase.
     pub plan: Option<PlanId>,
     /// What it is about, in words.
     pub subject: String,
-    /// Why it is open.
+    /// Why the question is open.
     pub reason: Reason,
-    /// Why it is open, in words.
+    /// The same reason, in words.
     pub why: String,
-    /// What may be answered.
+    /// The answers that may be given.
     pub offers: Vec<Reaction>,
-    /// The open findings behind it.
+    /// The open findings behind the question.
     pub findings: Vec<(FindingId, Entry)>,
-    /// What it is about, as it stands.
+    /// The revision that the question is about.
     pub revision: Option<Revision>,
-    /// What its reviewers said in the last round, in their own words.
+    /// The last answers of its reviewers, in their own words.
     pub spoken: Vec<Spoken>,
 }
 
 /// Why an answer cannot be given.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerError {
-    /// Not on offer.
+    /// The question does not offer this answer.
     #[error("{id} cannot be answered with `{word}`\nhint: it takes {}", offers.join(", "))]
     NotOffered {
-        /// The question.
+        /// The name of the question.
         id: String,
-        /// The answer.
+        /// The answer that was given.
         word: &'static str,
-        /// What may be answered.
+        /// The answers that may be given.
         offers: Vec<&'static str>,
     },
     /// `again` needs at least one round.
@@ -108,19 +118,19 @@ pub enum AnswerError {
         "{rounds} rounds are too many: at most {ROUNDS_MAX} at a time\nhint: --rounds {ROUNDS_MAX}, and once more when they are spent"
     )]
     TooManyRounds {
-        /// How many.
+        /// How many rounds were asked for.
         rounds: u32,
     },
-    /// `fixed` needs what was fixed.
+    /// `fixed` needs the revision with the fix.
     #[error("`fixed` needs what you fixed")]
     NoRevision,
 }
 
-/// Rounds that one answer may give.
+/// How many rounds one answer may give.
 pub const ROUNDS_MAX: u32 = 100;
 
 impl Reaction {
-    /// All of them.
+    /// All reactions, for lists of what can be answered.
     pub const ALL: [Reaction; 7] = [
         Reaction::Again,
         Reaction::Fixed,
@@ -131,7 +141,7 @@ impl Reaction {
         Reaction::Stop,
     ];
 
-    /// The word on the command line.
+    /// The word that the command line uses.
     pub fn word(self) -> &'static str {
         match self {
             Reaction::Again => "again",
@@ -144,12 +154,12 @@ impl Reaction {
         }
     }
 
-    /// What a loop's decision says.
+    /// The reaction that a loop's decision stands for.
     pub fn of_choice(choice: &Choice) -> Reaction {
         Reaction::of_loop(choice.offer())
     }
 
-    /// What a decision about a held result says.
+    /// The reaction that a decision about a held result stands for.
     pub fn of_held_choice(choice: HeldChoice) -> Reaction {
         match choice {
             HeldChoice::Land => Reaction::Land,
@@ -158,7 +168,7 @@ impl Reaction {
         }
     }
 
-    /// What a lane's decision says.
+    /// The reaction that a lane's decision stands for.
     pub fn of_lane_choice(choice: &LaneChoice) -> Reaction {
         Reaction::of_lane(choice.offer())
     }
@@ -185,7 +195,9 @@ impl Reaction {
     }
 }
 
-/// Every open question of the run, in order of its id.
+/// Every open question of the run, in the order of their names.
+///
+/// A run that is over asks nothing, whatever its loops were waiting for.
 pub fn questions(docket: &Docket) -> Vec<OpenQuestion> {
     // A run that is over asks nothing, whatever its loops were waiting for.
     let Some(run) = docket.run.as_ref().filter(|run| run.closing().is_none()) else { return Vec::new() };
@@ -198,6 +210,7 @@ pub fn questions(docket: &Docket) -> Vec<OpenQuestion> {
         _ => None,
     }));
     for question in &mut open {
+        // In these cases something broke, and the reason alone does not say what: repeat the last failure.
         let broke = matches!(
             question.reason,
             Reason::Loop(Why::NoQuorum | Why::ChecksDidNotRun)
@@ -205,12 +218,15 @@ pub fn questions(docket: &Docket) -> Vec<OpenQuestion> {
                 | Reason::Lane { was: Was::Landing, outcome: Outcome::Failed }
         );
         let of = question.effect.of.as_str();
+        // Without a quorum every try of every reviewer is of interest, and not only the last failure.
         let tried = tried(docket, of).filter(|_| question.reason == Reason::Loop(Why::NoQuorum));
         if let Some(lost) = tried.or_else(|| lost(of)).filter(|_| broke) {
             question.why = format!("{} ({lost})", question.why);
         }
+        // Last, because the lookups above need the name without its number.
         question.id = numbered(&question.id, times_asked(docket, &question.id));
     }
+    // By name, so that two calls list the same questions in the same order.
     open.sort_by(|a, b| a.id.cmp(&b.id));
     open
 }
@@ -224,18 +240,21 @@ fn tried(docket: &Docket, of: &str) -> Option<String> {
     (!tries.is_empty()).then(|| plain::clipped(&tries.join("; "), TRIED_MAX))
 }
 
-/// How often something was asked about this, the open question included.
+/// How often somebody was asked about this, the open question included.
 fn times_asked(docket: &Docket, about: &str) -> u32 {
     docket.asked.get(about).copied().unwrap_or(0).max(1)
 }
 
-/// The name of the n-th question about something.
+/// The name of the n-th question about the same thing.
 fn numbered(about: &str, n: u32) -> String {
     if n == 1 { about.to_owned() } else { format!("{about}:{n}") }
 }
 
-/// A question that was asked before and is open no more: what it is about, and the how-maniest it was.
+/// A question that was asked before and is no longer open: what it is about, and its number.
+///
+/// Use it to tell a person that an answer comes too late, instead of that there is no such question.
 pub fn closed(docket: &Docket, wanted: &str) -> Option<(String, u32)> {
+    // A name without a number is the first question.
     let named = wanted.rsplit_once(':').and_then(|(about, n)| Some((about, n.parse::<u32>().ok()?)));
     let (about, n) = named.unwrap_or((wanted, 1));
     let asked = docket.asked.get(about).copied().unwrap_or(0);
@@ -243,11 +262,15 @@ pub fn closed(docket: &Docket, wanted: &str) -> Option<(String, u32)> {
     (n >= 1 && n <= asked && !open).then(|| (about.to_owned(), n))
 }
 
-/// The question a person means: by its id or its effect; by its loop or its plan only as long as nothing else was ever
-/// asked about them, so that an old name never answers a new question.
+/// The open question that a person means by a name.
+///
+/// An id or an effect is always enough. The name of a loop or a plan is enough only as long as nothing else was ever
+/// asked about it, so that an old name never answers a new question.
 pub fn find<'a>(docket: &Docket, open: &'a [OpenQuestion], wanted: &str) -> Option<&'a OpenQuestion> {
+    // Exact names first. The shorter ones are tried only if nothing has exactly this name.
     let exact = |question: &&OpenQuestion| question.id == wanted || question.effect.to_string() == wanted;
     let of_loop = |question: &&OpenQuestion| {
+        // A loop's full name has its number after a dot. Without the dot it would be the name of its first question.
         question.effect.of.as_str() == wanted && !question.id.contains(':') && wanted.contains('.')
     };
     let of_plan = |question: &&OpenQuestion| {
@@ -255,12 +278,13 @@ pub fn find<'a>(docket: &Docket, open: &'a [OpenQuestion], wanted: &str) -> Opti
     };
     let only = |wanted: &dyn Fn(&&OpenQuestion) -> bool| {
         let mut found = open.iter().filter(wanted);
+        // Ambiguous names answer nothing.
         found.next().filter(|_| found.next().is_none())
     };
     open.iter().find(exact).or_else(|| only(&of_loop)).or_else(|| only(&of_plan))
 }
 
-/// Questions that were ever asked about a plan, its loops and its lane.
+/// How many questions were ever asked about a plan, its loops and its lane.
 fn asked_of(docket: &Docket, plan: &str) -> u32 {
     let prefix = format!("{plan}/");
     let of = |about: &&String| about.as_str() == plan || about.starts_with(&prefix);
@@ -272,7 +296,8 @@ pub fn short(id: &LoopId) -> &str {
     id.as_str().rsplit_once('.').map_or(id.as_str(), |(short, _)| short)
 }
 
-/// What reviewers found late in this round, without evidence: it causes no rework, and who rejects for it gave no verdict.
+/// Late findings of this round without evidence. They cause no rework, and a reviewer that rejects only for them gave
+/// no verdict.
 fn insisted(lp: &Loop) -> Vec<FindingId> {
     let late = |(id, entry): &(FindingId, &Entry)| {
         entry.fate == Fate::Advisory && lp.ledger().mark(*id, lp.round()) == Mark::Late
@@ -295,6 +320,8 @@ fn of_loop(docket: &Docket, lp: &Loop) -> Option<OpenQuestion> {
             Why::Escalated(Pattern::NotTheMakers(id)) => {
                 let by = lp.ledger().get(*id).map(|entry| entry.claim.fixable_by).unwrap_or_default();
                 match (lp.policy().of, by) {
+                    // In the review of a phase such a finding belongs to the owner of its field, who is not on the
+                    // panel.
                     (Use::Phase, FixableBy::Dev) => question::owner_is_absent(*id),
                     (_, by) => question::not_the_makers(*id, by),
                 }
@@ -311,6 +338,7 @@ fn of_loop(docket: &Docket, lp: &Loop) -> Option<OpenQuestion> {
 }
 
 fn of_lane(docket: &Docket, effect: EffectId, plan: PlanId, stuck: &Stuck) -> OpenQuestion {
+    // Other steps than a loop have no reviewers to quote, and nobody stopped them.
     let ended = docket.last_ended(&plan).filter(|_| matches!(stuck.was, Was::Loop(_)));
     let by = ended.and_then(|lp| docket.stopped.get(lp.id()));
     let findings = stuck.open.iter().map(|Handed { id, entry }| (*id, entry.clone())).collect();
@@ -328,7 +356,7 @@ fn of_lane(docket: &Docket, effect: EffectId, plan: PlanId, stuck: &Stuck) -> Op
     }
 }
 
-/// The result has passed and is not on the branch.
+/// The question about a result that passed and is not on the user's branch.
 fn of_held(docket: &Docket, effect: EffectId, held: Held) -> OpenQuestion {
     OpenQuestion {
         id: HELD.to_owned(),
@@ -363,22 +391,25 @@ impl Name {
     }
 }
 
-/// A person's answer, before it is a letter.
+/// A person's answer, before it becomes a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// What.
+    /// The reaction that was chosen.
     pub reaction: Reaction,
-    /// Who.
+    /// The name of the person.
     pub by: String,
-    /// In their words.
+    /// What the person says about it, in their words.
     pub note: String,
-    /// Rounds, for `again`.
+    /// How many rounds to give, for `again`.
     pub rounds: u32,
-    /// What was fixed, for `fixed`.
+    /// The revision with the fix, for `fixed`.
     pub revision: Option<Revision>,
 }
 
-/// The letter that gives this answer.
+/// The message that gives this answer.
+///
+/// It is checked here against what the question offers, so that every face refuses the same answers with the same
+/// words.
 pub fn answer(question: &OpenQuestion, answer: Answer) -> Result<Body, AnswerError> {
     let Answer { reaction, by, note, rounds, revision } = answer;
     if !question.offers.contains(&reaction) {
@@ -391,6 +422,7 @@ pub fn answer(question: &OpenQuestion, answer: Answer) -> Result<Body, AnswerErr
     if rounds > ROUNDS_MAX {
         return Err(AnswerError::TooManyRounds { rounds });
     }
+    // Asked for only where the answer is `fixed`.
     let fixed = || revision.clone().ok_or(AnswerError::NoRevision);
     let effect = question.effect.clone();
     Ok(match question.reason {
@@ -400,7 +432,8 @@ pub fn answer(question: &OpenQuestion, answer: Answer) -> Result<Body, AnswerErr
                 Reaction::Fixed => Choice::Fixed(fixed()?),
                 Reaction::AskAgain => Choice::Reask,
                 Reaction::Accept => Choice::Accept,
-                // A loop never offers to drop a plan or to land; to it, all end the loop.
+                // A loop never offers to drop a plan or to land. The offer was checked above, so this arm is reached by
+                // `Stop` alone.
                 Reaction::Drop | Reaction::Land | Reaction::Stop => Choice::Stop,
             };
             Body::Decide { effect, decision: Decision { by, choice, note } }

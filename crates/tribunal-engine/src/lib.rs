@@ -1,5 +1,9 @@
-//! The one event loop: report, turn, journal, reconcile. Decisions are the core's; this crate keeps them in
-//! the journal, starts what is wanted and stops what is not.
+//! The one event loop: report, turn, journal, reconcile. The core makes the decisions; this crate keeps them in the
+//! journal, starts the effects that are wanted and stops those that are not.
+//!
+//! Read `engine` for the loop, `docket` for the state it folds from the journal, and `world` for the seam to everything
+//! outside. `real` is the world that runs agents and git; the simulator implements the same trait, so the engine is
+//! tested against both.
 
 pub mod budget;
 pub mod crash;

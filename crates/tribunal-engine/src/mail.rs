@@ -1,4 +1,7 @@
-//! Letters to a run: what other processes ask of it or answer. They are durable before the run reads them.
+//! Messages to a run: requests and answers of other processes. They are durable before the run reads them.
+//!
+//! The mailbox is a table of the journal, so a message and the facts that follow from it are one transaction. A message
+//! is therefore neither lost nor taken twice, wherever the run dies.
 
 use crate::editor::Remark;
 use crate::waiver::Waiver;
@@ -10,52 +13,58 @@ use tribunal_core::review_loop::Decision;
 use tribunal_core::run::LaneDecision;
 use tribunal_journal::Letter;
 
-/// What a letter says.
+/// The content of a message.
+///
+/// Each variant becomes an input of a machine or a note. The engine reads a message once; a stale one, such as an
+/// answer to a closed question, changes nothing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Body {
     /// The answer to a loop's question.
     Decide {
-        /// The question.
+        /// The effect of the question.
         effect: EffectId,
-        /// The answer.
+        /// The person's answer.
         decision: Decision,
     },
     /// The answer to a question about a lane.
     DecideLane {
-        /// The question.
+        /// The effect of the question.
         effect: EffectId,
-        /// The answer.
+        /// The person's answer.
         decision: LaneDecision,
     },
     /// The answer to the question about a held result.
     DecideHeld {
-        /// The question.
+        /// The effect of the question.
         effect: EffectId,
-        /// The answer.
+        /// The person's answer.
         decision: HeldDecision,
     },
-    /// Call the run off.
+    /// Cancel the whole run.
     Cancel {
-        /// Who.
+        /// The person who cancels it.
         by: String,
     },
-    /// Drop a plan.
+    /// Drop one plan, and those that depend on it.
     Drop {
-        /// Which.
+        /// The plan to drop.
         plan: PlanId,
-        /// Who.
+        /// The person who drops it.
         by: String,
     },
-    /// What an editor agent says about a finding.
+    /// A remark of an editor agent on a finding.
     Editor(Remark),
-    /// A finding of a review is taken as it is.
+    /// A person accepts a finding of a review as it is.
     Waive(Waiver),
 }
 
 impl Body {
-    /// The letter that says this.
+    /// The message with this content.
+    ///
+    /// Its key makes it unique in the mailbox: the first answer to a question stays, and a second one is dropped.
     pub fn letter(&self, at: Time) -> Result<Letter, serde_json::Error> {
+        // The key of an answer is its question, of a drop its plan. A cancel needs no more than one.
         let (kind, key) = match self {
             Body::Decide { effect, .. }
             | Body::DecideLane { effect, .. }
@@ -68,7 +77,7 @@ impl Body {
         Ok(Letter { key, kind: kind.to_owned(), body: serde_json::to_string(self)?, at: at.0 })
     }
 
-    /// Reads a letter.
+    /// Reads the content of a message.
     pub fn read(letter: &Letter) -> Result<Body, serde_json::Error> {
         serde_json::from_str(&letter.body)
     }

@@ -1,5 +1,9 @@
-//! Replay: folds a journal once more and asks the machines, before each row, what they would have said. So every
-//! decision is known from a fact that came from outside, and by which facts it was caused. It reads; it changes nothing.
+//! Replay: folds a journal once more and asks the machines, before each row, what they would decide. It changes
+//! nothing.
+//!
+//! So each row is known as a decision or as a fact from outside, and each decision with the facts that caused it. It
+//! also shows whether this version would still decide the same, which is what makes a change of the core safe for
+//! stored journals.
 
 use crate::docket::{Docket, DocketError, Fact};
 use std::collections::BTreeMap;
@@ -7,29 +11,31 @@ use tribunal_core::ids::Time;
 use tribunal_core::machine::Machine;
 use tribunal_journal::RowRef;
 
-/// What a row is.
+/// What a row of the journal is.
+///
+/// `tribunal explain` shows each decision with the facts that caused it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Row {
     /// It followed from the state: a machine's decision, caused by these rows.
     Decision {
-        /// Rows of the same machine since its decision before, or that one.
+        /// The rows of the same machine since its last decision; if there are none, that decision.
         because: Vec<u64>,
     },
-    /// It came from outside: a report, a launch, a person's word.
+    /// It came from outside: a report, a launch, a person's answer.
     Fact,
-    /// It is beside the machines.
+    /// It is a note, beside the machines.
     Note,
-    /// The machine would have decided otherwise: another version wrote it, or the journal was changed.
+    /// The machine would have decided otherwise. Another version wrote the row, or the journal was changed.
     Differs {
-        /// What it says now.
+        /// What the machine decides now.
         expected: Box<Fact>,
     },
 }
 
-/// A journal being folded again.
+/// A journal that is being folded again.
 #[derive(Debug, Default)]
 pub struct Replay {
-    /// Everything folded so far.
+    /// The state folded so far.
     pub docket: Docket,
     causes: BTreeMap<String, Causes>,
 }
@@ -44,6 +50,7 @@ impl Replay {
     /// Folds one row, and says what it is.
     pub fn take(&mut self, row: &RowRef<'_>) -> Result<(Fact, Row), DocketError> {
         let fact = Fact::decode(row)?;
+        // Before the row is applied: what follows from a state can only be asked while the machine is in it.
         let expected = self.expected(&fact);
         self.docket.apply(Time(row.at), &fact).map_err(|source| DocketError::OutOfOrder {
             seq: row.seq,
@@ -53,6 +60,7 @@ impl Replay {
         let kind = match expected {
             Some(expected) if expected == fact => Row::Decision { because: self.decided(row) },
             Some(expected) => Row::Differs { expected: Box::new(expected) },
+            // Notes are no cause: no machine reads them.
             None if matches!(fact, Fact::Note(_)) => Row::Note,
             None => {
                 self.causes.entry(row.of.to_owned()).or_default().since.push(row.seq);
@@ -77,10 +85,13 @@ impl Replay {
         let causes = self.causes.entry(row.of.to_owned()).or_default();
         let because = std::mem::take(&mut causes.since);
         let before = causes.decided.replace(row.seq);
+        // A decision that follows directly from another one has no fact of its own as its cause.
         if because.is_empty() { before.into_iter().collect() } else { because }
     }
 
-    /// Machines that still had something to decide when the journal ended: a turn is one transaction, so there are none.
+    /// Machines that still had something to decide when the journal ended.
+    ///
+    /// A turn is one transaction, so a sound journal has none. A name here means that the journal was cut or changed.
     pub fn unsettled(&self) -> Vec<String> {
         let run = self.docket.run.as_ref().filter(|run| run.settle().is_some()).map(|_| "run".to_owned());
         let loops = self.docket.loops.values().filter(|lp| lp.settle().is_some());

@@ -1,5 +1,8 @@
-//! The review of a run, read from its facts: what each round of each loop changed, what was tried for each finding,
-//! where each came from. It folds and copies; the words are the views', and it decides nothing.
+//! The review of a run, read from its facts: what each round of each loop changed, what was tried for each finding, and
+//! where each finding came from.
+//!
+//! The docket keeps the present state; a report also needs the past. So this file folds the journal a second time, with
+//! its own copy of each loop, and keeps what the state forgets. The wording is left to `tribunal-view`.
 
 use crate::docket::{CommandNote, Docket, DocketError, Fact, LaunchNote, Note, Ran};
 use crate::settings::{GateSettings, GitSettings};
@@ -29,25 +32,28 @@ use tribunal_view::facts::{CommandView, FindingView, QuestionView};
 use tribunal_view::review::{self, Code, Part, Review, Round, Story, Word};
 use tribunal_view::{events, plain, question, words};
 
-/// Refusals that a report lists.
+/// How many refused actions a report lists.
 const REFUSED_MAX: usize = 20;
 
 /// Where a finding's lines came from.
+///
+/// A reader needs the difference: fixes that bring new faults are another problem than reviewers that see old faults
+/// late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
-    /// The first version already had it, and the first round saw it.
+    /// The first version had it, and the first round found it.
     Original,
     /// The fix that followed this round brought it.
     Fix(u32),
-    /// An earlier round had it before its eyes.
+    /// An earlier round could have found it and did not.
     MissedEarlier,
     /// It was there before the work began.
     PreExisting,
 }
 
 impl Origin {
-    /// In words.
+    /// The origin in words, for reports.
     pub fn words(self) -> String {
         match self {
             Origin::Original => "original".to_owned(),
@@ -58,7 +64,9 @@ impl Origin {
     }
 }
 
-/// What was traced of every finding: where it came from, the code it is about, the fix it went away with.
+/// Facts about every finding: where it came from, the code it is about, and the fix that settled it.
+///
+/// A page or a report never reads git: what it shows was recorded when the finding was tracked.
 #[derive(Clone, Debug, Default)]
 pub struct Origins {
     traced: BTreeMap<LoopId, Traced>,
@@ -67,7 +75,7 @@ pub struct Origins {
     mended: BTreeMap<FindingId, String>,
 }
 
-/// One note of it, until the findings it is about are known.
+/// One `Traced` note, kept until the findings it is about are known.
 #[derive(Clone, Debug, Default)]
 struct Traced {
     origins: Vec<Option<Origin>>,
@@ -76,24 +84,28 @@ struct Traced {
 }
 
 impl Origins {
-    /// Takes facts in their order: what was traced stands before the findings it is about.
+    /// Takes facts in their order.
+    ///
+    /// The note with the facts comes before the event with the findings, because the engine gives the ids only when it
+    /// takes the report.
     pub fn take(&mut self, fact: &Fact) {
         match fact {
             Fact::Note(Note::Traced { of, origins, code, mended }) => {
                 let (origins, code, mended) = (origins.clone(), code.clone(), mended.clone());
                 self.traced.insert(of.clone(), Traced { origins, code, mended });
             }
-            // A report that nobody wanted any more takes its traces with it.
+            // The facts of an ignored report are dropped with it.
             Fact::Note(Note::Ignored { effect }) => {
                 self.traced.remove(&LoopId::new(effect.of.as_str()));
             }
-            // What a landing finds is as old as the work that could not land.
+            // A refused landing finds faults of the work itself, so they are as old as the work.
             Fact::Run(RunEvent::LandingRefused { findings, .. }) => {
                 for handed in findings {
                     self.known.entry(handed.id).or_insert(Origin::Original);
                 }
             }
             Fact::Loop(id, LoopEvent::Tracked { findings, .. }) => {
+                // Facts and findings are matched by position. With different lengths nothing can be matched.
                 let traced = self.traced.remove(id).filter(|one| one.origins.len() == findings.len());
                 let Traced { origins, code, mended } = traced.unwrap_or_default();
                 let ids = || findings.iter().map(|finding| finding.id);
@@ -103,7 +115,7 @@ impl Origins {
                 for (id, code) in ids().zip(code).filter_map(|(id, one)| Some((id, one?))) {
                     self.code.entry(id).or_insert(code);
                 }
-                // What came back and went away again went away with the later fix.
+                // A finding may come back and be settled again. The later fix is the one that settled it.
                 self.mended.extend(ids().zip(mended).filter_map(|(id, one)| Some((id, one?))));
             }
             _ => {}
@@ -115,18 +127,18 @@ impl Origins {
         self.code.get(&id)
     }
 
-    /// The part of a fix that a finding went away with; empty where unknown.
+    /// The part of a fix that settled a finding; empty where unknown.
     pub fn mended(&self, id: FindingId) -> &str {
         self.mended.get(&id).map_or("", String::as_str)
     }
 
-    /// Of one finding, in words; empty where unknown.
+    /// The origin of one finding, in words; empty where unknown.
     pub fn words(&self, id: FindingId) -> String {
         self.known.get(&id).map(|origin| origin.words()).unwrap_or_default()
     }
 }
 
-/// One fix, and what was said about it.
+/// One fix, and the answers that came with it.
 #[derive(Clone, Debug)]
 struct Try {
     round: u32,
@@ -136,7 +148,9 @@ struct Try {
     by: Option<String>,
 }
 
-/// One loop, with what its state does not keep.
+/// One loop, with the history that its state does not keep.
+///
+/// It holds its own copy of the machine, because the history of a round needs the ledger as it was at that moment.
 #[derive(Clone, Debug)]
 struct Told {
     lp: Loop,
@@ -145,16 +159,18 @@ struct Told {
     ordered: BTreeSet<FindingId>,
     shares: BTreeMap<Maker, BTreeSet<FindingId>>,
     settled: BTreeMap<FindingId, u32>,
-    /// What each said last, with the effect it was said for.
+    /// The last answer of each reviewer and check, with its effect.
     words: Vec<(String, Word)>,
     before: BTreeMap<FindingId, Severity>,
     marks: BTreeMap<FindingId, Mark>,
     raised: BTreeSet<String>,
-    /// What each round found, or found still there, as it was then.
+    /// What each round found, or found again, as it was then.
     found: BTreeMap<u32, Vec<Found>>,
 }
 
 /// Everything a report needs that the docket does not keep.
+///
+/// Build it beside the docket with `read_with_docket`, which decodes each row once.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
     order: Vec<LoopId>,
@@ -165,14 +181,14 @@ pub struct Record {
 }
 
 impl Record {
-    /// Reads a journal once. For whoever has the docket of it already: what runs in this process.
+    /// Reads a journal once, for a caller that has its docket already.
     pub fn read(reader: &Reader) -> Result<Record, DocketError> {
         let mut record = Record::default();
         reader.each(1, |row| record.take(&Fact::decode(&row)?).map_err(DocketError::at(&row)))?;
         Ok(record)
     }
 
-    /// Reads a journal once, with the docket of it.
+    /// Reads a journal once, together with its docket.
     pub fn read_with_docket(reader: &Reader) -> Result<(Docket, Record), DocketError> {
         let (mut docket, mut record) = (Docket::default(), Record::default());
         reader.each(1, |row| {
@@ -183,7 +199,7 @@ impl Record {
         Ok((docket, record))
     }
 
-    /// Takes facts in their order.
+    /// Takes the facts of a journal in their order.
     pub fn take(&mut self, fact: &Fact) -> Result<(), OutOfOrder> {
         self.origins.take(fact);
         match fact {
@@ -232,7 +248,10 @@ impl Record {
         self.origins.words(id)
     }
 
-    /// The review as it stands. `questions` are those open for people.
+    /// The review as it stands now. `questions` are those open for people.
+    ///
+    /// The same review is made for a live run and for an ended one, so a report during the run and the last one read
+    /// the same.
     pub fn review(
         &self,
         docket: &Docket,
@@ -247,11 +266,13 @@ impl Record {
             self.story(docket, id, &entry, lp, tellers.get(&id).map_or(&[], Vec::as_slice))
         };
         let findings: Vec<Story> = last_word(docket).into_iter().map(story).collect();
+        // A run that is closing already has its ending, before the last steps are done.
         let ending = docket.run.as_ref().and_then(ending);
         let waits: Vec<String> =
             questions.iter().map(|open| format!("{}: {}", open.subject, open.why)).collect();
         let (end, reason) = review::ended(ending, &waits, &loops, &findings);
         let about = &docket.about;
+        // The folder holds the number and the name; older journals have only the number.
         let folder = Path::new(&about.phase_path).file_name().map(|name| name.to_string_lossy().into_owned());
         let folder = folder.unwrap_or_else(|| about.phase.clone());
         let made = about.artifact().filter(|_| about.phase.is_empty());
@@ -259,6 +280,7 @@ impl Record {
             Some(made) => ("", made.as_str()),
             None => folder.split_once('-').unwrap_or((folder.as_str(), folder.as_str())),
         };
+        // Without fixes there is nothing to bring to the branch, and the next steps must not offer it.
         let brings = about.review.as_ref().is_none_or(|note| note.fix);
         let next = review::next_steps(end, run, &about.again(), brings, questions, &findings);
         Review {
@@ -277,7 +299,7 @@ impl Record {
         }
     }
 
-    /// The loops that hold each finding, in their order, of those in which something was tried.
+    /// For each finding the loops that hold it, in their order; only loops in which something was tried.
     fn tellers(&self) -> BTreeMap<FindingId, Vec<&Told>> {
         let mut tellers: BTreeMap<FindingId, Vec<&Told>> = BTreeMap::new();
         let loops = self.order.iter().filter_map(|id| self.loops.get(id));
@@ -292,6 +314,7 @@ impl Record {
         finding.identities = spoken::identities(docket, lp.id(), entry);
         finding.provenance = self.origins.words(id);
         let tried = tellers.iter().flat_map(|told| {
+            // A fix in an earlier loop is named with that loop, because its round is counted there.
             let elsewhere = (told.lp.id() != lp.id()).then(|| question::subject(told.lp.id().as_str()));
             told.tries.iter().filter_map(move |one| self.tried(one, id, elsewhere.as_deref()))
         });
@@ -302,6 +325,7 @@ impl Record {
         Story { code, fix: plain::visible(self.origins.mended(id).as_bytes()), ..story }
     }
 
+    /// One line on what a fix did for a finding; none where the fix was not about it.
     fn tried(&self, one: &Try, id: FindingId, elsewhere: Option<&str>) -> Option<String> {
         if !one.findings.contains(&id) {
             return None;
@@ -313,12 +337,14 @@ impl Record {
             (None, Some(Reply::CannotFix(why))) => format!("cannot fix: {}", plain::clipped(why, 300)),
             (None, Some(Reply::Unseen(why))) => format!("perhaps fixed: {}", plain::clipped(why, 300)),
             (None, Some(Reply::Fixed)) => summary.unwrap_or_else(|| "said to be fixed".to_owned()),
+            // The builder worked on this finding and did not answer it. Its summary may still say something.
             (None, None) => match summary {
                 Some(summary) => format!("{summary} (no word about this one)"),
                 None => "no word about it".to_owned(),
             },
         };
         let place = elsewhere.map(|subject| format!("{subject}, ")).unwrap_or_default();
+        // Round 0 is work that was handed over from another loop: nothing was judged here before it.
         Some(match one.round {
             0 => format!("{place}at the start: {said}"),
             round => format!("{place}round {round}: {said}"),
@@ -332,6 +358,7 @@ impl Record {
     pub fn chain(&self, docket: &Docket, run: &str, ending: Ending) -> Option<PhaseOfChain> {
         let note = docket.about.chain.as_ref()?;
         let told = self.order.iter().rev().filter_map(|id| self.loops.get(id));
+        // An implementation has other loops before the one that compares it with the spec.
         let told = told.into_iter().find(|told| told.lp.policy().of == Use::Chain);
         let outcome = told.and_then(|told| told.lp.outcome());
         let open = |entry: &Entry| {
@@ -349,6 +376,7 @@ impl Record {
             started: docket.began.unwrap_or_default().0,
             completed: docket.at.0,
             outcome: chain_outcome(outcome, ending, note.skipped.is_some()),
+            // Without reviewers nothing was approved, even if its checks passed.
             approved: outcome.is_some_and(Outcome::is_good) && note.skipped.is_none(),
             skipped: note.skipped.clone(),
             iterations_max: told.map_or(0, |told| told.lp.rounds_max()),
@@ -360,6 +388,7 @@ impl Record {
 
 fn chain_outcome(outcome: Option<&Outcome>, ending: Ending, skipped: bool) -> String {
     match outcome {
+        // With no reviewer a pass means only that its checks passed.
         Some(Outcome::Passed | Outcome::PassedWithWarnings) if skipped => {
             "not reviewed; its checks passed".to_owned()
         }
@@ -375,7 +404,7 @@ fn chain_outcome(outcome: Option<&Outcome>, ending: Ending, skipped: bool) -> St
     }
 }
 
-/// What a judging came to, as a chain calls it.
+/// The ruling of a round, in the words of a chain.
 fn decision(ruling: &str, alone: bool) -> &'static str {
     match ruling {
         "rework" => "needs revision",
@@ -403,12 +432,16 @@ fn ending(run: &Run) -> Option<&'static str> {
     run.ending().or_else(|| run.closing()).map(Ending::word)
 }
 
-/// Every finding once, with the loop that has the last word on it. Who accepted its lane as it was waived it.
+/// Every finding once, with the loop that has the last word on it.
+///
+/// A finding that is carried from one loop to the next stands in several ledgers. If a person accepted the lane, its
+/// unresolved findings count as waived by that person.
 pub fn last_word(docket: &Docket) -> Vec<(FindingId, Cow<'_, Entry>, &Loop)> {
     let mut last: BTreeMap<FindingId, (u32, &Entry, &Loop)> = BTreeMap::new();
     for lp in docket.loops.values() {
         let number = entry_number(lp.id());
         for (id, entry) in lp.ledger().iter() {
+            // `<=`: of two loops with the same number the later one in the map counts.
             if last.get(&id).is_none_or(|(known, _, _)| *known <= number) {
                 last.insert(id, (number, entry, lp));
             }
@@ -426,12 +459,14 @@ fn waived<'a>(docket: &Docket, entry: &'a Entry, lp: &Loop) -> Cow<'a, Entry> {
     }
 }
 
-/// Loops of a lane are numbered in the order they were opened: `01-02/task-1.3`.
+/// The number of a loop within its lane, in the order of opening: 3 in `01-02/task-1.3`.
 pub fn entry_number(id: &LoopId) -> u32 {
     id.as_str().rsplit_once('.').and_then(|(_, number)| number.parse().ok()).unwrap_or(0)
 }
 
-/// What every report says of gates: those switched off, and whether one that cannot run stops anything.
+/// What every report says about gates: which are switched off, and whether a gate that cannot run stops anything.
+///
+/// A switched-off defence is never silent, because a reader would take the report for one of a fully guarded run.
 pub fn gate_notes(gates: &GateSettings) -> Vec<String> {
     let mut notes = Vec::new();
     if !gates.off.is_empty() {
@@ -445,31 +480,31 @@ pub fn gate_notes(gates: &GateSettings) -> Vec<String> {
     notes
 }
 
-/// What every report says of the user's rules for commits that were switched off.
+/// What every report says about the user's commit rules that are switched off.
 pub fn rule_notes(git: &GitSettings) -> Vec<String> {
     let unsigned = (git.sign == "never").then_some("nothing is signed (git.sign = \"never\")");
     let unhooked = (git.hooks == "skip").then_some("your commit hooks do not run (git.hooks = \"skip\")");
     [unsigned, unhooked].into_iter().flatten().map(str::to_owned).collect()
 }
 
-/// What agents want a person to know: `dev of 01-01/task-1: the key is missing`.
+/// Messages of agents to a person: `dev of 01-01/task-1: the key is missing`.
 pub fn escalated(docket: &Docket) -> Vec<String> {
     of_launches(docket, |launch| &launch.escalated)
 }
 
-/// What agents wanted and were refused.
+/// Actions that agents attempted and were refused.
 pub fn refused(docket: &Docket) -> Vec<String> {
     of_launches(docket, |launch| &launch.denied)
 }
 
-/// Both, as every report says it.
+/// Messages and refused actions, as every report lists them.
 pub fn from_agents(docket: &Docket) -> Vec<String> {
     let told = escalated(docket).into_iter().map(|text| format!("for you: {text}"));
     let refused = refused(docket).into_iter().take(REFUSED_MAX).map(|text| format!("refused: {text}"));
     told.chain(refused).collect()
 }
 
-/// What is on record of launches, each once.
+/// Lines of all launches, each once.
 fn of_launches(docket: &Docket, list: impl Fn(&LaunchNote) -> &Vec<String>) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let lines = docket.launches.iter().flat_map(|launch| {
@@ -479,11 +514,13 @@ fn of_launches(docket: &Docket, list: impl Fn(&LaunchNote) -> &Vec<String>) -> V
     lines.filter(|line| seen.insert(line.clone())).collect()
 }
 
-/// What nobody reviewed, and so says every report.
+/// What nobody reviewed. Every report says so.
+///
+/// An approval by checks alone, or a skipped gate, must not read like a full review.
 pub fn unreviewed(docket: &Docket) -> Vec<String> {
     let Some(run) = &docket.run else { return Vec::new() };
     let mut notes = Vec::new();
-    // Where nothing was built there was no plan to judge.
+    // Where nothing was planned there was no plan to judge.
     let planned = docket.about.review.is_none() && docket.about.asked.is_none();
     let built = planned && !run.spec().plans.is_empty();
     if built && run.spec().gate.is_none() {
@@ -502,6 +539,7 @@ pub fn unreviewed(docket: &Docket) -> Vec<String> {
             "it was not approved: its rounds are spent, and chain.on_exhausted lets it go on".to_owned(),
         );
     }
+    // A chain that skips its reviews says why above; it needs no second note.
     let skipped = docket.about.chain.as_ref().is_some_and(|note| note.skipped.is_some());
     let mut alone: Vec<&str> = docket
         .loops
@@ -518,22 +556,26 @@ pub fn unreviewed(docket: &Docket) -> Vec<String> {
     notes
 }
 
-/// What every report says of the project's own commands: where no tests ran, then what was not simply green.
+/// What every report says about the project's own commands: where no tests ran, then what was not simply green.
+///
+/// A red test that somebody accepted, a flaky one, or no test at all must not disappear behind an approval.
 pub fn commands(docket: &Docket) -> Vec<CommandView> {
     let none = untested(docket).into_iter();
     let none = none.map(|text| CommandView { word: "no tests ran".to_owned(), text });
     none.chain(uncounted(docket)).chain(not_green(docket)).chain(other_judges(docket)).collect()
 }
 
-/// Commands of the settings or of a plan that pass only with the change's own judge, where a person took that.
+/// Commands of the settings or of a plan that pass only with the change's own judging files, where a person accepted
+/// that.
 fn other_judges(docket: &Docket) -> Vec<CommandView> {
     let texts: BTreeSet<String> = docket.judges_taken().map(|note| plain::line(&note.text)).collect();
     let view = |text| CommandView { word: "judge changed".to_owned(), text };
     texts.into_iter().map(view).collect()
 }
 
-/// Test commands that ended with 0 and counted nothing: nobody knows whether a test ran. Each once, as of its last run: on
-/// a branch that moved it may be red, and that is said instead.
+/// Test commands that ended with 0 and counted no test, so nobody knows whether a test ran.
+///
+/// Each is named once, as of its last run: on a branch that moved it may be red, and the report says that instead.
 fn uncounted(docket: &Docket) -> Vec<CommandView> {
     let last: BTreeMap<&str, bool> =
         docket.commands.iter().map(|note| (note.shown.as_str(), note.uncounted)).collect();
@@ -545,18 +587,19 @@ fn uncounted(docket: &Docket) -> Vec<CommandView> {
     shown.map(view).collect()
 }
 
-/// Why no tests ran on code that was judged: once for each reason, whatever else passed.
+/// Why no tests ran on code that was judged, once for each reason.
 fn untested(docket: &Docket) -> BTreeSet<String> {
     let check = ProjectCommand::Test.check();
     let is_code = |lp: &&Loop| {
         let artifact = docket.about.chain.as_ref().map(|note| note.artifact);
         green::judges(lp.policy().of, artifact.is_none_or(|made| made == Artifact::Implementation))
     };
+    // A check that is switched off has no result, so its reason comes from the settings.
     let why = |lp: &Loop| match lp.policy().checks.contains(&check) {
         true => lp.unchecked().get(&check).map(|why| plain::line(why)),
         false => Some(format!("{check} is switched off (gates.off)")),
     };
-    // The last word on a landing: a branch that moved may have lost its test command, or got one.
+    // The last landing counts: a branch that moved may have lost its test command, or got one.
     let tests = docket.commands.iter().filter(|note| note.command == ProjectCommand::Test);
     let last: BTreeMap<&str, &CommandNote> = tests.map(|note| (note.of(), note)).collect();
     let landed = last.into_values().filter_map(|note| match &note.answer {
@@ -566,8 +609,10 @@ fn untested(docket: &Docket) -> BTreeSet<String> {
     docket.loops.values().filter(is_code).filter_map(why).chain(landed).collect()
 }
 
-/// What the project's own commands were besides green: red before the change, flaky, or red and taken by a person. Each
-/// once, with the number of trees on which it was so.
+/// Results of the project's own commands other than green: red before the change, flaky, or red and accepted by a
+/// person.
+///
+/// Each is named once, with the number of trees on which it was so.
 fn not_green(docket: &Docket) -> Vec<CommandView> {
     let mut trees: BTreeMap<(&'static str, &str), (BTreeSet<&str>, &str)> = BTreeMap::new();
     for note in &docket.commands {
@@ -575,7 +620,7 @@ fn not_green(docket: &Docket) -> Vec<CommandView> {
             Answer::Green | Answer::NoTests(_) | Answer::NotRun(_) => continue,
             Answer::RedBefore(_) => "red before",
             Answer::FlakyBefore(_) | Answer::NewlyFlaky(_) => "flaky",
-            // Where it was mended, the finding says so; here stands what landed.
+            // If it was fixed, its finding says so. Only what landed is listed here.
             Answer::Broken(_) if taken_red(docket, note) => "red",
             Answer::JudgeChanged(_) if taken_red(docket, note) => "judge changed",
             Answer::Broken(_) | Answer::JudgeChanged(_) => continue,
@@ -592,18 +637,19 @@ fn not_green(docket: &Docket) -> Vec<CommandView> {
     trees.iter().map(view).collect()
 }
 
-/// Whether a command that the change broke was taken so by a person.
+/// Whether a person accepted a command that the change broke.
 fn taken_red(docket: &Docket, note: &CommandNote) -> bool {
     let (id, plan) = (LoopId::new(note.of()), PlanId::new(note.of()));
+    // Only the last run of the command counts. An earlier red one was put right.
     let last = docket.commands.iter().rev().find(|one| one.of() == note.of() && one.command == note.command);
     let by_person = docket.accepter(&id).is_some() || !docket.accepters(&plan).is_empty();
     last == Some(note) && by_person
 }
 
-/// How many such notes a report shows.
+/// How many unread answers a report lists.
 const UNREAD_SHOWN: usize = 10;
 
-/// What reviewers said and nobody could read.
+/// Parts of reviewers' answers that could not be read.
 fn not_read(docket: &Docket) -> Vec<String> {
     let of =
         |launch: &LaunchNote| question::subject(launch.effect.rsplit_once("/e").map_or("", |(of, _)| of));
@@ -614,7 +660,7 @@ fn not_read(docket: &Docket) -> Vec<String> {
         launch.unread.iter().map(line)
     });
     let mut notes: Vec<String> = Vec::new();
-    // Whoever is asked again often says the same again.
+    // A reviewer that is asked again often repeats itself.
     for note in each {
         if !notes.contains(&note) {
             notes.push(note);
@@ -639,7 +685,7 @@ fn is_settled(fate: &Fate) -> bool {
     )
 }
 
-/// What a reviewer was shown, in words.
+/// How much of the change a reviewer was shown, in words.
 fn shown_words(shown: Shown) -> String {
     match shown.parts {
         0 | 1 => shown.to_string(),
@@ -650,7 +696,7 @@ fn shown_words(shown: Shown) -> String {
 impl Told {
     fn new(lp: Loop) -> Told {
         Told {
-            // What was handed over is the first thing its maker works on.
+            // Carried findings are the first thing that the loop's builder works on.
             ordered: lp.ledger().iter().map(|(id, _)| id).collect(),
             lp,
             rounds: Vec::new(),
@@ -668,12 +714,14 @@ impl Told {
     fn take(&mut self, event: &LoopEvent) -> Result<(), OutOfOrder> {
         match event {
             LoopEvent::RoundBegan { .. } => {
+                // Before the event is applied: the round is compared with the ledger as it was when the round began.
                 let live = self.lp.ledger().iter().filter(|(_, entry)| is_live(entry));
                 self.before = live.map(|(id, entry)| (id, entry.severity)).collect();
                 self.marks.clear();
                 self.raised.clear();
             }
             LoopEvent::Decided(decision) if matches!(decision.choice, Choice::Fixed(_)) => {
+                // A person's fix counts as tried for everything that was open, because nobody says what it was for.
                 let findings = self.lp.ledger().open().map(|(id, _)| id).collect();
                 let by = Some(decision.by.clone());
                 self.tried(String::new(), findings, BTreeMap::new(), by);
@@ -688,6 +736,7 @@ impl Told {
     fn applied(&mut self, event: &LoopEvent) {
         match event {
             LoopEvent::Checked { effect, checked } => {
+                // Collected to tell silence from a repeated claim when the round is compared.
                 self.raised.extend(checked.findings.iter().map(|claim| claim.claim.clone()));
                 let verdict = if checked.findings.is_empty() { "passed" } else { "failed" };
                 self.word(effect, Word { verdict: verdict.to_owned(), is_check: true, ..Word::default() });
@@ -727,6 +776,7 @@ impl Told {
                 self.shares = crew.iter().map(share).collect();
             }
             LoopEvent::Made { effect, replies, .. } => {
+                // With several fixers each one answers for its own share only.
                 let own = match &effect.step {
                     Step::Make(maker) => self.shares.get(maker).cloned(),
                     _ => None,
@@ -750,7 +800,7 @@ impl Told {
         self.tries.push(Try { round: self.lp.round(), effect, findings, replies, by });
     }
 
-    /// A verdict that a final pass leaves standing was of all that earlier rounds showed.
+    /// A verdict that a final pass leaves standing covers everything that earlier rounds showed.
     fn kept_word(&mut self, effect: &EffectId, shown: Shown) {
         let who = plain::line(&events::who(&effect.step));
         for (_, word) in self.words.iter_mut().filter(|(_, word)| word.who == who) {
@@ -758,22 +808,24 @@ impl Told {
         }
     }
 
-    /// The last word of each counts.
+    /// Keeps the last answer of a reviewer or check.
     fn word(&mut self, effect: &EffectId, word: Word) {
         let who = plain::line(&events::who(&effect.step));
+        // A reviewer that is asked again replaces its earlier answer.
         self.words.retain(|(_, known)| known.who != who);
         self.words.push((effect.to_string(), Word { who, ..word }));
     }
 
     fn ruled(&mut self, ruling: &Ruling) {
         let round = Round {
+            // A first round has nothing to be compared with.
             delta: if self.lp.round() > 1 { self.delta() } else { CycleDelta::default() },
             open: [0; 3],
             bar: self.bar(),
             ruling: ruling_word(ruling).to_owned(),
         };
         let open = self.open(&round.delta);
-        // A round that is judged again, after a question or in full, is one round.
+        // A round that is judged again, after a question or in full, is still one round.
         self.rounds.retain(|known| known.bar.round != round.bar.round);
         self.rounds.push(Round { open, ..round });
         self.found.insert(self.lp.round(), self.standing());
@@ -786,6 +838,7 @@ impl Told {
             if is_settled(&entry.fate) {
                 self.settled.entry(id).or_insert(round);
             } else {
+                // A finding can come back. Then it is settled no longer.
                 self.settled.remove(&id);
             }
         }
@@ -798,11 +851,12 @@ impl Told {
         entries.map(|(id, entry)| found(id, entry)).collect()
     }
 
-    /// Every judging of an artifact.
+    /// Every review round of an artifact, as its chain records it.
     fn iterations(&self, said: &BTreeMap<String, String>) -> Vec<Iteration> {
         let alone = self.lp.policy().seats.is_empty();
         let one = |round: &Round| {
             let number = round.bar.round;
+            // The fix for a round is made in the round before it.
             let tries: Vec<&Try> = self.tries.iter().filter(|one| one.round + 1 == number).collect();
             let changes = tries.iter().filter_map(|one| match &one.by {
                 Some(by) => Some(format!("mended by {}", plain::line(by))),
@@ -823,7 +877,7 @@ impl Told {
         self.rounds.iter().map(one).collect()
     }
 
-    /// What became of the findings that one version was made for.
+    /// The answer to each finding that one version was made for.
     fn answers(&self, one: &Try) -> Vec<Answered> {
         let fate = |id: &FindingId| self.lp.ledger().get(*id).map(|entry| &entry.fate);
         let word = |id: &FindingId| match (one.replies.get(id), fate(id)) {
@@ -846,6 +900,8 @@ impl Told {
                 continue;
             }
             let said = entry.words().iter().any(|words| self.raised.contains(&words.claim.claim));
+            // Silent: advisory or deferred, and nobody repeated it in this round. An open must-fix finding counts as
+            // present.
             let silent = !entry.is_open_must_fix() && !said;
             let standing = match entry.fate {
                 Fate::Fixed | Fate::Refuted => Standing::Gone,
@@ -858,7 +914,9 @@ impl Told {
         cycle_delta(&self.before, &now)
     }
 
-    /// The progression after a round is the sum of its rows; a first round has no rows.
+    /// How many findings are open after a round, by severity.
+    ///
+    /// After the first round they are the sum of the table's rows, so that the table and the totals cannot disagree.
     fn open(&self, delta: &CycleDelta) -> [usize; 3] {
         let severities = [Severity::Blocker, Severity::Warning, Severity::Suggestion];
         if self.lp.round() > 1 {
@@ -885,8 +943,9 @@ impl Told {
         bar
     }
 
-    /// The last version was never judged, because it had been before.
+    /// Whether the last version was never judged because the same version was judged before.
     fn returned(&self) -> bool {
+        // The loop may have ended so, or still ask a person about it.
         let stale = self.lp.outcome() == Some(&Outcome::Stale)
             || self.lp.question().is_some_and(|asked| asked.why == Why::Stale);
         stale && self.tries.last().is_some_and(|last| last.round == self.lp.round())
@@ -912,8 +971,9 @@ impl Told {
     }
 }
 
-/// What somebody said, with what was run for it.
+/// An answer, with the commands that were run for it and with who gave it.
 fn on_record(docket: &Docket, effect: &str, word: &Word) -> Word {
+    // The last launch of the effect gave the answer; earlier ones were lost.
     let launch = docket.launches_for(effect).next_back();
     let ran = launch.into_iter().flat_map(|launch| &launch.ran);
     let line = |ran: &Ran| {
@@ -929,12 +989,12 @@ fn on_record(docket: &Docket, effect: &str, word: &Word) -> Word {
     Word { ran: ran.map(line).collect(), identity, verdict, ..word.clone() }
 }
 
-/// What is said of a check that ran one of the project's commands and is not simply passed or failed.
+/// The verdict of a check that ran one of the project's commands and is not simply passed or failed.
 fn of_command(docket: &Docket, effect: &str) -> Option<String> {
     command_verdict(docket.commands.iter().rev().find(|note| note.effect == effect)?)
 }
 
-/// The same, from its note.
+/// The verdict for one command's note; none where it simply passed or failed.
 pub fn command_verdict(note: &CommandNote) -> Option<String> {
     let word = match &note.answer {
         Answer::RedBefore(_) => "red before",
@@ -945,7 +1005,7 @@ pub fn command_verdict(note: &CommandNote) -> Option<String> {
     Some(format!("{word} ({})", plain::line(note.answer.text())))
 }
 
-/// What a ruling is called.
+/// The name of a ruling.
 pub fn ruling_word(ruling: &Ruling) -> &'static str {
     match ruling {
         Ruling::Pass { checks_only: false } => "pass",

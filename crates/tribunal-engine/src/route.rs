@@ -1,5 +1,8 @@
 //! The facts of a plan and of the settings that decide how much care the plan gets. The rules are those of
 //! `tribunal_core::policy::Effort` and of the tables.
+//!
+//! The functions here only translate documents into facts. A new rule about effort belongs in core, where the simulator
+//! meets it.
 
 use crate::settings::RunSettings;
 use tribunal_core::policy::PlanCare;
@@ -11,7 +14,7 @@ fn care(plan: &Plan) -> PlanCare {
     PlanCare { tasks: plan.tasks.len(), risk: risk(plan), attended: plan.autonomous == Some(false) }
 }
 
-/// The risk of a plan.
+/// The risk of a plan, by the table of risks.
 pub fn risk(plan: &Plan) -> Risk {
     let facts = RiskFacts {
         tasks: plan.tasks.len(),
@@ -34,7 +37,7 @@ pub fn is_turbo(run: &RunSettings, plan: &Plan) -> bool {
     run.effort.routes_to_turbo(care(plan))
 }
 
-/// Whether a person approves the dev's proposal before it starts.
+/// Whether a person approves the builder's proposal before it starts.
 pub fn asks_first(run: &RunSettings, plan: &Plan) -> bool {
     run.effort.asks_first(care(plan), autonomy(run))
 }
@@ -45,5 +48,6 @@ pub fn has_team(run: &RunSettings) -> bool {
 }
 
 fn autonomy(run: &RunSettings) -> Autonomy {
+    // An unknown word counts as the setting that leaves least to the agents.
     Autonomy::parse(&run.autonomy).unwrap_or(Autonomy::Cautious)
 }

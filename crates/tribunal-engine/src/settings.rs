@@ -1,35 +1,39 @@
-//! Settings as the engine uses them: one typed value, read once at the start. Where each value came from is
-//! the command line's business; which values exist is the defaults file's.
+//! Settings as the engine uses them: one typed value, read once at the start.
+//!
+//! The command line knows where each value came from, and the defaults file which values exist. A run stores its
+//! settings, and a resumed run uses the stored ones: a key that is younger than a run needs a serde default here.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tribunal_core::policy::Effort;
 
-/// Everything that can be set.
+/// Everything that can be set, one field for each table of `tribunal.toml`.
+///
+/// Unknown keys are errors, so that a misspelled key is not silently a default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// The run.
+    /// The table `[run]`: the run as a whole.
     pub run: RunSettings,
-    /// The plan gate.
+    /// The table `[plan]`: the review of plans.
     pub plan: PlanSettings,
-    /// A task's loop.
+    /// The table `[task]`: the loop of a task.
     pub task: TaskSettings,
-    /// The delivery gate.
+    /// The table `[qa]`: the review of deliveries.
     pub qa: QaSettings,
-    /// The phase review.
+    /// The table `[phase]`: the review of the phase.
     pub phase: PhaseSettings,
-    /// The artifact chain.
+    /// The table `[chain]`: the artifact chain.
     pub chain: ChainSettings,
-    /// Gates and leases.
+    /// The table `[gates]`: gates and leases.
     pub gates: GateSettings,
-    /// Checks: commands that judge.
+    /// The table `[checks]`: commands that judge.
     pub checks: CheckSettings,
-    /// Git.
+    /// The table `[git]`: commits and how they are made.
     pub git: GitSettings,
-    /// Who runs in which role.
+    /// The table `[agents]`: which agent runs in which role.
     pub agents: AgentSettings,
-    /// What may be spent.
+    /// The table `[budget]`: what may be spent.
     #[serde(default)]
     pub budget: BudgetSettings,
     /// Adapter rows of the user's own, by name.
@@ -41,48 +45,53 @@ pub struct Settings {
 }
 
 /// When a gate is held.
+///
+/// A gate that is never held is named in every report, so that its absence is not mistaken for a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum When {
-    /// In every run.
+    /// The gate is held in every run.
     Always,
-    /// When a flag asks for it.
+    /// The gate is held when a flag asks for it.
     OnRequest,
-    /// Never; every report says so.
+    /// The gate is never held; every report says so.
     Never,
 }
 
-/// `[run]`.
+/// The table `[run]`.
+///
+/// Words such as `land` stay text here. They become types when a run is set up, where a wrong word is an error that
+/// names its key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunSettings {
-    /// How much is spent on care.
+    /// How much the run spends on care.
     pub effort: Effort,
     /// `cautious`, `standard`, `confident` or `pure-vibe`.
     pub autonomy: String,
-    /// Agents at most at a time.
+    /// How many agents may run at the same time.
     pub parallel_max: usize,
-    /// `group` or `each`.
+    /// `group`: the plans of a wave land together; `each`: a plan lands when it is approved.
     pub land: String,
-    /// The result is rebased without asking when the user's branch has moved.
+    /// Whether to rebase the result without asking when the user's branch has moved.
     #[serde(default)]
     pub land_again: bool,
-    /// Repairs per lane after refused landings.
+    /// How many repairs a lane gets after refused landings.
     pub landing_rounds: u32,
-    /// `all` or `each`.
+    /// `all`: one refused plan stops the phase; `each`: the plans that passed go on.
     pub plan_gate: String,
     /// `always`, `when_parallel`, `auto` or `never`.
     pub prefer_teams: String,
-    /// Say what happened in plain sentences at the end.
+    /// Whether to say in plain sentences at the end what happened.
     pub plain_summary: bool,
-    /// Seconds agents may go on after the first interrupt.
+    /// Seconds that agents may go on after the first interrupt.
     pub grace_s: u64,
     /// Pause before a second attempt, in milliseconds.
     pub backoff_ms: u64,
-    /// The longest such pause.
+    /// The longest such pause, in milliseconds.
     #[serde(default = "minute_ms")]
     pub backoff_max_ms: u64,
-    /// Tries at one step.
+    /// How many tries one step gets.
     pub attempts_max: u32,
     /// Days after which `gc` removes a finished run.
     pub keep_days: u32,
@@ -92,115 +101,118 @@ pub struct RunSettings {
     /// The user's command when the run has ended; empty for none.
     #[serde(default)]
     pub on_end: Vec<String>,
-    /// Seconds such a command may take.
+    /// Seconds that such a command may take.
     #[serde(default = "half_a_minute_s")]
     pub on_timeout_s: u64,
 }
 
-/// `[plan]`.
+/// The table `[plan]`: the review of plans before any code.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanSettings {
     /// When plans are judged before any code.
     pub review: When,
-    /// Judgings at most.
+    /// How many review rounds a plan may take.
     pub rounds_max: u32,
-    /// Tasks in a plan at most.
+    /// How many tasks a plan may have.
     pub tasks_max: u32,
 }
 
-/// `[task]`.
+/// The table `[task]`: the loop of one task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TaskSettings {
-    /// Judgings at most; 0 means by effort.
+    /// How many review rounds a task may take; 0 means by effort.
     pub rounds_max: u32,
-    /// Runs of the dev at most.
+    /// How many times the builder may run.
     pub iterations_max: u32,
-    /// Consecutive re-reviews with the same findings before it is stale.
+    /// How many re-reviews in a row may find the same before the task is stale.
     pub stale_limit: u32,
-    /// `escalate` or `checks_only`.
+    /// What happens without a verdict: `escalate` or `checks_only`.
     pub on_no_verdict: String,
 }
 
-/// `[qa]`.
+/// The table `[qa]`: the review of a delivery.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QaSettings {
     /// When deliveries are judged.
     pub review: When,
-    /// Judgings at most.
+    /// How many review rounds a delivery may take.
     pub rounds_max: u32,
 }
 
-/// `[phase]`.
+/// The table `[phase]`: the review of everything that landed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PhaseSettings {
     /// When the phase is reviewed at the end of a run.
     pub review: When,
-    /// Judgings at most.
+    /// How many review rounds the phase may take.
     pub rounds_max: u32,
     /// `classic`: reviewers by the kinds of things that changed; `domains`: by the fields they touch.
     #[serde(default = "classic")]
     pub panel: String,
-    /// One full pass before the final approval.
+    /// Whether one full pass comes before the final approval.
     pub final_pass: bool,
-    /// Polish after a pass.
+    /// Whether a polish comes after a pass.
     pub polish: bool,
-    /// `changed`, `dependents` or `directory`.
+    /// Which files the polish looks at: `changed`, `dependents` or `directory`.
     pub polish_scope: String,
 }
 
-/// `[chain]`.
+/// The table `[chain]`: artifacts of a feature, one after the other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChainSettings {
-    /// `hotfix`, `quick`, `standard` or `full`.
+    /// The mode: `hotfix`, `quick`, `standard` or `full`.
     pub mode: String,
     /// When artifacts are reviewed.
     pub review: When,
-    /// `block` or `warn`.
+    /// What happens when the rounds are spent: `block` or `warn`.
     pub on_exhausted: String,
 }
 
-/// `[gates]`.
+/// The table `[gates]`: gates of the protocol.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GateSettings {
-    /// Gates switched off; every report names them.
+    /// Gates that are switched off; every report names them.
     pub off: Vec<String>,
-    /// `stop` or `continue` when a gate did not run.
+    /// Whether to `stop` or `continue` when a gate could not run.
     pub errors: String,
-    /// Seconds a lease of the `lease-lock` command lasts.
+    /// Seconds that a lease of the `lease-lock` command lasts.
     pub lease_ttl_s: u64,
 }
 
-/// `[checks]`.
+/// The table `[checks]`: commands that judge a change.
+///
+/// Commands run without a shell, and without network unless `network` gives it to them. Commands that are detected come
+/// from the base and never from the change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CheckSettings {
-    /// Seconds one command may take.
+    /// Seconds that one command may take.
     pub timeout_s: u64,
     /// Megabytes that tools may keep for the next review; 0 keeps nothing.
     #[serde(default = "cache_mb")]
     pub cache_mb: u64,
-    /// Megabytes a file of an agent may have to be taken; 0 takes every file.
+    /// Megabytes that a file of an agent may have to be taken; 0 takes every file.
     #[serde(default = "file_mb")]
     pub file_mb: u64,
-    /// The command that builds the project; empty means by what lies in the repository.
+    /// The command that builds the project; if empty, it is detected from the repository.
     #[serde(default)]
     pub build: Vec<String>,
-    /// The command that runs the project's tests; empty means by what lies in the repository.
+    /// The command that runs the project's tests; if empty, it is detected from the repository.
     #[serde(default)]
     pub test: Vec<String>,
-    /// The project has no tests: no command is looked for, and nobody is asked for one.
+    /// The project has no tests: no command is detected, and nobody is asked for one.
     #[serde(default)]
     pub no_tests: bool,
-    /// Checks and tools may use the network.
+    /// Whether checks and tools may use the network.
     #[serde(default)]
     pub network: bool,
-    /// The command that installs what checks need, with the network; empty means that nothing is to be installed.
+    /// The command that installs what checks need, with the network; empty if nothing has to be installed.
     #[serde(default)]
     pub prepare: Vec<String>,
     /// Commands that judge every task and every landing, by name: argv, no shell.
@@ -208,13 +220,16 @@ pub struct CheckSettings {
     pub commands: BTreeMap<String, Vec<String>>,
 }
 
-/// `[git]`.
+/// The table `[git]`: commits, signatures and hooks.
+///
+/// Signing and hooks follow the user's own git configuration by default. Switching one off is possible, and every
+/// report says so.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GitSettings {
     /// `manual` or `commit`: whether planning files are committed at the end.
     pub planning: String,
-    /// `never` or `after_phase`.
+    /// Whether to push the result: `never` or `after_phase`.
     pub push: String,
     /// Name on commits; empty takes the user's own.
     pub author_name: String,
@@ -229,7 +244,7 @@ pub struct GitSettings {
     /// `run`: the user's commit hooks judge; `skip`, and every report says so.
     #[serde(default = "run")]
     pub hooks: String,
-    /// Seconds one hook may take.
+    /// Seconds that one hook may take.
     #[serde(default = "minute_s")]
     pub hooks_s: u64,
     /// The subject of commits whose message is Tribunal's own: `{type}`, `{scope}` and `{text}` stand for its parts.
@@ -237,92 +252,99 @@ pub struct GitSettings {
     pub message: String,
 }
 
-/// `[agents]`.
+/// The table `[agents]`: who runs in which role, and within which limits.
+///
+/// Most limits default to 0, which means none, so stored settings from before a limit existed keep their meaning.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AgentSettings {
-    /// `quality`, `balanced` or `budget`.
+    /// The profile of models: `quality`, `balanced` or `budget`.
     pub profile: String,
     /// The adapter for every role that names none; empty means that no agent is configured.
     pub default: String,
-    /// Scenario of the `scripted` adapter.
+    /// The scenario file of the `scripted` adapter.
     #[serde(default)]
     pub scenario: String,
-    /// Seconds a maker may take.
+    /// Seconds that a builder may take.
     pub maker_timeout_s: u64,
-    /// Seconds a reviewer may take.
+    /// Seconds that a reviewer may take.
     pub reviewer_timeout_s: u64,
-    /// Parts of a large change that one reviewer is asked about in a round at most.
+    /// How many parts of a large change one reviewer may be asked about in a round.
     #[serde(default = "parts_max")]
     pub parts_max: u32,
-    /// Seconds an agent may print nothing while its processes do nothing; 0 is no limit.
+    /// Seconds that an agent may print nothing while its processes do nothing; 0 means no limit.
     #[serde(default)]
     pub silent_s: u64,
-    /// Seconds an agent may print without taking a step; 0 is no limit.
+    /// Seconds that an agent may print without taking a step; 0 means no limit.
     #[serde(default)]
     pub stall_s: u64,
-    /// How often an agent may make the same call in a row; 0 is no limit.
+    /// How often an agent may make the same call in a row; 0 means no limit.
     #[serde(default)]
     pub same_call_max: usize,
-    /// Megabytes that stay free on the disk, a twentieth of it at most; 0 is no limit.
+    /// Megabytes that stay free on the disk, but at most a twentieth of it; 0 means no limit.
     #[serde(default)]
     pub disk_free_mb: u64,
-    /// Seconds an account is left alone after a rate limit that names no time.
+    /// Seconds that an account is left alone after a rate limit that names no time.
     #[serde(default)]
     pub park_s: u64,
-    /// Seconds of such a pause at most; longer ones count as a used-up account.
+    /// Seconds that such a pause may last; a longer one counts as a used-up account.
     #[serde(default)]
     pub park_max_s: u64,
     /// `auto`, `required` or `off`: whether agents and checks are kept to their own files.
     #[serde(default = "auto")]
     pub sandbox: String,
-    /// Folders that makers and checks may also write to; `~/` is the home folder.
+    /// Folders that builders and checks may also write to; `~/` is the home folder.
     #[serde(default)]
     pub writable: Vec<String>,
     /// Files and folders that every launch may also read; `~/` is the home folder.
     #[serde(default)]
     pub readable: Vec<String>,
-    /// Seats that judge a plan.
+    /// The reviewers of a plan.
     pub plan_seats: Vec<String>,
-    /// Seats that judge a task.
+    /// The reviewers of a task.
     pub task_seats: Vec<String>,
-    /// Seats that judge a delivery when a check failed.
+    /// The reviewers of a delivery for which a check failed.
     pub qa_seats: Vec<String>,
-    /// Seats of the phase review.
+    /// The reviewers of a phase.
     pub phase_seats: Vec<String>,
-    /// A backup reviewer is asked when a seat is lost.
+    /// Whether a fallback reviewer is asked when a reviewer is lost.
     pub backup: bool,
-    /// Roles and seats with an agent, model or arguments of their own.
+    /// Roles and reviewers with an agent, model or arguments of their own.
     #[serde(default)]
     pub roles: BTreeMap<String, RoleSettings>,
 }
 
 impl AgentSettings {
-    /// The adapter for a role or seat: the first of these names that has one of its own, else the default.
+    /// The adapter of a role or reviewer: of the first name with one of its own, else the default.
+    ///
+    /// Callers pass the most special name first, for example the reviewer and then its role.
     pub fn adapter_for(&self, names: &[&str]) -> Option<String> {
         let own = names.iter().find_map(|name| self.roles.get(*name)?.adapter.clone());
+        // An empty default means that no agent is configured. It is not the name of an adapter.
         own.or_else(|| (!self.default.is_empty()).then(|| self.default.clone()))
     }
 }
 
-/// `[budget]`: cents; 0 is no cap.
+/// The table `[budget]`: caps in cents; 0 means that there is no cap.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BudgetSettings {
-    /// Spent in a run at most.
+    /// What a run may spend, in cents.
     pub run_cents: u64,
-    /// Spent in one loop at most.
+    /// What one loop may spend, in cents.
     pub loop_cents: u64,
-    /// Spent in one round of a loop at most.
+    /// What one round of a loop may spend, in cents.
     pub round_cents: u64,
-    /// Tokens in and out of a run at most.
+    /// How many tokens a run may use, in and out.
     pub run_tokens: u64,
-    /// Reserved for a maker before it is launched.
+    /// What is reserved for a builder before its launch.
     pub maker_cents: u64,
-    /// Reserved for a reviewer before it is launched.
+    /// What is reserved for a reviewer before its launch.
     pub reviewer_cents: u64,
 }
 
+// The functions below are for stored settings that are older than their key. A new run takes its defaults from the
+// defaults file.
 fn classic() -> String {
     "classic".to_owned()
 }
@@ -351,7 +373,7 @@ fn half_a_minute_s() -> u64 {
     30
 }
 
-/// What a run takes whose settings are older than the key.
+/// The limit for a run whose settings are older than the key.
 fn file_mb() -> u64 {
     100
 }
@@ -364,23 +386,23 @@ fn minute_ms() -> u64 {
     60_000
 }
 
-/// `[agents.roles.NAME]`.
+/// The table `[agents.roles.NAME]`: one role or reviewer with its own agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RoleSettings {
-    /// The adapter.
+    /// The adapter of the agent.
     #[serde(default)]
     pub adapter: Option<String>,
-    /// The model.
+    /// The model that the agent uses.
     #[serde(default)]
     pub model: Option<String>,
-    /// Turns at most.
+    /// How many turns the agent may take.
     #[serde(default)]
     pub turns: Option<u32>,
-    /// Further arguments.
+    /// Further arguments for the agent's program.
     #[serde(default)]
     pub args: Vec<String>,
-    /// Who the agent is to be, in words: in its own instructions where it takes them, else behind the prompt.
+    /// Who the agent is to be, in words. They go to its own instructions if it takes them, else after the prompt.
     #[serde(default)]
     pub personality: Option<String>,
 }

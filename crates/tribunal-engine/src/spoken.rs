@@ -1,5 +1,8 @@
-//! Reviewers in their own words, from the notes of their launches: who each was, what it said, and why a try did not count.
-//! Reads the docket and decides nothing.
+//! Reviewers in their own words, from the notes of their launches: who each was, what it said, and why a try did not
+//! count.
+//!
+//! A person who has to decide needs the answer itself and not only its findings. The words come from the journal, so
+//! they are the same after the launch's folder is gone.
 
 use crate::docket::{Docket, LaunchNote};
 use crate::tries::LostTry;
@@ -9,13 +12,14 @@ use tribunal_core::ids::{LoopId, Seat};
 use tribunal_core::ledger::Entry;
 use tribunal_view::spoken::{Identity, Spoken};
 
-/// What the reviewers of a loop said, in order.
+/// What the reviewers of a loop said, in order, with the tries that did not count.
 pub fn of_loop(docket: &Docket, id: &LoopId) -> Vec<Spoken> {
     let lost: Vec<(&Seat, &LostTry)> = docket.tries.of_all_sittings(id).collect();
     docket
         .launches_of(id.as_str())
         .filter_map(|launch| {
             let (seat, nth) = judged(&launch.effect)?;
+            // The fold knows why an answer did not count; the launch itself only knows why it failed.
             let lost = lost.iter().find(|(_, lost)| lost.effect.to_string() == launch.effect);
             let failed = launch.failed.map(|kind| words_of(&kind));
             Some(Spoken {
@@ -30,7 +34,7 @@ pub fn of_loop(docket: &Docket, id: &LoopId) -> Vec<Spoken> {
         .collect()
 }
 
-/// What they said in the last round of it.
+/// What the reviewers said in the last round of a loop.
 pub fn of_last_round(docket: &Docket, id: &LoopId) -> Vec<Spoken> {
     let mut all = of_loop(docket, id);
     let last = all.iter().map(|spoken| spoken.round).max();
@@ -45,6 +49,7 @@ pub fn identities(docket: &Docket, of: &LoopId, entry: &Entry) -> Vec<Identity> 
         let by = |launch: &&LaunchNote| judged(&launch.effect).is_some_and(|(seat, _)| seat == name);
         let mut said = docket.launches_of(of.as_str()).filter(by).filter(|launch| launch.failed.is_none());
         let first = said.clone().find(|launch| launch.round == entry.first_round);
+        // A carried finding was first seen in another loop, so this loop may have no launch of that round.
         first.or_else(|| said.next()).and_then(|launch| launch.identity.clone())
     };
     let seats = entry.by.iter().filter_map(|source| match source {
@@ -54,24 +59,25 @@ pub fn identities(docket: &Docket, of: &LoopId, entry: &Entry) -> Vec<Identity> 
     seats.filter_map(of_seat).collect()
 }
 
-/// Who a launch was.
+/// The identity behind the last launch of an effect.
 pub fn identity(docket: &Docket, effect: &str) -> Option<Identity> {
     docket.launches_for(effect).next_back()?.identity.clone()
 }
 
-/// The reviewer and the try of `01-01/task-1.1/e3/judge:wire#b2a`.
+/// The reviewer and the try in `01-01/task-1.1/e3/judge:wire#b2a`.
 fn judged(effect: &str) -> Option<(&str, &str)> {
     effect.split_once("/judge:")?.1.split_once('#')
 }
 
-/// `try 1, asked again`.
+/// The try in words, for example `try 1, asked again`.
 pub fn try_words(effect: &EffectId) -> String {
     nth_words(effect.n.to_string().trim_start_matches('#'))
 }
 
-/// `b2a` is the fallback's second try, asked again.
+/// The try in words: `b2a` is the second try of the fallback reviewer, asked again.
 fn nth_words(nth: &str) -> String {
     let (nth, fallback) = nth.strip_prefix('b').map_or((nth, ""), |nth| (nth, "fallback, "));
+    // ASCII digits, so the byte count is also a character boundary.
     let digits = nth.bytes().take_while(u8::is_ascii_digit).count();
     let again = if nth[digits..].starts_with('a') { ", asked again" } else { "" };
     format!("{fallback}try {}{again}", &nth[..digits])

@@ -1,39 +1,44 @@
-//! What the agents of a plan may be told, in tokens: the table's figure for the role and the plan's weight, or less once
-//! the plan overran it. Advisory: prompts leave out what surrounds the work, and nothing here ever stops anything.
+//! Token budgets for prompts: the table's figure for the role and the plan's score, or less once the plan exceeded it.
+//!
+//! The budgets are advisory. A prompt over its budget leaves out what surrounds the work; nothing here ever stops a
+//! launch.
 
 use std::collections::BTreeMap;
 use tribunal_core::ids::PlanId;
 use tribunal_core::tables;
 
-/// The budgets of a run's plans.
+/// The prompt budgets of a run's plans.
+///
+/// It is folded with the docket and again by the projection, so both see the same budgets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tokens {
     scores: BTreeMap<PlanId, usize>,
     left: BTreeMap<PlanId, u64>,
 }
 
-/// An agent was told more than its budget.
+/// A prompt was larger than its budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overage {
-    /// What it might have been told.
+    /// The budget of the prompt.
     pub budget: u64,
     /// What the plan has left.
     pub left: u64,
 }
 
 impl Tokens {
-    /// For plans of these weights.
+    /// Budgets for plans with these scores.
     pub fn new(scores: &BTreeMap<PlanId, usize>) -> Tokens {
         Tokens { scores: scores.clone(), left: BTreeMap::new() }
     }
 
-    /// What an agent of this role may be told for the plan; none where nobody weighed it.
+    /// How many tokens a prompt of this role may have; none for a plan without a score.
     pub fn budget(&self, role: &str, plan: &PlanId) -> Option<u64> {
         let scaled = tables::tokens_for(role, *self.scores.get(plan)?);
+        // What the plan has left never raises the budget of a smaller role.
         Some(self.left.get(plan).map_or(scaled, |left| scaled.min(*left)))
     }
 
-    /// An agent was told so much. More than its budget lowers what the plan has left.
+    /// Records the size of a prompt. A prompt over its budget lowers what the plan has left.
     pub fn told(&mut self, role: &str, plan: &PlanId, tokens: u64) -> Option<Overage> {
         let budget = self.budget(role, plan).filter(|budget| tokens > *budget)?;
         let before = self.left.get(plan).copied().unwrap_or(budget);

@@ -1,5 +1,7 @@
-//! Tries of reviewers that did not count: why each was lost and what of it was not read. Folded from the journal; it tells
-//! the next try, and the person who is asked, and decides nothing.
+//! Tries of reviewers that did not count: why each was lost, and which parts of its answer could not be read.
+//!
+//! They are folded from the journal. The next try is told the reason, so that it does not repeat the mistake, and so is
+//! the person who is asked in the end. Nothing is decided here.
 
 use std::collections::BTreeMap;
 use tribunal_core::effect::{EffectId, Step};
@@ -11,39 +13,43 @@ use tribunal_core::review_loop::{Choice, Failure, LoopEvent};
 use tribunal_view::events::unusable_words;
 use tribunal_view::plain;
 
-/// Characters of an unread part that a reason quotes.
+/// How many characters of an unread part a reason quotes.
 const UNREAD_WORDS_MAX: usize = 160;
 
 /// One try that did not count.
+///
+/// It is either an answer that was unusable or a launch that failed; `unusable` tells them apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LostTry {
-    /// The launch that made it; its note has the words.
+    /// The launch that made it. Its note has the words of the answer.
     pub effect: EffectId,
     /// Why an answer did not count; none where there was no answer.
     pub unusable: Option<Unusable>,
-    /// Why, in words.
+    /// The same reason, in words.
     pub why: String,
-    /// What in it may be a finding and was not read.
+    /// Parts that may be findings and could not be read.
     pub unread: Vec<UnreadPart>,
-    /// Which findings put to it were answered.
+    /// The findings put to the reviewer that it answered.
     pub answered: Vec<FindingId>,
-    /// Words about what was checked that are no evidence.
+    /// Statements about what was checked that are not evidence.
     pub refused: Option<Refused>,
 }
 
-/// All of them, by loop and reviewer; what is told of them is of the sitting that is under way or was the last.
+/// The lost tries of all loops and reviewers.
+///
+/// Each review round starts with none, because the reasons of an earlier round bind nobody any more.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tries {
     seats: BTreeMap<LoopId, BTreeMap<Seat, SeatTries>>,
-    /// Those of earlier sittings: they bind nobody any more, and people still want to know why each was lost.
+    /// Tries of earlier rounds. They are kept for people, who still want to know why each was lost.
     past: BTreeMap<LoopId, Vec<(Seat, LostTry)>>,
-    /// Whose answer counts in the sitting that is under way or was the last, and the launch that gave it.
+    /// Reviewers whose answer counts in the current or the last round, and the launch that gave it.
     judged: BTreeMap<LoopId, BTreeMap<Seat, (EffectId, Verdict)>>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct SeatTries {
-    /// Who is asked now.
+    /// The launch that was asked last.
     asked: Option<EffectId>,
     /// An answer that counted, until its grounds fall away.
     counted: Option<(EffectId, Vec<UnreadPart>, Vec<FindingId>)>,
@@ -56,25 +62,25 @@ impl Tries {
         self.seats.get(id).and_then(|seats| seats.get(seat)).map_or(&[], |tries| tries.lost.as_slice())
     }
 
-    /// All of a loop, with the reviewer of each.
+    /// All lost tries of a loop, with their reviewers.
     pub fn of_loop(&self, id: &LoopId) -> impl Iterator<Item = (&Seat, &LostTry)> {
         let seats = self.seats.get(id).into_iter().flatten();
         seats.flat_map(|(seat, tries)| tries.lost.iter().map(move |lost| (seat, lost)))
     }
 
-    /// All of a loop, those of earlier sittings first.
+    /// All lost tries of a loop, those of earlier rounds first.
     pub fn of_all_sittings(&self, id: &LoopId) -> impl Iterator<Item = (&Seat, &LostTry)> {
         let past = self.past.get(id).into_iter().flatten().map(|(seat, lost)| (seat, lost));
         past.chain(self.of_loop(id))
     }
 
-    /// Whose answer counts in the last sitting of a loop: the launch that gave it, and its verdict.
+    /// The answers that count in the last round of a loop: the launch that gave each, and its verdict.
     pub fn judged(&self, id: &LoopId) -> impl Iterator<Item = (&Seat, &EffectId, Verdict)> {
         let seats = self.judged.get(id).into_iter().flatten();
         seats.map(|(seat, (effect, verdict))| (seat, effect, *verdict))
     }
 
-    /// A sitting is over: what was lost in it is kept for people alone.
+    /// Moves the lost tries of a round that is over to the past.
     fn archive(&mut self, id: &LoopId, over: impl Fn(&Seat) -> bool) {
         let Some(seats) = self.seats.get_mut(id) else { return };
         for (seat, tries) in seats.iter_mut().filter(|(seat, _)| over(seat)) {
@@ -84,7 +90,7 @@ impl Tries {
         seats.retain(|seat, _| !over(seat));
     }
 
-    /// Takes one event of a loop.
+    /// Takes one event of a loop, in the order of the journal.
     pub(crate) fn take(&mut self, id: &LoopId, event: &LoopEvent) {
         let sits_anew = match event {
             LoopEvent::RoundBegan { .. } | LoopEvent::Confirming => true,
@@ -94,11 +100,12 @@ impl Tries {
         if sits_anew {
             self.archive(id, |_| true);
         }
-        // A final pass keeps the verdicts of those whom it does not ask.
+        // A final pass keeps the verdicts of reviewers that it does not ask.
         if sits_anew && !matches!(event, LoopEvent::Confirming) {
             self.judged.remove(id);
         }
         match event {
+            // Only the reviewers that are asked again start afresh; the others keep what was said.
             LoopEvent::ExhaustiveOrdered { seats } => {
                 self.archive(id, |seat| seats.contains(seat));
             }
@@ -124,7 +131,7 @@ impl Tries {
             LoopEvent::AskedAgain { seat, why, answer, .. } => {
                 let tries = self.seats.entry(id.clone()).or_default().entry(seat.clone()).or_default();
                 tries.asked_again(*why, answer.as_ref());
-                // Its grounds fell away: it has to answer anew.
+                // An answer that had counted lost its grounds. The reviewer has to answer anew.
                 if let (None, Some(judged)) = (answer, self.judged.get_mut(id)) {
                     judged.remove(seat);
                 }
@@ -142,6 +149,7 @@ impl Tries {
 impl SeatTries {
     fn asked_again(&mut self, why: Unusable, answer: Option<&Answer>) {
         let now = answer.map(|answer| (answer.unread.clone(), said(answer)));
+        // With an answer, the try that was just asked is lost. Without one, it is an earlier answer that had counted.
         let lost = match (now, self.counted.take()) {
             (Some((unread, answered)), _) => self.asked.clone().map(|effect| (effect, unread, answered)),
             (None, counted) => counted,
@@ -149,7 +157,7 @@ impl SeatTries {
         let Some((effect, unread, answered)) = lost else { return };
         let refused = answer.and_then(|answer| answer.refused.clone());
         let mut words = unusable_words(why, refused.as_ref());
-        // What was not read is named, so that nobody has to look for it.
+        // Name what could not be read, so that nobody has to look for it.
         if let Some(first) = unread.first().filter(|_| why == Unusable::Unread) {
             let more =
                 if unread.len() > 1 { format!(", and {} more", unread.len() - 1) } else { String::new() };
@@ -161,6 +169,7 @@ impl SeatTries {
 }
 
 fn failed(effect: &EffectId, failure: &Failure) -> LostTry {
+    // The serialized name is the public word for the kind.
     let kind = serde_json::to_value(failure.kind).ok();
     let kind = kind.as_ref().and_then(|kind| kind.as_str()).unwrap_or("lost").replace('_', " ");
     let why = match plain::clipped(&failure.text, 600) {

@@ -1,6 +1,7 @@
-//! Waivers of single findings: who takes one as it is, why, and until when. They are letters to the review that found it, and
-//! the next review of the same thing takes them over; whether one covers what is found then is for tracking to say, as where
-//! everything was accepted. There is no clock here: the time comes in.
+//! Waivers of single findings: who accepts a finding as it is, why, and until when.
+//!
+//! A waiver is a message to the review that found it, and the next review of the same subject takes it over. Tracking
+//! says whether it covers what is found then. There is no clock here: the time comes in.
 
 use crate::mail::Body;
 use serde::{Deserialize, Serialize};
@@ -10,45 +11,51 @@ use tribunal_core::ids::{FindingId, Time};
 use tribunal_journal::Mail;
 use tribunal_view::{calendar, plain};
 
-/// Characters of a reason that are kept.
+/// How many characters of a reason are kept.
 const WHY_MAX: usize = 300;
 
-/// One finding that somebody takes as it is.
+/// One finding that somebody accepts as it is.
+///
+/// A waiver is never edited. A later one with a higher number replaces it, so the mailbox shows who accepted what and
+/// when.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waiver {
-    /// Which.
+    /// The finding that is accepted.
     pub finding: FindingId,
-    /// Its place among the waivers of that finding, from 1: the last one counts.
+    /// Its number among the waivers of that finding, from 1. The last one counts.
     pub n: u32,
-    /// Who.
+    /// The person who accepts it.
     pub by: String,
-    /// Why.
+    /// The reason that the person gives.
     pub why: String,
-    /// From when on it is over; none where it has no end.
+    /// The time at which it ends; none where it has no end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
 }
 
 impl Waiver {
-    /// The key of its letter.
+    /// The key of its message in the mailbox.
     pub fn key(&self) -> String {
         format!("waive {} {}", self.finding, self.n)
     }
 
-    /// Whether it is not over.
+    /// Whether it still holds.
     pub fn holds(&self, now: Time) -> bool {
         self.until.is_none_or(|until| now < until)
     }
 
-    /// Who, why and until when, as a finding shows it. The same waiver has the same words.
+    /// Who, why and until when, as a finding shows it.
+    ///
+    /// Equal waivers have equal words. `handed` relies on that: a fate holds only the words.
     pub fn words(&self) -> String {
+        // The end is the first moment after the last day, and people want to read the last day.
         let last = self.until.map(|until| calendar::date(until.0.saturating_sub(1)));
         let until = last.map(|day| format!(", until {day}")).unwrap_or_default();
         format!("{}: {}{until}", plain::clipped(&self.by, 100), plain::clipped(&self.why, WHY_MAX))
     }
 }
 
-/// The last waiver of each finding, by the letters of a review.
+/// The last waiver of each finding, from the messages to a review.
 pub fn of_mail(mail: &[Mail]) -> BTreeMap<FindingId, Waiver> {
     let mut last: BTreeMap<FindingId, Waiver> = BTreeMap::new();
     for mail in mail {
@@ -60,9 +67,10 @@ pub fn of_mail(mail: &[Mail]) -> BTreeMap<FindingId, Waiver> {
     last
 }
 
-/// With which fate a finding comes to the next review; none where it does not. A letter to the review speaks of what the review
-/// left, and when it is over so is what was taken over before; without one that holds as long as the review found it so, and
-/// until its end.
+/// The fate with which a finding comes to the next review; none where it does not come.
+///
+/// A message to the review replaces every earlier waiver of the finding, also once it has ended. Without a message, a
+/// waiver that was taken over holds until its own end.
 pub fn handed(fate: &Fate, letter: Option<&Waiver>, carried: Option<&Waiver>, now: Time) -> Option<Fate> {
     if !stands(fate) {
         return None;
@@ -72,18 +80,19 @@ pub fn handed(fate: &Fate, letter: Option<&Waiver>, carried: Option<&Waiver>, no
         None => carried.is_some_and(|known| known.words() == *who && !known.holds(now)),
     };
     Some(match fate {
+        // A waiver that holds comes first, whatever the fate was.
         _ if letter.is_some_and(|letter| letter.holds(now)) => Fate::Waived(letter?.words()),
         Fate::Waived(who) if over(who) => Fate::Open,
         fate => fate.clone(),
     })
 }
 
-/// Whether a review left it: open in some way, or waived.
+/// Whether a review left the finding behind: open in some way, or waived.
 pub fn stands(fate: &Fate) -> bool {
     matches!(fate, Fate::Open | Fate::Unresolved | Fate::Advisory | Fate::Carried | Fate::Waived(_))
 }
 
-/// The end of a day written as `2026-12-31`, by UTC; none where there is no such day.
+/// The end of a day that is written as `2026-12-31`, in UTC; none where there is no such day.
 pub fn end_of_day(text: &str) -> Option<Time> {
     calendar::end_of_day(text).map(Time)
 }

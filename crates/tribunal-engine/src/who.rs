@@ -1,4 +1,7 @@
-//! Who built and who judged, from the notes of the launches. Reads the docket and decides nothing.
+//! Who built and who reviewed, from the notes of the launches.
+//!
+//! Reports and commit trailers name them. Only launches that came to an end count, and of reviewers only those whose
+//! answer counts.
 
 use crate::docket::{Docket, LaunchNote};
 use std::collections::BTreeMap;
@@ -9,12 +12,12 @@ use tribunal_core::review_loop::Loop;
 use tribunal_view::spoken::Identity;
 use tribunal_view::who::Who;
 
-/// Everybody who built and judged in a run.
+/// Everybody who built and reviewed in a run.
 pub fn of_run(docket: &Docket) -> Who {
     Gathered::of(docket, docket.loops.values()).who(docket, |_| true)
 }
 
-/// Who built a plan's work and let it pass, by its loops. The plan itself was judged before it.
+/// Who built a plan's work and let it pass, by its loops. The review of the plan document is left out.
 pub fn of_work<'a>(docket: &'a Docket, loops: impl Iterator<Item = &'a Loop>) -> Who {
     let work = loops.filter(|lp| lp.policy().of != Use::Plan);
     Gathered::of(docket, work).who(docket, |verdict| verdict != Verdict::Reject)
@@ -23,14 +26,15 @@ pub fn of_work<'a>(docket: &'a Docket, loops: impl Iterator<Item = &'a Loop>) ->
 /// The builders of some loops.
 struct Gathered<'a> {
     loops: Vec<&'a Loop>,
-    /// By loop, for plans; by plan, for its work.
+    /// The builders by loop for plan documents, and by plan for work.
     builders: BTreeMap<&'a str, Vec<Identity>>,
-    /// The version that each program told last.
+    /// The last version that each program reported.
     versions: BTreeMap<&'a str, &'a str>,
 }
 
 impl<'a> Gathered<'a> {
     fn of(docket: &'a Docket, loops: impl Iterator<Item = &'a Loop>) -> Gathered<'a> {
+        // From all launches of the run and not only those of these loops: another loop's launch may know the version.
         let told = docket.launches.iter().filter_map(|launch| launch.identity.as_ref());
         let told = told.filter(|identity| !identity.version.is_empty());
         let versions = told.map(|identity| (identity.adapter.as_str(), identity.version.as_str())).collect();
@@ -56,7 +60,7 @@ impl<'a> Gathered<'a> {
         who
     }
 
-    /// Who built what a loop judges: what a phase or a chain built is everybody's.
+    /// The builders of what a loop reviews. What a phase or a chain reviews was built by everybody.
     fn builders_of(&self, lp: &Loop) -> Vec<Identity> {
         let whole = matches!(lp.policy().of, Use::Phase | Use::Chain);
         let of_it = |(key, _): &(&&str, &Vec<Identity>)| whole || **key == group(lp);
@@ -79,20 +83,23 @@ impl<'a> Gathered<'a> {
             .collect()
     }
 
-    /// Who a launch was, without what it was told. A version is asked for beside the work, so that a first launch may end
-    /// before it is known: then it is the one of the program's other launches.
+    /// The identity behind a launch, without its prompt.
+    ///
+    /// The version of a program is asked for beside the work, so a first launch may end before it is known. Then the
+    /// version of the program's other launches is taken.
     fn identity(&self, launch: &LaunchNote) -> Option<Identity> {
         let mut identity = launch.identity.clone()?;
         let told = self.versions.get(identity.adapter.as_str()).filter(|_| identity.version.is_empty());
         if let Some(version) = told {
             identity.version = (*version).to_owned();
         }
+        // The same agent with another prompt is still the same agent.
         let none = String::new;
         Some(Identity { personality: none(), rules: none(), prompt: none(), ..identity })
     }
 }
 
-/// The document of a plan is its own loop's work; everything else is its plan's.
+/// The builders' group of a loop. The document of a plan is its own loop's work; everything else is its plan's.
 fn group(lp: &Loop) -> &str {
     let id = lp.id().as_str();
     match lp.policy().of {
@@ -101,7 +108,7 @@ fn group(lp: &Loop) -> &str {
     }
 }
 
-/// The launches of a loop and a kind that came to an end.
+/// The launches of a loop for one kind of step that came to an end.
 fn launches<'a>(docket: &'a Docket, id: &LoopId, step: &'static str) -> impl Iterator<Item = &'a LaunchNote> {
     let done = move |launch: &&LaunchNote| launch.failed.is_none() && launch.effect.contains(step);
     docket.launches_of(id.as_str()).filter(done).collect::<Vec<_>>().into_iter()

@@ -1,5 +1,7 @@
-//! A plan's SUMMARY: the dev's words, and beside them what Tribunal knows from git. It renders and reads; whether it is
-//! good is judged by the delivery's checks, and nothing a dev writes about commits, counts or dates is believed.
+//! A plan's SUMMARY: the builder's words, and beside them what Tribunal knows from git.
+//!
+//! Nothing that a builder writes about commits, counts or dates is believed: those fields are always written from git.
+//! The delivery's checks judge whether the SUMMARY is good; this file only renders and reads it.
 
 use super::takeover;
 use crate::check::guard::{CONTRACT, INTEGRITY};
@@ -21,43 +23,46 @@ use tribunal_engine::review::entry_number;
 use tribunal_git::{ChangeKind, GitError, GitPath, Oid, RefChange};
 use tribunal_view::plain;
 
-/// Bytes of a dev's own SUMMARY at most.
+/// How many bytes a builder's own SUMMARY may have.
 const WORDS_MAX: usize = 256 << 10;
-/// Characters of one deviation in a SUMMARY.
+/// How many characters of one deviation a SUMMARY shows.
 const DEVIATION_MAX: usize = 300;
-/// Commits of one plan looked at.
+/// How many commits of one plan are read.
 const COMMITS_MAX: usize = 10_000;
 
-/// What git says of a plan's work.
+/// What git says about a plan's work.
 #[derive(Debug, Default)]
 pub(crate) struct Work {
     /// The plan's commits, oldest first.
     pub(crate) commits: Vec<CommitFact>,
-    /// Commits of its tasks that were there before the run, oldest first. Nobody can change them any more.
+    /// Commits of its tasks from before the run, oldest first. Nobody can change them any more.
     pub(crate) taken: Vec<Oid>,
     /// The files that differ from where the plan began.
     pub(crate) changes: Vec<ChangedFile>,
 }
 
-/// What a SUMMARY is written from.
+/// The material of a SUMMARY.
+///
+/// It is gathered from the docket on the engine's thread. The parts that need git are read later, on a worker.
 pub(crate) struct Account {
-    /// The plan's name.
+    /// The plan that it is about.
     pub(crate) plan: PlanId,
-    /// Where the SUMMARY goes.
+    /// The path of the SUMMARY.
     pub(crate) path: String,
     title: String,
     document: Summary,
     said: Vec<String>,
-    /// What gates found that is in the work all the same, in words.
+    /// Findings of gates that are in the work all the same, in words.
     seen: Vec<String>,
 }
 
 impl Account {
-    /// Gathers what the docket knows.
+    /// Gathers the material from the docket.
     pub(crate) fn gather(site: &Site, plan: &PlanId, docket: &Docket) -> Option<Account> {
         let path = docket.about.paths.get(plan)?;
         let text = site.plan_text(path, &subject::plan_revision(docket, plan)?).ok()?;
         let prefix = format!("{plan}/");
+        // The words of fixers and reviewers are not the builder's account of its work.
         let by_dev = docket.launches.iter().filter(|l| l.role == "dev" && l.effect.starts_with(&prefix));
         let said = by_dev.filter(|launch| !launch.summary.is_empty()).map(|l| l.summary.clone());
         Some(Account {
@@ -70,17 +75,17 @@ impl Account {
         })
     }
 
-    /// Whether the dev said nothing of what was built.
+    /// Whether the builder said nothing about what it built.
     pub(crate) fn is_silent(&self, site: &Site) -> Result<bool, GitError> {
         Ok(self.said.is_empty() && words_of(site, &self.plan)?.is_none())
     }
 
-    /// More of the dev's words.
+    /// Adds words of the builder.
     pub(crate) fn add(&mut self, words: String) {
         self.said.push(words);
     }
 
-    /// What the dev wrote itself.
+    /// The SUMMARY that the builder wrote itself; empty where it wrote none.
     fn own(&self, site: &Site) -> Result<Summary, GitError> {
         let own = match words_of(site, &self.plan)? {
             Some(blob) => String::from_utf8_lossy(&site.repo.read_blob(&blob)?).into_owned(),
@@ -89,26 +94,27 @@ impl Account {
         Ok(tribunal_docs::read_summary(&self.path, &own).value.unwrap_or_default())
     }
 
-    /// The files the dev says it changed, if it says.
+    /// The files that the builder says it changed; none where it does not say.
     pub(crate) fn declared(&self, site: &Site) -> Result<Option<Summary>, GitError> {
         Ok(Some(self.own(site)?).filter(|own| !own.files.is_empty()))
     }
 
-    /// The SUMMARY of the work as it stands in a commit.
+    /// The text of the SUMMARY for the work up to a commit.
     pub(crate) fn text(&self, site: &Site, commit: &Oid) -> Result<String, GitError> {
         let work = site.work(commit)?;
         let own = self.own(site)?;
         let mut summary = self.document.clone();
         let hashes = work.taken.iter().map(Oid::as_str).chain(work.commits.iter().map(|c| c.hash.as_str()));
+        // Twelve characters, as people write commits. `failures` compares by prefix for the same reason.
         summary.commit_hashes = hashes.map(|hash| hash.chars().take(12).collect()).collect();
         summary.completed = Some(tribunal_view::calendar::date(now().0));
         summary.deviations = own.deviations.iter().chain(&self.seen).cloned().collect();
         summary.body = self.body(&own, &work);
-        // It goes to a branch, and half of it is an agent's words.
+        // The text goes to a branch, and half of it comes from an agent.
         Ok(tribunal_docs::secret::without_secrets(&tribunal_docs::write_summary(&summary)))
     }
 
-    /// Writes it where the end of the run finds it.
+    /// Writes the SUMMARY to a ref, where the end of the run finds it.
     pub(crate) fn keep(&self, site: &Site, commit: &Oid) -> Result<(), GitError> {
         let blob = site.repo.write_blob(self.text(site, commit)?.as_bytes())?;
         let name = site.name(&format!("summary/{}", self.plan));
@@ -118,13 +124,15 @@ impl Account {
         Ok(())
     }
 
-    /// The same, read back: what a check judges is what people will read.
+    /// The SUMMARY as a check sees it: written and read back.
+    ///
+    /// What a check judges must be what people will read, also where writing and reading change the text.
     pub(crate) fn summary(&self, site: &Site, commit: &Oid) -> Result<Summary, GitError> {
         let text = self.text(site, commit)?;
         Ok(tribunal_docs::read_summary(&self.path, &text).value.unwrap_or_default())
     }
 
-    /// Which rules of a SUMMARY it does not keep.
+    /// The rules of a SUMMARY that it breaks.
     pub(crate) fn failures(
         &self,
         site: &Site,
@@ -149,6 +157,7 @@ impl Account {
             .map(|file| format!("- `{}` -- {}: {}", file.path, action(file), self.plan))
             .collect();
         let section = |title: &str, ours: String| {
+            // The builder's own section wins, unless it is empty. It knows what it meant to build.
             let theirs = own.section(title).map(|section| section.text.trim().to_owned());
             let text = theirs.filter(|text| !text.is_empty()).unwrap_or(ours);
             format!("## {title}\n\n{text}\n\n")
@@ -164,9 +173,10 @@ impl Account {
 }
 
 impl Account {
-    /// The dev's words, and what the gates saw. "None" is written only where neither says anything.
+    /// The builder's deviations and those that the gates saw. "None" is written only where neither says anything.
     fn deviations(&self, own: &Summary) -> String {
         let theirs = own.section("Deviations").map(|section| section.text.trim().to_owned());
+        // "None.", "- none" and an empty list all mean that there is nothing.
         let is_none = |text: &String| {
             let bare = text.trim_start_matches(['-', '*', ' ']).trim_end_matches('.');
             bare.is_empty() || bare.eq_ignore_ascii_case("none")
@@ -177,12 +187,14 @@ impl Account {
     }
 }
 
-/// What a gate found in a plan's tasks that was neither fixed nor shown to be wrong: the work has it. A loop that goes on
-/// where another ended has its findings under their ids, so the last word on each counts.
+/// Findings of the gates in a plan's tasks that were neither fixed nor refuted, so that the work has them.
+///
+/// A loop that continues another one has the same findings under the same ids, so the last loop's entry counts.
 fn deviations(docket: &Docket, plan: &PlanId) -> Vec<String> {
     let prefix = format!("{plan}/");
     let mut loops: Vec<_> = docket.loops.iter().filter(|(id, _)| id.as_str().starts_with(&prefix)).collect();
     loops.sort_by_key(|(id, _)| entry_number(id));
+    // Only gates compare the work with the plan, so only their findings are deviations from it.
     let is_gates = |source: &Source| matches!(source, Source::Check(check) if is_gate(check.as_str()));
     let mut last: BTreeMap<FindingId, &Entry> = BTreeMap::new();
     for (_, lp) in loops {
@@ -204,12 +216,12 @@ fn deviations(docket: &Docket, plan: &PlanId) -> Vec<String> {
     lines
 }
 
-/// Whether a check holds work against what the plan allows.
+/// Whether a check compares the work with what the plan allows.
 fn is_gate(check: &str) -> bool {
     matches!(check, CONTRACT | INTEGRITY)
 }
 
-/// Everything of a SUMMARY that follows from the plan.
+/// The parts of a SUMMARY that follow from the plan alone.
 fn frame(plan: &Plan) -> Summary {
     let tasks = plan.tasks.len().to_string();
     Summary {
@@ -218,7 +230,7 @@ fn frame(plan: &Plan) -> Summary {
         phase: Some(plan.id.phase.clone()),
         plan: Some(plan.id.plan.clone()),
         title: Some(plan.title.clone().unwrap_or_else(|| format!("Plan {}", plan.id))),
-        // Said even where there is nothing to say.
+        // Both keys are written even where they have no value.
         lines: ["title", "deviations"].into_iter().map(|key| (key.to_owned(), 0)).collect(),
         status: Some("complete".to_owned()),
         tasks_completed: Some(tasks.clone()),
@@ -236,15 +248,16 @@ fn action(file: &ChangedFile) -> &'static str {
     }
 }
 
-/// Where a plan's SUMMARY goes.
+/// The path of a plan's SUMMARY, beside the plan.
 pub(crate) fn summary_path(plan_path: &str) -> String {
     plan_path
         .strip_suffix("PLAN.md")
         .map_or_else(|| format!("{plan_path}.SUMMARY.md"), |stem| format!("{stem}SUMMARY.md"))
 }
 
-/// What the dev wrote of its SUMMARY, if it did.
+/// The SUMMARY that the builder wrote, as a blob; none where it wrote none.
 pub(crate) fn words_of(site: &Site, plan: &PlanId) -> Result<Option<Oid>, GitError> {
+    // Only `take_words` changes the ref, and it updates this copy as well.
     if let Some(known) = lock(&site.words).get(plan) {
         return Ok(known.clone());
     }
@@ -253,7 +266,9 @@ pub(crate) fn words_of(site: &Site, plan: &PlanId) -> Result<Option<Oid>, GitErr
     Ok(found)
 }
 
-/// Takes the SUMMARY a dev left in its tree, unless it is the one that was there before.
+/// Takes the SUMMARY that a builder left in its tree, unless it is the one that was there before.
+///
+/// It is kept in a ref of its own and not in the commit: the SUMMARY that lands is written anew from git's facts.
 pub(crate) fn take_words(
     site: &Site,
     plan: &PlanId,
@@ -262,6 +277,7 @@ pub(crate) fn take_words(
     path: &str,
 ) -> Result<Option<Oid>, GitError> {
     let known = words_of(site, plan)?;
+    // Too large, a link, or not there: the words of an earlier attempt stay.
     let Some(bytes) = inside::read(tree, path).filter(|bytes| bytes.len() <= WORDS_MAX) else {
         return Ok(known);
     };
@@ -271,7 +287,7 @@ pub(crate) fn take_words(
     let blob = site.repo.write_blob(&bytes)?;
     if known.as_ref() != Some(&blob) {
         let name = site.name(&format!("words/{plan}"));
-        // What it wrote before stays reachable, as everything an agent left does.
+        // Earlier versions stay reachable, as everything does that an agent left.
         let each = site.name(&format!("said/{plan}/{}", blob.short()));
         let changes = [RefChange::set(name, &blob), RefChange::set(each, &blob)];
         site.repo.refs_update(&changes, "tribunal: a dev's summary")?;
@@ -281,8 +297,9 @@ pub(crate) fn take_words(
 }
 
 impl Site {
-    /// What git says of the work up to a commit, read once.
+    /// What git says about the work up to a commit. The answer is kept, because several checks ask for the same commit.
     pub(crate) fn work(&self, commit: &Oid) -> Result<Arc<Work>, GitError> {
+        // The lock is not held while git runs. Two workers may compute the same answer, which does no harm.
         if let Some(known) = lock(&self.works).get(commit) {
             return Ok(Arc::clone(known));
         }
@@ -290,6 +307,7 @@ impl Site {
         let subjects = self.repo.subjects(&base, commit, COMMITS_MAX)?;
         let mut changes = self.repo.changes(&base, commit)?;
         let taken = takeover::taken(self, commit)?;
+        // Work from before the run is on the branch already, so the diff of the lane does not show it.
         for oid in &taken {
             let Some(parent) = self.repo.parents_of(oid)?.into_iter().next() else { continue };
             let earlier = self.repo.changes(&parent, oid)?;
@@ -299,6 +317,7 @@ impl Site {
             }));
         }
         changes.sort_by(|a, b| a.path.cmp(&b.path));
+        // A file that was changed before the run and in it is listed once, by its change in the run.
         changes.dedup_by(|later, first| later.path == first.path);
         let commits = subjects.into_iter().map(|(oid, subject)| CommitFact {
             hash: oid.to_string(),

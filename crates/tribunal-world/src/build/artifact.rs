@@ -1,5 +1,8 @@
-//! Making and checking an artifact of a chain. The executor works in a tree of its own and only its artifact is taken from
-//! it; what else it changed is put back and told. Whether an artifact is good is not judged here, only whether it is there.
+//! Making and checking an artifact of a chain. The builder works in a tree of its own, and only the artifact's files
+//! are taken from it; other changes are put back and reported.
+//!
+//! Whether an artifact is good is for its reviewers. This file only checks that it is there and has its form, which
+//! costs no agent.
 
 use super::make::{Ground, digest, is_gone, keep_work, lane_tree, note_place, place_of, said, unprepared};
 use crate::agent_names;
@@ -30,32 +33,30 @@ use tribunal_view::plain;
 use tribunal_view::prompt::{self, ArtifactBrief, Document, FindingLine, MakerBrief, MakerJob};
 
 pub(crate) use tribunal_core::checks::ARTIFACT;
-/// The name of the tree an artifact is made in; no plan has it.
+/// The name of the tree in which an artifact is made; no plan has it.
 pub(crate) const LANE: &str = "chain";
-/// Plans of one feature at most.
+/// How many plans one feature may have.
 const PLANS_MAX: usize = 50;
 
-/// What an artifact is on disk and in a prompt.
 pub(crate) trait ArtifactFiles {
-    /// Whether a path is of the artifact.
     fn owns(&self, path: &str) -> bool;
-    /// Its files at a commit, from the project's root.
     fn files_at(&self, site: &Site, commit: &Oid) -> Result<Vec<(String, Vec<u8>)>, GitError>;
-    /// The paths of its files at a commit.
     fn paths_at(&self, site: &Site, commit: &Oid) -> Result<Vec<String>, GitError>;
-    /// What its builder and its reviewers are told of it.
     fn brief(&self) -> ArtifactBrief;
 }
-
 impl ArtifactFiles for ChainNote {
+
+    /// Whether a path belongs to the artifact.
     fn owns(&self, path: &str) -> bool {
         match self.artifact {
             Artifact::Plan => is_plan(&self.plans, path),
+            // Code may be anywhere in the tree.
             Artifact::Implementation => true,
             _ => self.path().as_deref() == Some(path),
         }
     }
 
+    /// The artifact's files at a commit, from the project's root.
     fn files_at(&self, site: &Site, commit: &Oid) -> Result<Vec<(String, Vec<u8>)>, GitError> {
         let mut files = Vec::new();
         for path in self.paths_at(site, commit)? {
@@ -95,9 +96,10 @@ impl ArtifactFiles for ChainNote {
     }
 }
 
-/// `folder/NN-MM-PLAN.md`, and nothing deeper.
+/// Whether a path is `folder/NN-MM-PLAN.md`, and not deeper.
 fn is_plan(folder: &str, path: &str) -> bool {
     let name = path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
+    // A plan in a subfolder would not be found by a run.
     name.is_some_and(|name| !name.contains('/') && name.ends_with("PLAN.md"))
 }
 
@@ -106,28 +108,29 @@ fn plans_at(site: &Site, commit: &Oid, folder: &str) -> Result<Vec<String>, GitE
     Ok(paths.filter(|path| is_plan(folder, path)).collect())
 }
 
-/// Whether what is judged is what was built.
+/// Whether the subject of the review is code that the run built.
 pub(crate) fn is_code(docket: &Docket) -> bool {
     docket.about.chain.as_ref().is_some_and(|note| note.artifact == Artifact::Implementation)
 }
 
-/// What an artifact was made on; none for code, which has what the run began with.
+/// The revision that an artifact was made on; none for code, which was made on the run's base.
 pub(crate) fn ground(docket: &Docket) -> Option<Revision> {
     let note = docket.about.chain.as_ref().filter(|note| note.artifact != Artifact::Implementation)?;
     Some(note.ground.clone())
 }
 
-/// What whoever judges an artifact is told of it.
+/// What reviewers of an artifact are told about it.
 pub(crate) fn judged(subject: &Subject, docket: &Docket) -> Option<ArtifactBrief> {
     let note = docket.about.chain.as_ref().filter(|_| *subject == Subject::Chain)?;
-    // How to write it is for its maker.
+    // The form tells how to write it, which only its builder needs.
     Some(ArtifactBrief { form: String::new(), ..note.brief() })
 }
 
-/// The document that is judged, or for code the spec it is held against.
+/// The document that is reviewed; for code, the spec that it is compared with.
 pub(crate) fn document(site: &Site, revision: &Revision, docket: &Docket) -> Option<Document> {
     let note = docket.about.chain.as_ref()?;
     let (path, at) = match note.artifact {
+        // The spec as it was when the run began. The change could have edited the one in the tree.
         Artifact::Implementation => (format!("{}/spec.md", note.folder), &note.ground),
         _ => (note.path()?, revision),
     };
@@ -135,10 +138,11 @@ pub(crate) fn document(site: &Site, revision: &Revision, docket: &Docket) -> Opt
     Some(Document { path, text: String::from_utf8_lossy(&bytes).into_owned() })
 }
 
-/// What an artifact lacks before anybody need look at it, and secrets that it holds.
+/// Missing parts that need no reviewer to be seen, and secrets in the artifact.
 pub(crate) fn gaps(site: &Site, note: &ChainNote, revision: &Revision) -> Result<Vec<Claim>, GitError> {
     let commit = site.commit_of(revision)?;
     let mut claims = form_gaps(site, note, &commit)?;
+    // Code has a check of its own for secrets.
     if note.artifact != Artifact::Implementation {
         let (ground, paths) = (site.commit_of(&note.ground)?, note.paths_at(site, &commit)?);
         let ends = (&ground, &commit);
@@ -157,6 +161,7 @@ fn form_gaps(site: &Site, note: &ChainNote, commit: &Oid) -> Result<Vec<Claim>, 
                 .into_iter()
                 .map(|gap| claim(&path, gap.line, gap.text, gap.suggestion))
                 .collect();
+            // Only in a well-formed list: the gaps above already say what is wrong with another one.
             if artifact == Artifact::Tasks && claims.is_empty() {
                 let list = String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned();
                 let plans = read_plans(site, note, commit)?;
@@ -186,7 +191,9 @@ fn read_plans(site: &Site, note: &ChainNote, commit: &Oid) -> Result<Vec<Plan>, 
     Ok(plans)
 }
 
-/// The plan gate's own structural check, over every plan: what passes here can be run.
+/// The structural check of the plan gate, over every plan. Plans that pass here can be run.
+///
+/// A chain that ends with plans which the plan gate refuses would be found out only when they are to be built.
 fn plan_gaps(site: &Site, note: &ChainNote, commit: &Oid) -> Result<Vec<Claim>, GitError> {
     let paths = plans_at(site, commit, &note.plans)?;
     if paths.is_empty() {
@@ -197,6 +204,7 @@ fn plan_gaps(site: &Site, note: &ChainNote, commit: &Oid) -> Result<Vec<Claim>, 
     let mut plans = Vec::new();
     for path in paths {
         let bytes = site.repo.file_at(commit, &GitPath::from(path.as_str()))?.unwrap_or_default();
+        // A reviewer could not be shown such a file, and a run could not read it.
         if std::str::from_utf8(&bytes).is_err() || bytes.len() > chain::BYTES_MAX {
             let text = format!("{path} is too large or not UTF-8");
             claims.push(claim(&path, None, text, "write it anew".to_owned()));
@@ -209,6 +217,7 @@ fn plan_gaps(site: &Site, note: &ChainNote, commit: &Oid) -> Result<Vec<Claim>, 
                 let report = tribunal_docs::unreadable_plan(&path, &read.diagnostics);
                 claims.extend(report.findings.iter().map(plan_claim));
             }
+            // The name of the file and its frontmatter must mean the same plan.
             Some(plan) if named.as_ref() != Some(&plan.id) => {
                 let text = format!("{path} says that it is plan {}", plan.id);
                 claims.push(claim(&path, Some(1), text, "give file and frontmatter one number".to_owned()));
@@ -237,7 +246,7 @@ fn structure(site: &Site, note: &ChainNote, plans: &[Plan]) -> Result<Vec<Claim>
     let name = note.plans.rsplit('/').next().unwrap_or_default().to_owned();
     let number = tribunal_docs::phase_dir(&name).map(|dir| dir.number).unwrap_or_default();
     let phase = Phase { number, name, plans: plans.to_vec() };
-    // The rest the structural check says already.
+    // The structural check already reports the other kinds.
     let unsaid = [ProblemKind::MissingDependency, ProblemKind::CrossPhase];
     let problems = tribunal_docs::validate(&phase, &Completions::default()).into_iter();
     claims.extend(problems.filter(|problem| unsaid.contains(&problem.kind)).map(|problem| {
@@ -247,7 +256,9 @@ fn structure(site: &Site, note: &ChainNote, plans: &[Plan]) -> Result<Vec<Claim>
     Ok(claims)
 }
 
-/// One make of an artifact, gathered from the docket before it goes to a worker.
+/// One attempt at an artifact, gathered from the docket before it goes to a worker.
+///
+/// Gathering happens on the engine's thread, where the docket is. The launch itself is left to a worker.
 pub(crate) struct Crafting {
     effect: EffectId,
     loop_id: LoopId,
@@ -259,7 +270,7 @@ pub(crate) struct Crafting {
 }
 
 impl Crafting {
-    /// Gathers what the docket knows.
+    /// Gathers the attempt from the docket.
     pub(crate) fn gather(
         site: &Site,
         effect: &EffectId,
@@ -270,6 +281,7 @@ impl Crafting {
         let note = docket.about.chain.as_deref()?.clone();
         let code = note.artifact == Artifact::Implementation;
         let line = |id: &FindingId| lp.ledger().get(*id).map(|entry| FindingLine::of(*id, entry));
+        // The first attempt sees the documents as the user has them, the next ones their own result.
         let at = lp.revision().unwrap_or(&note.ground);
         let brief = MakerBrief {
             job: if code { MakerJob::Implementation } else { MakerJob::Artifact },
@@ -295,7 +307,7 @@ impl Crafting {
         })
     }
 
-    /// Runs on a worker.
+    /// Launches the builder. Runs on a worker.
     pub(crate) fn run(self, site: &Arc<Site>) {
         let effect = self.effect.clone();
         if let Err(error) = self.launch(site) {
@@ -303,7 +315,7 @@ impl Crafting {
         }
     }
 
-    /// What its tree begins with.
+    /// The commit that its tree begins with.
     fn wanted(&self, site: &Site) -> Result<Oid, GitError> {
         match (&self.current, self.note.artifact) {
             (Some(revision), _) => site.commit_of(revision),
@@ -356,6 +368,7 @@ impl Crafting {
     }
 
     fn made(self, site: &Arc<Site>, tree: &Tree, ended: Ended) -> Result<(), GitError> {
+        // Without its folder nothing can be taken.
         if is_gone(tree.path()) {
             let text = "its working folder was taken away, and its git with it";
             let failure = ended.failure.unwrap_or_else(|| Failure::new(FailureKind::Crashed, text));
@@ -373,7 +386,7 @@ impl Crafting {
         Ok(())
     }
 
-    /// What it left, as a report.
+    /// Makes a report of what the builder left.
     fn taken(self, site: &Site, tree: &Tree, ended: Ended) -> Result<(LoopReport, Vec<Note>), GitError> {
         let (revision, strayed) = keep(site, &self.note, tree)?;
         let (report, mut notes) = said(&self.findings, revision, ended, false);
@@ -389,7 +402,7 @@ impl Crafting {
         Ok((report, notes))
     }
 
-    /// What a maker left that ended while nobody watched: its files are taken now.
+    /// Takes the files of a builder that ended while no orchestrator watched.
     pub(crate) fn recovered(self, site: &Site, ended: Ended) -> Option<(LoopReport, Vec<Note>)> {
         let lane = PlanId::new(LANE);
         let dir = site.lane_dir(&lane);
@@ -399,7 +412,10 @@ impl Crafting {
     }
 }
 
-/// Takes the artifact out of a tree as a revision, and names what was changed there and not taken.
+/// Takes the artifact out of a tree as a revision, and names the changes that were not taken.
+///
+/// The revision is the base with the artifact's files placed in it, and not the captured tree. So nothing else that the
+/// builder changed can come along.
 fn keep(site: &Site, note: &ChainNote, tree: &Tree) -> Result<(Revision, Vec<String>), GitError> {
     let lane = PlanId::new(LANE);
     let captured = tree.capture()?;
@@ -421,6 +437,7 @@ fn keep(site: &Site, note: &ChainNote, tree: &Tree) -> Result<(Revision, Vec<Str
     }
     let made = site.repo.tree_placing(&ground, &blobs)?;
     let revision = digest(&[b"artifact", made.as_str().as_bytes(), ground.as_str().as_bytes()]);
+    // The same artifact on the same base has the same revision, so a repeated attempt finds its commit.
     let commit = match site.commit_of(&revision) {
         Ok(commit) => commit,
         Err(_) => {
@@ -431,13 +448,13 @@ fn keep(site: &Site, note: &ChainNote, tree: &Tree) -> Result<(Revision, Vec<Str
         }
     };
     crash::point("artifact:kept");
-    // Of the artifact itself too: one plan too many, one of before taken away, a link in its place.
+    // This includes the artifact itself: one plan too many, an earlier one removed, a link in its place.
     let left = site.repo.changed_paths(&made, &captured.tree)?;
-    // What git would store otherwise, or not at all, was taken as it lay there.
+    // A file that git would store differently, or not at all, was taken as it lay there.
     let strayed = left.iter().filter(|path| !blobs.iter().any(|(taken, _)| taken == *path));
     let strayed: Vec<String> = strayed.map(|path| plain::line(&path.to_string())).collect();
     if strayed.is_empty() {
-        // Otherwise the next version begins in a new tree, and what strayed is saved with this one.
+        // Otherwise the next version begins in a new tree, and this tree is saved with its out-of-scope edits.
         note_place(site, &lane, &commit)?;
     }
     Ok((revision, strayed))
@@ -453,6 +470,7 @@ fn written(note: &ChainNote, tree: &Path) -> Vec<String> {
     let mut paths: Vec<String> = names.map(|name| format!("{}/{name}", note.plans)).collect();
     paths.retain(|path| note.owns(path));
     paths.sort();
+    // An agent can write any number of files. The rest is reported as not taken.
     paths.truncate(PLANS_MAX);
     paths
 }
@@ -465,6 +483,8 @@ fn message(note: &ChainNote) -> String {
 }
 
 /// Takes what a person left in the artifact's tree as a revision.
+///
+/// The same function takes a builder's work, so a person's out-of-scope edits are left out, too.
 pub(crate) fn fixed(site: &Site, docket: &Docket) -> Option<Result<Revision, GitError>> {
     let note = docket.about.chain.as_deref()?;
     let lane = PlanId::new(LANE);

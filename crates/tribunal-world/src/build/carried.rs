@@ -1,5 +1,7 @@
-//! Warnings that passed: what a gate let through on conditions is told to whoever works next on that plan. Words of
-//! reviewers, so the prompt fences them as data.
+//! Warnings that passed: findings that a gate let through are shown to whoever works on that plan next.
+//!
+//! They are words of reviewers, so the prompt fences them as data. Without them a condition of one gate would be
+//! forgotten at the next.
 
 use std::collections::BTreeMap;
 use tribunal_core::finding::Fate;
@@ -9,10 +11,10 @@ use tribunal_engine::docket::Docket;
 use tribunal_engine::review::entry_number;
 use tribunal_view::prompt::FindingLine;
 
-/// Warnings told at most; the newest are told.
+/// How many warnings are shown; the newest are taken.
 const MAX: usize = 40;
 
-/// What earlier loops of a plan carried on, one line each, as this loop is told it.
+/// The warnings that earlier loops of a plan carried on, one line each.
 pub(crate) fn carried(docket: &Docket, plan: &PlanId, own: &LoopId) -> Vec<String> {
     let prefix = format!("{plan}/");
     let earlier = |id: &LoopId| id != own && id.as_str().starts_with(&prefix);
@@ -21,7 +23,7 @@ pub(crate) fn carried(docket: &Docket, plan: &PlanId, own: &LoopId) -> Vec<Strin
     let mut lines: BTreeMap<FindingId, Option<String>> = BTreeMap::new();
     for (id, lp) in loops {
         for (finding, entry) in lp.ledger().iter() {
-            // A loop that goes on where another ended has the last word on what it took over.
+            // A loop that continues another one has the last word on its carried findings.
             let line = (entry.fate == Fate::Carried).then(|| {
                 format!("- carried from {}: {}", gate(id, &prefix), FindingLine::of(finding, entry).text())
             });
@@ -29,11 +31,12 @@ pub(crate) fn carried(docket: &Docket, plan: &PlanId, own: &LoopId) -> Vec<Strin
         }
     }
     let lines: Vec<String> = lines.into_values().flatten().collect();
+    // Ids grow, so the newest warnings are at the end.
     let from = lines.len().saturating_sub(MAX);
     lines[from..].to_vec()
 }
 
-/// The loop a warning comes from: `the plan gate`, `task-1`.
+/// The loop that a warning comes from: `the plan gate`, `task-1`.
 fn gate<'a>(id: &'a LoopId, prefix: &str) -> &'a str {
     let name = id.as_str().strip_prefix(prefix).unwrap_or(id.as_str());
     let name = name.split('.').next().unwrap_or(name);

@@ -1,6 +1,8 @@
-//! Fixing what a review found: each fixer, an agent or a tool, in a checkout of its own, kept to the files of its findings;
-//! the round's tree is the union of what they made, one commit. An edit outside a fixer's files is put back and told; what
-//! is put back stays reachable. Who fixes what is not decided here.
+//! Fixing what a review found. Each fixer, an agent or a tool, works in a checkout of its own and is kept to the files
+//! of its findings; the round's tree is the union of their work, in one commit.
+//!
+//! An edit outside a fixer's files is put back and reported, and stays reachable in a ref. So two fixers never
+//! overwrite each other, and a fixer cannot change what was not found. Core decides who fixes what.
 
 use super::make::digest;
 use super::polish::{PUT_BACK, Polish, PutBack};
@@ -36,16 +38,16 @@ use tribunal_process::ExitHow;
 use tribunal_view::plain;
 use tribunal_view::prompt::{self, FindingLine, MakerBrief, MakerJob, PlanBrief};
 
-/// Before a tool's name where it is a fixer.
+/// The prefix of a fixer that is a tool.
 pub(crate) const TOOL: &str = "tool:";
-/// An agent without a personality.
+/// The fixer that is an agent without a personality.
 pub(crate) const ANYBODY: &str = "fixer";
-/// Who gets what nobody can mend.
+/// The fixer for findings that nobody can fix.
 pub(crate) const NOBODY: &str = "nobody";
 pub(crate) use tribunal_core::checks::FIX_SCOPE as SCOPE;
-/// Bytes of a diff read at most.
+/// How many bytes of a diff are read.
 const DIFF_MAX: usize = 64 << 20;
-/// Findings named in a commit's message.
+/// How many findings a commit's message names.
 const NAMED: usize = 12;
 
 /// Whether a fixer is an agent.
@@ -54,17 +56,20 @@ pub(crate) fn is_agent(maker: &Maker) -> bool {
 }
 
 /// One fixer's work, gathered from the docket.
+///
+/// The fixer is an agent, a tool, nobody, or the step that puts a polish back. `run` tells them apart by the fixer's
+/// name.
 pub(crate) struct Fix {
     effect: EffectId,
     of: LoopId,
     maker: Maker,
     findings: Vec<(FindingId, Claim)>,
     lines: Vec<FindingLine>,
-    /// What was judged: what the round's commit stands on.
+    /// The revision that was judged. The round's commit is based on it.
     judged: Revision,
-    /// What the one before it left.
+    /// What the fixer before it left, where fixers work one after the other.
     onto: Option<Revision>,
-    /// It alone mends in this round: what it makes is the round's.
+    /// It is the round's only fixer, so its result is the round's.
     alone: bool,
     base: String,
     scope: String,
@@ -76,7 +81,7 @@ pub(crate) struct Fix {
 }
 
 impl Fix {
-    /// Gathers what the docket knows.
+    /// Gathers the work from the docket.
     pub(crate) fn gather(
         effect: &EffectId,
         lp: &Loop,
@@ -117,11 +122,12 @@ impl Fix {
         })
     }
 
-    /// Runs on a worker.
+    /// Starts the work. Runs on a worker.
     pub(crate) fn run(self, site: &Arc<Site>) {
         let effect = self.effect.clone();
         let done = match self.maker.as_str() {
-            // There is nothing to say for it that could be judged: where only this is left, nothing moves.
+            // It makes no claim that could be judged. Where only this is left, nothing changes, and the loop stops as
+            // stale.
             NOBODY => {
                 self.made(site, self.left(), BTreeMap::new(), Vec::new());
                 Ok(())
@@ -137,7 +143,7 @@ impl Fix {
         }
     }
 
-    /// What there is before this fixer: what the one before left, or what was judged.
+    /// The revision that this fixer starts from: what the one before left, or what was judged.
     fn left(&self) -> Revision {
         self.onto.clone().unwrap_or_else(|| self.judged.clone())
     }
@@ -151,12 +157,14 @@ impl Fix {
     }
 
     fn dir(&self, site: &Site) -> PathBuf {
+        // Without the launch number: a repeated launch must find what the first one left.
         let same = EffectId { launch: 0, ..self.effect.clone() };
         site.dir.join("fixers").join(slug(&same.to_string()))
     }
 
     fn checkout(&self, site: &Site) -> Result<Tree, GitError> {
         let dir = self.dir(site);
+        // An earlier launch may have left work here. It is saved before it is discarded.
         self.spare(site, &dir)?;
         site.shelf.discard(&dir)?;
         self.sweep(site)?;
@@ -165,9 +173,9 @@ impl Fix {
         site.shelf.checkout(&dir.join("tree"), &dir.join("index"), &start, "fix")
     }
 
-    /// Takes away the checkouts of rounds that are over: what their fixers made is in the journal.
+    /// Removes the checkouts of rounds that are over. What their fixers made is in the journal.
     fn sweep(&self, site: &Site) -> Result<(), GitError> {
-        // One at a time: fixers of a round begin together.
+        // One at a time, because the fixers of a round begin together.
         static SWEEPING: Mutex<()> = Mutex::new(());
         let _alone = lock(&SWEEPING);
         let now = slug(&format!("{}/e{}/", self.effect.of, self.effect.entry));
@@ -189,7 +197,7 @@ impl Fix {
         kept::spare(site, &format!("fix-{name}"), &site.repo.tree(&tree, &dir.join("index"), &start))
     }
 
-    /// Keeps what an earlier launch left there, which nobody took.
+    /// Keeps what an earlier launch left there and nobody took.
     fn spare(&self, site: &Site, dir: &Path) -> Result<(), GitError> {
         let tree = dir.join("tree");
         if !tree.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
@@ -208,12 +216,12 @@ impl Fix {
         set_of(self.findings.iter().map(|(_, claim)| claim))
     }
 
-    /// A finding without a place may be mended anywhere.
+    /// Whether a finding names no file. Such a finding may be fixed anywhere.
     fn anywhere(&self) -> bool {
         self.findings.iter().any(|(_, claim)| claim.file.is_none())
     }
 
-    /// Takes what a fixer left in its tree: its files, and of all others nothing.
+    /// Takes a fixer's own files out of its tree, and nothing else.
     fn take(
         &self,
         site: &Site,
@@ -233,10 +241,12 @@ impl Fix {
         let (kept, strayed): (Vec<GitPath>, Vec<GitPath>) =
             site.repo.changed_paths(&start, &captured)?.into_iter().partition(inside);
         let mut united = captured.clone();
+        // The whole tree is saved first, so that the out-of-scope edits are put back and not lost.
         if !strayed.is_empty() {
             self.snapshot(site, &captured, &start)?;
             united = site.repo.tree_with(&captured, &start, &strayed)?;
         }
+        // A file can be changed and put back by its own fixer. Then there is nothing to commit.
         let changed = !kept.is_empty() && united != site.repo.tree_of(&start)?;
         let revision = match changed {
             true => self.keep(site, &united, replies)?,
@@ -278,14 +288,14 @@ impl Fix {
     }
 }
 
-/// What was taken of a fixer's tree.
+/// What was taken from a fixer's tree.
 struct Taken {
     revision: Revision,
     changed: bool,
     strayed: Vec<GitPath>,
 }
 
-/// `review` or the phase's number: the scope of the commits.
+/// The scope of the commits: `review`, or the phase's number.
 fn scope_of(docket: &Docket) -> String {
     if docket.about.phase.is_empty() { "review".to_owned() } else { docket.about.phase.clone() }
 }
@@ -294,7 +304,7 @@ fn set_of<'a>(claims: impl Iterator<Item = &'a Claim>) -> BTreeSet<String> {
     claims.filter_map(|claim| claim.file.clone()).collect()
 }
 
-/// The message of a round's commit: how many were mended, of how many nobody knows, and what each was.
+/// The message of a round's commit: how many findings were fixed, how many nobody looked at again, and what each was.
 fn message(site: &Site, scope: &str, round: u32, findings: &[(FindingId, &Claim, Option<&Reply>)]) -> String {
     let count =
         |what: fn(&Reply) -> bool| findings.iter().filter(|(.., reply)| reply.is_some_and(what)).count();
@@ -323,7 +333,9 @@ fn is_unseen(reply: &Reply) -> bool {
     matches!(reply, Reply::Unseen(_))
 }
 
-/// Commits a tree on what was judged and names the revision. The same files give the same revision.
+/// Commits a tree on what was judged and names the revision.
+///
+/// The same files with the same message give the same revision, so a repeated step after a crash finds its own commit.
 fn keep_round(site: &Site, judged: &Revision, tree: &Oid, message: &str) -> Result<Revision, GitError> {
     let parent = site.commit_of(judged)?;
     let message = &site.message(message.to_owned());
@@ -365,6 +377,7 @@ impl Fix {
             self.made(site, self.left(), self.cannot(&plain::clipped(&why, 400)), Vec::new());
             return Ok(());
         }
+        // A formatter lays out whole files, far beyond the finding.
         if tool.form == ToolForm::Rewrite {
             self.only_lines(site, &tree)?;
         }
@@ -378,23 +391,26 @@ impl Fix {
             true => replies,
             false => self.cannot(&format!("{name} has no fix for it")),
         };
-        // A tool that mends more than it was asked to is no agent that went astray: the rest is put back, and that is all.
+        // A tool that fixes more than it was asked to has not left its scope like an agent. The rest is put back,
+        // without a note.
         self.made(site, taken.revision, replies.clone(), untold(&replies));
         Ok(())
     }
 
-    /// What the tool kept of its last look, and whether code of what it mends may run.
+    /// The warm folder of a tool, and whether code of what it fixes may run in it.
     fn warm(&self, site: &Site, tool: &Tool, start: &Oid) -> Result<(Option<Warm>, bool), GitError> {
         let base = Oid::parse(&self.base)?;
+        // A change that cannot be read may hold anything, so its code counts as running.
         let Ok(change) = change_between(&site.repo, &base, start)? else { return Ok((None, true)) };
         let runs = may_run_code(site, tool, &change, start)?;
         let wanted = Wanted { tool, name: &tool.name, base: &base, commit: start, runs };
         Ok((Warm::take(site, &wanted)?, runs))
     }
 
-    /// What a tool mended and what it left, by its own word: it is asked again about what it made. What a formatter was
-    /// to lay out is laid out; where a tool can no longer be asked, or stops before its end, nothing is called mended that
-    /// it did not look at: the next judging tells.
+    /// Which findings a tool fixed and which it left, by its own word: it is asked again about the result.
+    ///
+    /// A formatter is believed. If a tool can no longer be asked, or stops early, no finding that it did not look at is
+    /// called fixed: the next review round will tell.
     fn mended(&self, asked: &Asked<'_>) -> Result<BTreeMap<FindingId, Reply>, GitError> {
         let all = |reply: Reply| self.findings.iter().map(|(id, _)| (*id, reply.clone())).collect();
         if asked.tool.form == ToolForm::Rewrite {
@@ -409,6 +425,7 @@ impl Fix {
                     (Some(out), Some(path)) => out.iter().any(|part| part.may_hold(path)),
                     _ => true,
                 };
+                // It stopped early. That matters only if a part it left out may hold one of the findings.
                 let stopped = report.broken.clone().filter(|_| self.findings.iter().any(unseen));
                 (report.findings, stopped)
             }
@@ -420,6 +437,7 @@ impl Fix {
         });
         let mut replies: BTreeMap<FindingId, Reply> = all(rest.clone());
         for claim in left {
+            // Lines move with the fix, so the nearest finding with the same words is taken for the same.
             let far = |known: &Claim| known.line.unwrap_or(0).abs_diff(claim.line.unwrap_or(0));
             let same = self.findings.iter().filter(|(id, known)| {
                 replies.get(id) == Some(&rest)
@@ -434,8 +452,9 @@ impl Fix {
         Ok(replies)
     }
 
-    /// Where another fixer was at work before it, a tool has fixed what it changed itself, and nothing else: that it is silent
-    /// now may be the other one's doing.
+    /// Withdraws credit from a tool where another fixer worked before it.
+    ///
+    /// A tool that is silent now may owe that to the other fixer. It has fixed only what it changed itself.
     fn credit(&self, asked: &Asked<'_>, replies: &mut BTreeMap<FindingId, Reply>) -> Result<(), GitError> {
         if self.onto.is_none() {
             return Ok(());
@@ -458,7 +477,7 @@ impl Fix {
         Ok(())
     }
 
-    /// Where the tool runs, with the files of its findings.
+    /// Where the tool runs, with the files of its findings; none if those files are gone.
     fn places(&self, site: &Site, tool: &Tool, tree: &Tree) -> Result<Option<DetectedTool>, GitError> {
         let files: Vec<String> = self.set().into_iter().collect();
         let base = Oid::parse(&self.base)?;
@@ -472,7 +491,7 @@ impl Fix {
         detect_one(&site.repo, tool, &base, tree.base(), &files, &|_| true)
     }
 
-    /// A formatter lays out whole files; only what was found is taken, so that the rest of a file stays as it is.
+    /// Reduces a formatter's result to the lines that were found, so that the rest of a file stays as it is.
     fn only_lines(&self, site: &Site, tree: &Tree) -> Result<(), GitError> {
         let captured = tree.capture()?.tree;
         let diff = site.repo.diff_text(tree.base(), &captured, &[], DIFF_MAX)?;
@@ -484,6 +503,7 @@ impl Fix {
             let wanted = |hunk: &Hunk| {
                 let (from, to) = (hunk.old_start, hunk.old_start + hunk.old_len.max(1) - 1);
                 self.findings.iter().any(|(_, claim)| {
+                    // A finding without a line means the whole file.
                     claim.file.as_deref() == Some(file.as_str())
                         && claim.line.is_none_or(|line| line <= to && claim.end.unwrap_or(line) >= from)
                 })
@@ -509,7 +529,7 @@ fn changed_at(others: &Change, own: &Change, claim: &Claim) -> bool {
     own.old_hunk(now, at(line), at(claim.end.unwrap_or(line)), 1).is_some()
 }
 
-/// What is said of findings of which nobody knows whether they are mended, once.
+/// One warning about findings of which nobody knows whether they are fixed.
 fn untold(replies: &BTreeMap<FindingId, Reply>) -> Vec<Note> {
     let why = replies.values().find_map(|reply| match reply {
         Reply::Unseen(why) => Some(why.clone()),
@@ -518,12 +538,12 @@ fn untold(replies: &BTreeMap<FindingId, Reply>) -> Vec<Note> {
     why.into_iter().map(Note::Warning).collect()
 }
 
-/// Has the tool mend; where it stops before its end, once more, to go on past that.
+/// Runs the tool's fix. If it stops early, runs it once more with the arguments that make it continue.
 fn mend(asked: &Asked<'_>) -> Result<(), String> {
     let mut runs = asked.each(&asked.tool.fix, "fix")?;
     if asked.tool.past.is_some() && runs.iter().any(|(_, _, how)| *how != ExitHow::Code(0)) {
         let onward = asked.each(&asked.onward(&asked.tool.fix), "fix")?;
-        // One that cannot be asked so has mended what it could.
+        // If it cannot be run that way, it has fixed what it could.
         if did_run(asked.tool, &onward).is_ok() {
             runs = onward;
         }
@@ -533,6 +553,7 @@ fn mend(asked: &Asked<'_>) -> Result<(), String> {
 
 fn did_run(tool: &Tool, runs: &[(String, PathBuf, ExitHow)]) -> Result<(), String> {
     for (_, out_dir, how) in runs {
+        // Many linters also end with their "found something" code after they fixed what they could.
         let fine = matches!(how, ExitHow::Code(code) if *code == 0 || tool.found.contains(code));
         if !fine {
             let said = crate::check::tail(&out_dir.join("stderr"));
@@ -542,14 +563,14 @@ fn did_run(tool: &Tool, runs: &[(String, PathBuf, ExitHow)]) -> Result<(), Strin
     Ok(())
 }
 
-/// A text in which only the wanted stretches are as they are in the other.
+/// A text with only the wanted hunks of the other one.
 fn with_hunks(before: &[u8], after: &[u8], hunks: &[Hunk], wanted: impl Fn(&Hunk) -> bool) -> Vec<u8> {
     let old: Vec<&[u8]> = before.split_inclusive(|byte| *byte == b'\n').collect();
     let new: Vec<&[u8]> = after.split_inclusive(|byte| *byte == b'\n').collect();
     let mut out = Vec::new();
     let mut at = 0;
     for hunk in hunks.iter().filter(|hunk| wanted(hunk)) {
-        // A stretch of no old lines stands before its line.
+        // A hunk without old lines stands before its line.
         let start = (hunk.old_start.max(1) as usize - 1).min(old.len());
         old[at.min(start)..start].iter().for_each(|line| out.extend_from_slice(line));
         let first = (hunk.new_start.max(1) as usize - 1).min(new.len());
@@ -582,7 +603,7 @@ impl Fix {
         Ok(())
     }
 
-    /// What the agent is to do, and with which files.
+    /// The job of the agent, and its files.
     fn order(&self, site: &Site) -> Result<(MakerJob, PlanBrief), GitError> {
         let Some(polish) = &self.polish else { return Ok((MakerJob::Phase, self.goal.clone())) };
         let files = polish.files(site)?.iter().map(ToString::to_string).collect();
@@ -625,7 +646,8 @@ impl Fix {
             judged: None,
         };
         let speech = Speech { mandate, checks: None };
-        // Each round is a launch of its own: a fixer is not the one who made it, and sees it as it stands.
+        // Each round is a new launch without a session: a fixer did not write the code, and has to see it as it stands
+        // now.
         site.launch(&effect, &names, brief, Begin::Session(None), Some(speech), move |site, ended| {
             let effect = self.effect.clone();
             if let Err(error) = self.ended(site, &tree, ended) {
@@ -636,13 +658,15 @@ impl Fix {
     }
 
     fn ended(self, site: &Arc<Site>, tree: &Tree, ended: Ended) -> Result<(), GitError> {
+        // A failed fixer's edits are not taken, but they are not thrown away either.
         if ended.failure.is_some() {
             let captured = tree.capture()?.tree;
             if captured != site.repo.tree_of(tree.base())? {
                 self.snapshot(site, &captured, tree.base())?;
             }
         }
-        // Its checkout stays until the loop has moved on: who dies before the report is in the journal takes it from there.
+        // Its checkout stays until the loop has moved on. If the process dies before the report is in the journal, the
+        // result is taken from there.
         let (report, notes) = self.report(site, tree, ended)?;
         site.report(&self.effect, Report::Loop(report), notes);
         Ok(())
@@ -659,6 +683,7 @@ impl Fix {
         if let Some(failure) = ended.failure {
             return Ok((LoopReport::Failed(failure), notes));
         }
+        // A reply to a finding of another fixer is ignored.
         let known = |id: &FindingId| self.findings.iter().any(|(given, _)| given == id);
         let replies: BTreeMap<FindingId, Reply> =
             said.replies.into_iter().filter(|(id, _)| known(id)).collect();
@@ -672,12 +697,12 @@ impl Fix {
             let (of, maker, round) = (self.of.clone(), self.maker.to_string(), self.round);
             notes.push(Note::Strayed(Box::new(StrayNote { of, maker, round, files })));
         }
-        // What it left is kept, whatever it says of it.
+        // What it left is kept, whatever it says about it.
         let made = LoopReport::Made { revision: taken.revision, done: true, replies };
         Ok((lacks.map_or(made, LoopReport::Failed), notes))
     }
 
-    /// What a fixer left that ended while nobody watched.
+    /// The report of a fixer that ended while no orchestrator watched.
     pub(crate) fn recovered(self, site: &Site, ended: Ended) -> Option<(LoopReport, Vec<Note>)> {
         let dir = self.dir(site);
         let tree = dir.join("tree");
@@ -690,14 +715,15 @@ impl Fix {
     }
 }
 
-/// Whether the fixers of the last round kept to their files: what they changed besides was put back, and is told.
+/// The check that the fixers of the last round kept to their files. Out-of-scope edits were put back; here they are
+/// reported.
 pub(crate) struct KeptToFiles {
     effect: EffectId,
     strayed: Vec<StrayNote>,
 }
 
 impl KeptToFiles {
-    /// Gathers what the docket knows.
+    /// Gathers the out-of-scope edits of the last round.
     pub(crate) fn gather(effect: &EffectId, lp: &Loop, docket: &Docket) -> KeptToFiles {
         let last = |stray: &&StrayNote| stray.of == *lp.id() && stray.round + 1 == lp.round();
         KeptToFiles { effect: effect.clone(), strayed: docket.strayed.iter().filter(last).cloned().collect() }
@@ -718,7 +744,9 @@ impl KeptToFiles {
     }
 }
 
-/// The union of what several fixers made.
+/// The union of what several fixers made, as one commit.
+///
+/// A round is judged as one revision, so the parts of its fixers have to become one commit.
 pub(crate) struct Join {
     effect: EffectId,
     judged: Revision,
@@ -729,7 +757,7 @@ pub(crate) struct Join {
 }
 
 impl Join {
-    /// Gathers what the docket knows.
+    /// Gathers the parts from the docket.
     pub(crate) fn gather(
         effect: &EffectId,
         lp: &Loop,
@@ -752,7 +780,7 @@ impl Join {
         })
     }
 
-    /// Runs on a worker.
+    /// Joins the parts. Runs on a worker.
     pub(crate) fn run(self, site: &Site) {
         match self.join(site) {
             Ok(revision) => {
@@ -764,8 +792,10 @@ impl Join {
         }
     }
 
-    /// Each part's files as that part left them. Their sets are disjoint, but for parts that came one after the other, and
-    /// there the later one has what the earlier one left.
+    /// Takes each part's files as that part left them.
+    ///
+    /// The sets of files are disjoint, except for parts that came one after the other; there the later one includes the
+    /// earlier one's work.
     fn join(&self, site: &Site) -> Result<Revision, GitError> {
         let judged = site.commit_of(&self.judged)?;
         let before = site.repo.tree_of(&judged)?;
@@ -775,6 +805,7 @@ impl Join {
             let paths = site.repo.changed_paths(&judged, &commit)?;
             tree = site.repo.tree_with(&tree, &commit, &paths)?;
         }
+        // No part changed anything, so the judged revision stands and no empty commit is made.
         if tree == before {
             return Ok(self.judged.clone());
         }

@@ -1,5 +1,8 @@
-//! The gates around a task and a plan, as a run asks them: facts are gathered here, the answers are core's, and they are
-//! the answers of `hard-gate` on the same facts. Before a task nobody is launched while a gate is shut.
+//! The gates around a task and a plan, as a run asks them. The facts are gathered here and core answers, exactly as it
+//! answers `hard-gate` for the same facts.
+//!
+//! A gate before a task costs no agent: while one is shut nobody is launched. The gates after a plan are checks of its
+//! delivery.
 
 use super::Command;
 use super::Commands;
@@ -24,14 +27,14 @@ use tribunal_engine::world::Arrival;
 use tribunal_git::{GitError, GitPath, Oid};
 
 pub(crate) use tribunal_core::checks::COMMIT_HYGIENE as AFTER_TASK;
-/// Whether everything that a plan made is still there.
+/// The gate that asks whether everything a plan made is still there.
 pub(crate) const ARTIFACTS: &str = "artifact_persistence";
-/// Whether the commands that verify a plan pass on what is delivered.
+/// The gate that asks whether the plan's verification commands pass on the delivery.
 pub(crate) const THRESHOLD: &str = "verification_threshold";
-/// The gates after a plan.
+/// All gates after a plan.
 pub(crate) const AFTER_PLAN: [&str; 2] = [ARTIFACTS, THRESHOLD];
 
-/// The gates before a task, gathered from the docket.
+/// The gates before a task, with the facts that the docket has.
 pub(crate) struct Entry {
     of: LoopId,
     plan: PlanId,
@@ -42,7 +45,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Those of a subject; only tasks have any.
+    /// Gathers the gates of a subject; only tasks have any.
     pub(crate) fn gather(
         site: &Site,
         subject: &Subject,
@@ -62,8 +65,10 @@ impl Entry {
         })
     }
 
-    /// Asks them, with what was approved of the lane before: what the task itself did wrong is its builder's to take back.
-    /// The error is why nobody may begin.
+    /// Asks the gates. The error says why nobody may begin.
+    ///
+    /// They judge what was approved in the lane before this task. Faults of the task itself are for its builder to take
+    /// back, so they must not keep it from starting.
     pub(crate) fn ask(&self, site: &Site, approved: &Oid) -> Result<(), Failure> {
         let facts = BeforeTask {
             contract: self.contract(site),
@@ -78,6 +83,7 @@ impl Entry {
         let mut notes = Vec::new();
         let mut shut = None;
         for (name, ruling) in gate::before_task(&facts) {
+            // A gate that is switched off leaves no note here. Every report names it from the settings.
             if gates.off.iter().any(|off| off == name) {
                 continue;
             }
@@ -87,6 +93,7 @@ impl Entry {
                 Next::SendBack => Some(FailureKind::GateShut),
                 Next::Ask => Some(FailureKind::DidNotRun),
             };
+            // The first shut gate is the reason; the others are still asked, so that their answers are on record.
             if let Some(kind) = kind
                 && shut.is_none()
             {
@@ -101,13 +108,15 @@ impl Entry {
             let gate = GateNote { of: self.of.clone(), gate: name.to_owned(), ruling };
             notes.push(Note::Gate(Box::new(gate)));
         }
-        // It only fails when the engine is gone, and then the next start asks again.
+        // The send fails only when the engine is gone, and then the next start asks the gates again.
         let _ = site.arrivals.send(Arrival::Notes(notes));
         shut.map_or(Ok(()), Err)
     }
 
-    /// The contract of the plan as it was approved. What lies under the approved revision's name and is another text was
-    /// put there by somebody else.
+    /// The contract of the plan as it was approved.
+    ///
+    /// The text under the approved revision's name must have the approved digest. Another text was put there by
+    /// somebody else.
     fn contract(&self, site: &Site) -> Result<tribunal_core::contract::Contract, String> {
         let bytes = site.commit_of(&self.revision).and_then(|blob| site.repo.read_blob(&blob));
         let bytes = bytes.map_err(|error| format!("the plan it is made from cannot be read: {error}"))?;
@@ -118,14 +127,16 @@ impl Entry {
     }
 }
 
-/// What a lane has changed up to a commit, planning documents left out.
+/// The files that a lane has changed up to a commit, without planning documents.
 fn changed(site: &Site, at: &Oid) -> Result<Vec<String>, GitError> {
     let planning = site.project.planning_path();
     let paths = site.repo.changed_paths(&fork(site, at)?, at)?;
     Ok(paths.iter().filter(|path| !path.is_under(&planning)).map(ToString::to_string).collect())
 }
 
-/// What is wrong with the subject of a task's commit.
+/// Problems with the subject line of a task's commit.
+///
+/// It is the same rule as `commit-lint`, asked right after a task and not only for the whole delivery.
 pub(crate) fn hygiene(site: &Site, commit: &Oid) -> Result<Vec<Claim>, GitError> {
     let message = String::from_utf8_lossy(&site.repo.message_of(commit)?).into_owned();
     let parents = site.repo.parents_of(commit)?.len();
@@ -138,15 +149,18 @@ pub(crate) fn hygiene(site: &Site, commit: &Oid) -> Result<Vec<Claim>, GitError>
     Ok(lint_for(AFTER_TASK, &[fact]))
 }
 
-/// What a plan made or promised and does not deliver. What its tasks made may be changed by whoever fixes the delivery,
-/// and is then made anew; it may not be gone.
+/// Files that a plan made or promised and does not deliver.
+///
+/// A fix of the delivery may change a file that the tasks made, so only absence counts and not another content.
 pub(crate) fn artifacts(site: &Site, delivery: &Delivery, commit: &Oid) -> Result<Vec<Claim>, GitError> {
     let planning = site.project.planning_path();
     let plan = &delivery.plan.plan;
     let expected = plan.expected_artifacts.iter().chain(&plan.must_haves.artifacts);
     let expected = expected.filter_map(|one| tribunal_core::contract::clean(&one.path));
     let mut wanted: BTreeSet<String> =
+        // A pattern or a folder names no single file whose absence could be seen.
         expected.filter(|path| !path.contains(['*', '?']) && !path.ends_with('/')).collect();
+    // What the tasks made counts besides what the plan promised.
     let made = site.commit_of(&delivery.made)?;
     for path in changed(site, &made)? {
         if site.repo.file_at(&made, &GitPath::from(path.as_str()))?.is_some() {
@@ -156,10 +170,11 @@ pub(crate) fn artifacts(site: &Site, delivery: &Delivery, commit: &Oid) -> Resul
     let mut kept = Vec::new();
     for path in wanted {
         let at = GitPath::from(path.as_str());
-        // Documents of the planning folder are no part of the tree that is delivered.
+        // Documents of the planning folder are not part of the delivered tree.
         if at.is_under(&planning) {
             continue;
         }
+        // An artifact may be a folder, which git only knows by its files.
         let there = site.repo.file_at(commit, &at)?.is_some() || holds_files(site, commit, &at)?;
         kept.push((path, if there { Kept::Same } else { Kept::Gone }));
     }
@@ -192,8 +207,10 @@ fn holds_files(site: &Site, commit: &Oid, path: &GitPath) -> Result<bool, GitErr
     Ok(site.repo.list_tree(commit)?.iter().any(|one| one.path.is_under(path)))
 }
 
-/// Whether the plan's own commands pass on what is delivered: all of its tasks together, and after every fix. What ran on
-/// exactly this commit and passed is not run twice. A plan without such commands was verified by nobody.
+/// Whether the plan's own commands pass on the delivery, with all of its tasks together and after every fix.
+///
+/// Commands that passed on exactly this commit are not run twice. A plan without such commands was verified by nobody,
+/// so that is "did not run" and not a pass.
 pub(crate) fn threshold(site: &Site, asked: &Commands<'_>, commit: &Oid) -> Result<Found, GitError> {
     let commands = asked.commands;
     let known = |command: &Command| lock(&site.passed).contains(&(commit.clone(), command.shown.clone()));

@@ -1,5 +1,8 @@
-//! The five checks of a delivery: facts from git and from the project's tests, handed to the pure judgements of
-//! `tribunal_docs::qa`. What could not be looked at did not run; it never passed.
+//! The checks of a delivery: facts from git and from the project's tests, given to the pure judgements of
+//! `tribunal_docs::qa`.
+//!
+//! A check that had nothing to look at did not run; it never passed. The rules themselves are in `tribunal_docs`, so
+//! that the protocol's commands answer the same.
 
 use super::Found;
 use super::NotRun;
@@ -19,26 +22,28 @@ use tribunal_docs::qa::{self, DiffFacts, RequirementFacts, RequirementStatus, di
 use tribunal_docs::{FileChange, Plan, Summary};
 use tribunal_git::{GitError, GitPath, Oid};
 
-/// Whether the SUMMARY keeps its rules.
+/// The check that the SUMMARY keeps its rules.
 pub(crate) const COMPLETION: &str = "verify-plan-completion";
 pub(crate) use tribunal_core::checks::REGRESSION;
 
 /// A delivery to be judged, gathered from the docket.
+///
+/// A delivery is everything that a plan's tasks made together. Each task was judged before; these checks judge the sum.
 pub(crate) struct Delivery {
     pub(crate) account: Account,
     pub(crate) plan: Arc<PlanText>,
-    /// What runs the tests.
+    /// The command that runs the tests.
     pub(crate) tests: Option<KnownCommand>,
-    /// What its tasks came to.
+    /// The result of its tasks.
     pub(crate) made: Revision,
-    /// It was mended, so its SUMMARY is written again.
+    /// It was fixed since, so its SUMMARY is written again.
     pub(crate) mended: bool,
     /// What the user did on the branch since the run began.
     pub(crate) meanwhile: Meanwhile,
 }
 
 impl Delivery {
-    /// What one check finds; the inner error says why it did not run.
+    /// The findings of one check; the inner error says why it did not run.
     pub(crate) fn findings(&self, site: &Site, check: &str, commit: &Oid) -> Result<Found, GitError> {
         match check {
             COMPLETION => self.completion(site, commit).map(Ok),
@@ -51,6 +56,7 @@ impl Delivery {
     }
 
     fn completion(&self, site: &Site, commit: &Oid) -> Result<Vec<Claim>, GitError> {
+        // The SUMMARY lists commits. After a fix the stored one would name those of before.
         if self.mended {
             self.account.keep(site, commit)?;
         }
@@ -63,8 +69,10 @@ impl Delivery {
         Ok(claims.collect())
     }
 
-    /// The files the dev says it changed against those that did. Where it does not say, the plan's claims stand for
-    /// its word: what is claimed and was left alone must be explained.
+    /// Compares the files that the builder says it changed with those that did change.
+    ///
+    /// If it does not say, the plan's claims stand for its word: a claimed file that was left alone has to be
+    /// explained.
     fn diff(&self, site: &Site, commit: &Oid) -> Result<Vec<Claim>, GitError> {
         const NAME: &str = "diff-against-plan";
         let work = site.work(commit)?;
@@ -89,7 +97,7 @@ impl Delivery {
             .iter()
             .map(|file| found(NAME, file, format!("{who} names {file}, which did not change"), fix.clone()));
         let fix = format!("name it under Files Modified in {path}, or take the change back");
-        // What a plan did not foresee is the contract's business.
+        // Files that the plan did not foresee are judged by the contract gate.
         let undeclared = report.undeclared.iter().filter(|_| who == "the SUMMARY").map(|file| {
             found(NAME, file, format!("{file} changed, and {who} does not name it"), fix.clone())
         });
@@ -100,7 +108,8 @@ impl Delivery {
         Ok(missing.chain(undeclared).chain(nothing).collect())
     }
 
-    /// What nothing shows is put to whoever can look, each by its id, and then to the builder.
+    /// Requirements that nothing shows to hold. They are questions to a reviewer first, and only then work for the
+    /// builder.
     fn requirements(&self, site: &Site, commit: &Oid) -> Result<Vec<Claim>, GitError> {
         const NAME: &str = "validate-requirements";
         let work = site.work(commit)?;
@@ -109,6 +118,7 @@ impl Delivery {
             let bytes = site.repo.file_at(commit, &GitPath::from(path)).ok()??;
             Some(String::from_utf8_lossy(&bytes).into_owned())
         };
+        // Only tests that ran already count. This check starts none.
         let known = lock(&site.suites).get(commit).cloned();
         let tests = match &known {
             Some(TestRun::Ran(report)) => Some(report),
@@ -122,6 +132,7 @@ impl Delivery {
             let fix = format!("Add evidence for requirement: {}", one.requirement);
             let mut claim = found(NAME, &one.requirement, text, fix);
             claim.details = format!("looked for and not found: {}", one.evidence);
+            // Not a defect: the check could not verify this and asks somebody to look.
             claim.asks = true;
             claim
         });
@@ -133,9 +144,11 @@ impl Delivery {
     }
 }
 
-/// What tests did before and do no more, by what their runner counted; the inner error says why nobody can count. Where
-/// nothing can be counted nobody is stopped for it: `project-tests` judges the same runs by their exit status, unless
-/// it was switched off.
+/// Tests that passed before and do not pass any more, by what their runner counted. The inner error says why nobody can
+/// count.
+///
+/// Where nothing can be counted, nobody is stopped for it: `project-tests` judges the same runs by their exit status,
+/// unless it was switched off.
 pub(crate) fn worse(
     site: &Site,
     tests: Option<&KnownCommand>,
@@ -151,13 +164,14 @@ pub(crate) fn worse(
         (suite(site, base, tests, Ask::Remembered)?, suite(site, commit, tests, Ask::Remembered)?);
     match compared(&before, &now) {
         Ok(mut worse) => {
+            // A renamed test looks like a lost one and a new one.
             if let (TestRun::Ran(was), TestRun::Ran(is)) = (&before, &now) {
                 worse = without_renamed(site, (base, was), (commit, is), worse)?;
             }
             Ok(Ok(worse.iter().map(regressed).collect()))
         }
-        // The exit status has its own check in the same loop: what cannot be counted adds nothing to that, but for tests
-        // that are no longer in the files.
+        // The exit status has its own check in the same loop. Results that cannot be counted add nothing to it, except
+        // for tests that are no longer in the files.
         Err(why) => match lost_in_source(site, tests, base, commit)? {
             lost if lost.is_empty() => {
                 Ok(Err(NotRun { why, nothing_there: is_on(site, ProjectCommand::Test) }))
@@ -167,7 +181,7 @@ pub(crate) fn worse(
     }
 }
 
-/// The plan's claims as if its dev had declared them.
+/// The plan's claims, as if its builder had declared them.
 fn claimed(plan: &Plan) -> Summary {
     let file = |path: String| FileChange { path, ..FileChange::default() };
     Summary { files: plan.claimed_files().into_iter().map(file).collect(), ..Summary::default() }
@@ -186,7 +200,7 @@ fn lint(commits: &[qa::CommitFact]) -> Vec<Claim> {
     lint_for("commit-lint", commits)
 }
 
-/// What is wrong with the subjects of commits, said by a check of this name.
+/// Problems with the subjects of commits, reported by a check of this name.
 pub(crate) fn lint_for(check: &str, commits: &[qa::CommitFact]) -> Vec<Claim> {
     let report = qa::commit_lint(commits);
     let claims = report.violations.into_iter().map(|wrong| {
@@ -197,9 +211,10 @@ pub(crate) fn lint_for(check: &str, commits: &[qa::CommitFact]) -> Vec<Claim> {
     claims.collect()
 }
 
-/// A failure of one check, with who can mend it.
+/// A finding of one check, with who can fix it.
 pub(crate) fn found(check: &str, what: &str, text: String, suggestion: String) -> Claim {
     let mut claim = failing(Severity::Blocker, text);
+    // The rule names the check and the object, so that tracking can follow the same failure from round to round.
     claim.rule = Some(format!("{check}:{what}"));
     claim.suggestion = suggestion;
     claim.fixable_by = match qa::fixable_by(check) {
@@ -210,10 +225,11 @@ pub(crate) fn found(check: &str, what: &str, text: String, suggestion: String) -
     claim
 }
 
-/// The tests at a commit, as the project's test command said of its tree.
+/// The tests at a commit, as the project's test command reported them for its tree.
 fn suite(site: &Site, commit: &Oid, tests: &KnownCommand, ask: Ask) -> Result<TestRun, GitError> {
     let runner = Runner { site, command: ProjectCommand::Test, known: tests, effect: None, judge: None };
     let ran = runner.on(commit, ask)?.as_test_run(&tests.shown());
+    // A run that broke off is not kept, so that the next check can try again.
     if matches!(ran, TestRun::Ran(_) | TestRun::Nothing(..)) {
         lock(&site.suites).insert(commit.clone(), ran.clone());
     }

@@ -1,5 +1,7 @@
-//! Checks: deterministic judges. A command runs contained, in a throwaway checkout; one that could not run
-//! is not green, it did not run.
+//! Checks: judges that are not models. A command runs contained, in a throwaway checkout.
+//!
+//! A check that could not run is not green. It did not run, and only the settings can let such a result pass, in which
+//! case every report says so.
 
 pub(crate) mod around;
 pub(crate) mod delivery;
@@ -58,30 +60,33 @@ use tribunal_engine::world::Report;
 use tribunal_git::{GitError, GitPath, Oid};
 use tribunal_process::{Cause, ExitHow, Launch, Stdin, run_to_end};
 
-/// Bytes of output kept as evidence.
+/// How many bytes of output are kept as evidence.
 pub(crate) const EVIDENCE_MAX: u64 = 4_000;
 const OUTPUT_MAX: u64 = 64 << 20;
-/// What a command sees of our environment; secrets are not among it.
+/// The variables of our environment that a command sees. No secret is among them.
 pub(crate) const KEPT: [&str; 8] =
     ["PATH", "HOME", "LANG", "CARGO_HOME", "RUSTUP_HOME", "GOPATH", "GOMODCACHE", "VIRTUAL_ENV"];
 const GRACE: Duration = Duration::from_secs(2);
 
-/// One check to run.
+/// One check to run, gathered from the docket.
+///
+/// A check has several kinds, and most fields belong to one of them. `findings` picks the kind by which field is
+/// filled.
 pub(crate) struct Checking {
     effect: EffectId,
     check: Check,
     revision: Revision,
     commands: Vec<Command>,
-    /// Where the files that judge come from.
+    /// The source of the judging files.
     judge: TrustedJudge,
     plan: Option<PlanChecking>,
     guard: Option<Guard>,
-    /// The artifact that is looked at.
+    /// The artifact that is checked.
     artifact: Option<Box<ChainNote>>,
     delivery: Option<Box<Delivery>>,
-    /// What a polish stands on, and the command that runs the tests.
+    /// What a polish is based on, and the command that runs the tests.
     polished: Option<(Revision, Option<KnownCommand>)>,
-    /// Where the change begins in which secrets are looked for.
+    /// The commit from which secrets and protected files are looked for.
     since: Option<String>,
     /// What the user's commit hooks are shown.
     hooks: Option<Staged>,
@@ -89,35 +94,41 @@ pub(crate) struct Checking {
     lenient: bool,
 }
 
-/// A command and how it was written.
+/// A command, and how it was written.
+///
+/// The written form is what people see and what identifies the command in the journal. The words that are really run
+/// may differ, for example with a shell around them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Command {
     pub(crate) argv: Vec<String>,
     pub(crate) shown: String,
-    /// Variables besides those that every command has.
+    /// Variables besides those that every command gets.
     pub(crate) env: Vec<(OsString, OsString)>,
-    /// Folders it may write to besides its own.
+    /// Folders that it may write to besides its own.
     pub(crate) room: Vec<PathBuf>,
-    /// Places it may read besides what every command sees.
+    /// Places that it may read besides what every command sees.
     pub(crate) reads: Vec<PathBuf>,
-    /// The folder of the tree it runs in; the root unless it says another.
+    /// The folder of the tree in which it runs; the root where this is empty.
     pub(crate) place: String,
-    /// What is dangerous about it: it is not run.
+    /// Why it is too dangerous to run; then it is not run.
     pub(crate) forbidden: Option<&'static str>,
-    /// How long it may take, where that is not as long as any check.
+    /// How long it may take, where that differs from other checks.
     pub(crate) limit: Option<Duration>,
-    /// Whether a tool's row gives it the network; none for what is not a tool.
+    /// Whether a tool's row gives it the network; none for commands that are not tools.
     pub(crate) network: Option<bool>,
-    /// What the files are that it names.
+    /// Whether the files it names judge or are judged.
     pub(crate) named: Named,
 }
 
 /// Why a check has no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NotRun {
-    /// Why, in words.
+    /// The reason in words.
     pub(crate) why: String,
-    /// Nobody asked for it, and there is nothing that it could have looked at.
+    /// Nobody asked for the check, and there was nothing for it to look at.
+    ///
+    /// Only then is a missing answer harmless. Any other check that did not run stops the loop, unless `gates.errors`
+    /// is `continue`.
     pub(crate) nothing_there: bool,
 }
 
@@ -127,7 +138,7 @@ impl From<String> for NotRun {
     }
 }
 
-/// What a check found, or why it has no answer.
+/// The findings of a check, or why it has no answer.
 pub(crate) type Found = Result<Vec<Claim>, NotRun>;
 
 struct PlanChecking {
@@ -137,7 +148,7 @@ struct PlanChecking {
 }
 
 impl Checking {
-    /// Gathers what the docket knows.
+    /// Gathers the check from the docket, on the engine's thread.
     pub(crate) fn gather(
         site: &Site,
         effect: &EffectId,
@@ -157,6 +168,7 @@ impl Checking {
         };
         let guard = if is_guarded(check) { guard(site, &subject, docket) } else { None };
         let name = check.as_str();
+        // Other loops have checks of the same name, such as the regression check of a polish.
         let judged = matches!(subject, Subject::Lane(_, Job::Qa))
             && (CHECKS.contains(&name) || AFTER_PLAN.contains(&name));
         let delivery = if judged { Some(Box::new(delivery(site, lp, &subject, docket)?)) } else { None };
@@ -168,6 +180,7 @@ impl Checking {
                 true => subject::plan_of(&subject).map_or_else(Vec::new, |plan| held_to(site, plan, docket)),
                 false => commands(site, &subject, check, docket),
             },
+            // The judging files are fixed now: a person's later decision is for the next check.
             judge: TrustedJudge::of(docket),
             plan,
             guard,
@@ -185,25 +198,27 @@ impl Checking {
         })
     }
 
-    /// Runs on a worker.
+    /// Runs the check. Runs on a worker.
     pub(crate) fn run(self, site: &Site) {
         match self.findings(site) {
             Ok(Ok(findings)) => {
                 let report = LoopReport::Checked(Checked { findings });
                 site.report(&self.effect, Report::Loop(report), Vec::new());
             }
-            // Nobody waits for it, and nothing is to be said of it.
+            // The effect was stopped meanwhile. Nobody waits for the answer.
             Ok(Err(_)) if site.is_unwanted(&self.effect) => {}
             Ok(Err(NotRun { why, nothing_there })) => {
                 match gate::next(GateResult::DidNotRun, nothing_there, self.lenient) {
                     Next::SayIt => {
-                        // What cannot be counted is no news where the exit status was looked at.
+                        // With the test command's own check switched on, its exit status was already judged. That the
+                        // tests cannot be counted is then no news.
                         let counts =
                             self.check.as_str() == REGRESSION && green::is_on(site, ProjectCommand::Test);
                         let text = format!("{} did not run and stopped nothing: {why}", self.check);
                         let notes = if counts { Vec::new() } else { vec![Note::Warning(text)] };
                         site.report(&self.effect, Report::Loop(LoopReport::Unchecked(why)), notes);
                     }
+                    // Only `SayIt` lets a missing answer pass. Everything else fails closed.
                     Next::GoOn | Next::SendBack | Next::Ask => {
                         site.fail(&self.effect, Failure::new(FailureKind::DidNotRun, why), Vec::new());
                     }
@@ -248,6 +263,8 @@ impl Checking {
         if let Some(guard) = &self.guard {
             return guard.findings(site, self.check.as_str(), &site.commit_of(&self.revision)?).map(Ok);
         }
+        // The check needs the plan, and the plan could not be read. Without this line the check would fall through to
+        // an empty list of commands, which passes.
         if is_guarded(&self.check) {
             return Ok(Err("the plan it goes by cannot be read".to_owned().into()));
         }
@@ -261,7 +278,7 @@ impl Checking {
         }
     }
 
-    /// Its commands, which judge by files of the base.
+    /// Its commands, judged with the base's files.
     fn asked<'a>(&'a self, end: &'a str) -> Commands<'a> {
         Commands {
             effect: &self.effect,
@@ -280,6 +297,7 @@ impl Checking {
             let report = tribunal_docs::unreadable_plan(&plan.path, &read.diagnostics);
             return Ok(report.findings.iter().map(plan_claim).collect());
         };
+        // Another plan that cannot be read is left out here. Its own check reports it.
         let others: Vec<_> =
             plan.others.iter().filter_map(|(path, revision)| site.plan_text(path, revision).ok()).collect();
         let others: Vec<&tribunal_docs::Plan> = others.iter().map(|text| &text.plan).collect();
@@ -296,13 +314,14 @@ impl Checking {
         {
             findings.extend(tribunal_docs::check_revision(&before.plan, &document, &[]));
         }
+        // Only what the revision adds counts: a secret that the plan had before is not the architect's.
         let before = site.repo.read_blob(&site.commit_of(&plan.found)?)?;
         let both = (Some(before.as_slice()), bytes.as_slice());
         let leaked = secrets::in_document(&site.environment, &plan.path, both, STRUCTURE);
         Ok(findings.iter().map(plan_claim).chain(leaked).collect())
     }
 
-    /// No conflict marker is left, and nothing that landed meanwhile stands against it.
+    /// Reports conflict markers that were left, and conflicts with what landed meanwhile.
     fn landing(&self, site: &Site) -> Result<Vec<Claim>, GitError> {
         let commit = site.commit_of(&self.revision)?;
         let (head, base) = (site.run_head()?, fork(site, &commit)?);
@@ -329,7 +348,7 @@ pub(crate) fn conflict(path: &GitPath, line: Option<u32>, text: &str) -> Claim {
     claim
 }
 
-/// A finding of ours: certain, and said so.
+/// A finding of Tribunal's own, with full confidence.
 pub(crate) fn failing(severity: Severity, text: impl Into<String>) -> Claim {
     let mut claim = Claim::new(severity, text);
     claim.confidence = 100;
@@ -342,12 +361,12 @@ fn tests(site: &Site, docket: &Docket) -> Option<KnownCommand> {
     green::known(site, docket, ProjectCommand::Test)
 }
 
-/// Whether a check is a gate around a change.
+/// Whether a check is one of the gates around a change.
 fn is_guarded(check: &Check) -> bool {
     matches!(check.as_str(), CONTRACT | INTEGRITY)
 }
 
-/// What the gates of a task's change need.
+/// The gates of a change, with what they compare it with.
 fn guard(site: &Site, subject: &Subject, docket: &Docket) -> Option<Guard> {
     if *subject == Subject::Chain {
         return Some(Guard::of_all(site.project.planning_path(), docket.reviewed_from()));
@@ -365,7 +384,7 @@ fn guard(site: &Site, subject: &Subject, docket: &Docket) -> Option<Guard> {
     })
 }
 
-/// Files that other plans of the run hold, by pattern.
+/// The files that other plans of the run claim, by pattern.
 pub(crate) fn held(site: &Site, plan: &PlanId, docket: &Docket) -> BTreeMap<String, PlanId> {
     let mut held = BTreeMap::new();
     for (other, standing) in docket.run.iter().flat_map(|run| run.standings()) {
@@ -377,7 +396,9 @@ pub(crate) fn held(site: &Site, plan: &PlanId, docket: &Docket) -> BTreeMap<Stri
     held
 }
 
-/// The contract as the plan in the lane's own tree has it: what nobody may go by.
+/// The contract from the plan in the lane's own tree, which its builder can change.
+///
+/// It is used only where the defence is switched off for a test, to show what the defence prevents.
 fn in_tree(site: &Site, docket: &Docket, plan: &PlanId) -> Option<Contract> {
     let path = docket.about.paths.get(plan)?;
     let text = fs::read_to_string(site.lane_dir(plan).join("tree").join(path)).ok()?;
@@ -385,6 +406,7 @@ fn in_tree(site: &Site, docket: &Docket, plan: &PlanId) -> Option<Contract> {
 }
 
 fn is_live(standing: &Standing<'_>) -> bool {
+    // A plan that landed or was dropped claims nothing any more.
     matches!(standing, Standing::Working(_) | Standing::Summary | Standing::Queued | Standing::Stuck(_))
 }
 
@@ -408,7 +430,7 @@ fn delivery(site: &Site, lp: &Loop, subject: &Subject, docket: &Docket) -> Optio
     })
 }
 
-/// What the tasks of a plan came to: what was approved of its lane last.
+/// The result of a plan's tasks: the last approved revision of its lane.
 fn subject_made(docket: &Docket, plan: &PlanId) -> Option<Revision> {
     docket.run.as_ref()?.lane_head(plan).cloned()
 }
@@ -424,6 +446,7 @@ fn others(docket: &Docket, plan: &PlanId) -> Vec<(String, Revision)> {
     paths.filter_map(|(id, path)| Some((path.clone(), subject::plan_revision(docket, id)?))).collect()
 }
 
+/// A finding of the structural check, as a claim. Only the architect can fix a plan.
 pub(crate) fn plan_claim(finding: &PlanFinding) -> Claim {
     let severity = match finding.severity {
         PlanSeverity::High => Severity::Blocker,
@@ -439,8 +462,10 @@ pub(crate) fn plan_claim(finding: &PlanFinding) -> Claim {
     claim
 }
 
-/// The commands of a check. Those of a plan come from the document as the run found it, never from one an
-/// agent revised.
+/// The commands of a check.
+///
+/// The commands of a plan come from the document as the run found it. An agent that revises the plan could otherwise
+/// choose the commands that judge it.
 pub(crate) fn commands(site: &Site, subject: &Subject, check: &Check, docket: &Docket) -> Vec<Command> {
     let name = check.as_str();
     if matches!(
@@ -458,18 +483,20 @@ pub(crate) fn commands(site: &Site, subject: &Subject, check: &Check, docket: &D
     ) || CHECKS.contains(&name)
         || AFTER_PLAN.contains(&name)
     {
+        // These checks are functions of this crate. They have no commands.
         return Vec::new();
     }
     if check.as_str() != VERIFICATION {
         let argv = site.check_settings(docket).commands.get(check.as_str()).cloned().unwrap_or_default();
         return vec![Command { shown: argv.join(" "), argv, ..Command::default() }];
     }
+    // A review recorded the commands of its plans when it began. The change could have edited the plans since.
     if let Some(review) = &docket.about.review {
         return review.verification.iter().map(|line| shell(line)).collect();
     }
     match subject::plan_of(subject) {
         Some(plan) => plan_commands(site, docket, plan, subject),
-        // What all plans verify themselves by.
+        // A review of everything runs what all plans verify themselves by.
         None => {
             let plans = docket.about.paths.keys();
             plans.flat_map(|plan| plan_commands(site, docket, plan, subject)).collect()
@@ -477,7 +504,7 @@ pub(crate) fn commands(site: &Site, subject: &Subject, check: &Check, docket: &D
     }
 }
 
-/// The commands a delivery is held to: those of its tasks, but for tasks that a person took as they are.
+/// The commands that a delivery has to pass: those of its tasks, without tasks that a person accepted as they are.
 fn held_to(site: &Site, plan: &PlanId, docket: &Docket) -> Vec<Command> {
     let Some(text) = approved(site, docket, plan) else { return Vec::new() };
     let tasks = 1..=u32::try_from(text.plan.tasks.len()).unwrap_or(u32::MAX);
@@ -491,15 +518,16 @@ fn held_to(site: &Site, plan: &PlanId, docket: &Docket) -> Vec<Command> {
     tasks.filter(|task| !taken(task)).flat_map(of_task).collect()
 }
 
-/// Every command that judges this subject, for a seat that wants to see for itself.
+/// Every command that judges this subject, for a reviewer that wants to run one itself.
 pub(crate) fn askable(site: &Site, subject: &Subject, docket: &Docket) -> Vec<Command> {
+    // A document has nothing to build or test.
     if matches!(subject, Subject::Plan(_)) || (*subject == Subject::Chain && !artifact::is_code(docket)) {
         return Vec::new();
     }
     let checks = site.check_settings(docket);
     let named = checks.commands.keys().map(|name| Check::new(name.as_str()));
     let all = std::iter::once(Check::new(VERIFICATION)).chain(named);
-    // What else is so here costs processes to find out, and says nothing about commands.
+    // The other facts cost processes to find out, and do not say anything about commands.
     let situation = Situation {
         switched_off: site.settings.gates.off.iter().cloned().collect(),
         has_verification: true,
@@ -515,6 +543,7 @@ fn plan_commands(site: &Site, docket: &Docket, plan: &PlanId, subject: &Subject)
     else {
         return Vec::new();
     };
+    // Switched off only in tests that show what the defence prevents.
     let found = match stands(Defence::CommandsAsFound) {
         true => found,
         false => subject::plan_revision(docket, plan).unwrap_or(found),
@@ -526,38 +555,41 @@ fn plan_commands(site: &Site, docket: &Docket, plan: &PlanId, subject: &Subject)
         _ => text.plan.tasks.iter().flat_map(|task| &task.verification).collect(),
     };
     let whole = match subject {
+        // The plan's own commands need all of its tasks, so only the last task has to pass them.
         Subject::Lane(_, Job::Task(n)) if (*n as usize) < text.plan.tasks.len() => Vec::new(),
         _ => text.plan.verification_commands.iter().collect(),
     };
     of_tasks.into_iter().chain(whole).map(|line| shell(line)).collect()
 }
 
-/// A line its author wrote for a shell.
+/// A command that its author wrote as a line for a shell.
 fn shell(line: &str) -> Command {
     let argv = vec!["sh".to_owned(), "-c".to_owned(), line.to_owned()];
     let forbidden = gate::danger(line);
     Command { argv, shown: line.to_owned(), forbidden, named: Named::Subject, ..Command::default() }
 }
 
-/// For whom commands run that judge a change.
+/// Commands that judge a change, and for whom they run.
 pub(crate) struct Commands<'a> {
-    /// The effect; where it is no longer wanted, nothing is begun.
+    /// The effect; once it is no longer wanted, nothing new is started.
     pub(crate) effect: &'a EffectId,
-    /// Tells apart what is run more than once for an effect.
+    /// A suffix that tells several runs for one effect apart.
     pub(crate) end: &'a str,
     pub(crate) commands: &'a [Command],
-    /// Where the files that judge come from; none where nothing follows from what passes.
+    /// The source of the judging files; none where nothing follows from a pass.
     pub(crate) judge: Option<&'a TrustedJudge>,
-    /// What is judged, where a person could take it as it is.
+    /// The revision that is judged, where a person could accept it as it is.
     pub(crate) revision: Option<&'a Revision>,
 }
 
-/// What commands found, or why one did not run.
+/// The findings of commands, or why one of them did not run.
 type FoundBy = Result<Vec<Claim>, String>;
 
 impl Commands<'_> {
-    /// Runs them one after the other in a throwaway checkout of a commit. What passes there must also pass with the files
-    /// that judge as they are in the base.
+    /// Runs the commands one after the other in a throwaway checkout of a commit.
+    ///
+    /// A pass counts only if the commands also pass with the judging files as they are in the base. Otherwise a change
+    /// could make its own check pass by editing the test.
     pub(crate) fn run(&self, site: &Site, commit: &Oid) -> Result<FoundBy, GitError> {
         if self.commands.is_empty() {
             return Ok(Ok(Vec::new()));
@@ -572,6 +604,8 @@ impl Commands<'_> {
         {
             return Ok(Ok(claims));
         }
+        // By commit for the gates after a plan, and by tree for a landing that comes to the same tree under another
+        // commit.
         let passed = self.commands.iter().flat_map(|command| {
             [(commit.clone(), command.shown.clone()), (tree.clone(), command.shown.clone())]
         });
@@ -579,7 +613,8 @@ impl Commands<'_> {
         Ok(found)
     }
 
-    /// What is found on a change that passes, with its judge put back; none where it passes there too.
+    /// The finding about a change that passes only with its own judging files; none where it also passes with the
+    /// base's.
     fn with_base_judge(
         &self,
         site: &Site,
@@ -590,6 +625,7 @@ impl Commands<'_> {
         let judging =
             |command: &Command| JudgingCommand { steps: vec![command.argv.clone()], named: command.named };
         let judging: Vec<JudgingCommand> = self.commands.iter().map(judging).collect();
+        // Counts the runs, so that each has a folder of its own.
         let mut n = 0;
         let run = &mut |at: &Oid| {
             n += 1;
@@ -605,12 +641,13 @@ impl Commands<'_> {
         };
         let looked = judge.look(site, &judging, commit, run, &mut |at, files| {
             let mut read = BTreeSet::new();
-            // How it ends is another run's to say.
+            // Only the files that it reads count here. The result comes from the runs above.
             let _ = self.run_on(site, commit, at, 0, Some((files, &mut read)))?;
             Ok(read)
         })?;
         let Some(look) = looked.filter(|look| !look.judged.state.is_green()) else { return Ok(None) };
         let red = look.evidence.unwrap_or_default();
+        // If nothing red is left, a command did not run at all, and every one of them is named.
         let shown: Vec<&str> = match red.is_empty() {
             true => self.commands.iter().map(|command| command.shown.as_str()).collect(),
             false => red.iter().filter_map(|claim| claim.rule.as_deref()).collect(),
@@ -632,8 +669,8 @@ impl Commands<'_> {
         Ok(Some(vec![green::judge_changed(claim, &shown, &look.judged)]))
     }
 
-    /// Runs them on a tree that is checked out as if it were the commit's. Where files are watched, those that were read are
-    /// told.
+    /// Runs the commands on a tree, checked out as if it were the commit's. Collects which of the watched files were
+    /// read.
     fn run_on(
         &self,
         site: &Site,
@@ -642,6 +679,7 @@ impl Commands<'_> {
         n: usize,
         watched: Option<(&[String], &mut BTreeSet<String>)>,
     ) -> Result<FoundBy, GitError> {
+        // Each run has a folder of its own: their launches must not overwrite each other's output.
         let again = match (n, &watched) {
             (_, Some(_)) => ".reads".to_owned(),
             (0, None) => String::new(),
@@ -660,6 +698,7 @@ impl Commands<'_> {
             if did_not_run.is_some() {
                 break;
             }
+            // A stop between two commands: the remaining ones would only cost time.
             if site.is_unwanted(self.effect) {
                 did_not_run = Some("no longer wanted".to_owned());
                 break;
@@ -708,26 +747,32 @@ fn run_one(
     }
 }
 
-/// What the end of a contained command means.
+/// The meaning of a contained command's end.
 pub(crate) fn went(how: &ExitHow, out_dir: &Path) -> CommandRun {
     let text = |name: &str| inside::text(&out_dir.join(name)).unwrap_or_default();
+    // A test runner that finds no test ends with 0 in some languages. That is not a pass.
     let none = ran_no_test(&[text("stdout"), text("stderr")].concat());
     let said = tail(&out_dir.join("stderr")).lines().last().unwrap_or_default().to_owned();
     CommandRun::of(&gates::end_of(how), none, &said)
 }
 
-/// Where a command that runs in `dir/tree` keeps its temporary files. Nothing else of `dir` is shown to it: whoever could
-/// write there could put a link in the tree's place for the next command, or change the index we take the files by.
+/// The folder for temporary files of a command that runs in `dir/tree`.
+///
+/// Nothing else of `dir` is shown to the command. Whoever can write there can put a link in the tree's place for the
+/// next command, or change the index by which the files are taken.
 pub(crate) fn tmp_in(dir: &Path) -> PathBuf {
     dir.join("tmp")
 }
 
-/// Where a command may write down what its tests said.
+/// The file in which a command may report its tests.
 pub(crate) fn junit_in(dir: &Path) -> PathBuf {
     tmp_in(dir).join("junit.xml")
 }
 
-/// Runs one command contained: how it ended and where its output is. The error says why it did not run.
+/// Runs one command contained. Returns how it ended and where its output is; the error says why it did not run.
+///
+/// Every judging command of a run comes through here, so none gets around the sandbox, the network rule or the time
+/// limit.
 pub(crate) fn contained(
     site: &Site,
     name: &str,
@@ -738,13 +783,13 @@ pub(crate) fn contained(
 ) -> Result<(ExitHow, PathBuf), String> {
     let shown = &command.shown;
     let tmp = tmp_in(dir);
-    // The command before this one had the tree to itself.
+    // The command before this one had the tree to itself and may have put a link in the folder's place.
     inside::is_folder(tree, &command.place)
         .and_then(|()| fs::create_dir_all(&tmp))
         .map_err(|error| format!("`{shown}` did not run: {error}"))?;
     let at = if command.place.is_empty() { tree.to_path_buf() } else { tree.join(&command.place) };
     let out_dir = site.dir.join("launches").join(format!("{name}.{n}"));
-    // A check may be repeated after a crash; its output is only evidence for this run of it.
+    // A check may be repeated after a crash. Its old output says nothing about this run.
     let _ = fs::remove_dir_all(&out_dir);
     let env = |name: &str| site.environment.get(name).map(|value| (OsString::from(name), value.clone()));
     let mut kept: Vec<(OsString, OsString)> = KEPT.into_iter().filter_map(env).collect();
@@ -753,6 +798,7 @@ pub(crate) fn contained(
     let network = site.network(command.network);
     kept.extend(enforced::offline(network));
     kept.extend(command.env.iter().cloned());
+    // Last, so that a variable of the command itself cannot bring an entry of the tree back.
     for (_, path) in kept.iter_mut().filter(|(name, _)| name == "PATH") {
         *path = site.plain_path(path, tree);
     }
@@ -785,6 +831,7 @@ pub(crate) fn contained(
         .map_err(|error| format!("`{shown}` did not run: {error}"))?;
     crash::point("check:after");
     site.left(&out_dir, &exit);
+    // A failure may come from the sandbox: add the hint to the output that people read.
     if let (Some(walls), false) = (&walls, exit.how == ExitHow::Code(0)) {
         let said = [tail(&out_dir.join("stdout")), tail(&out_dir.join("stderr"))].join("\n");
         sandbox::add_to(&out_dir.join("stderr"), walls, &said);
@@ -793,6 +840,7 @@ pub(crate) fn contained(
         (_, Cause::Stopped) => Err(format!("`{shown}` did not end within {} s", timeout.as_secs())),
         (_, Cause::OutputLimit) => Err(format!("`{shown}` wrote more than {OUTPUT_MAX} bytes")),
         (ExitHow::NotStarted(why), _) => Err(format!("`{shown}` did not start: {why}")),
+        // The shell's codes for "not executable" and "not found": nothing was judged.
         (ExitHow::Code(126 | 127), _) => Err(format!(
             "`{shown}` did not run: {}{}",
             tail(&out_dir.join("stderr")),
@@ -811,7 +859,7 @@ pub(crate) fn ended(how: &ExitHow) -> String {
     }
 }
 
-/// The way out for a command that has no network and says so, after what else is said of it.
+/// The hint for a command that has no network and whose output says so; empty for any other.
 pub(crate) fn lacks(site: &Site, command: &Command, out_dir: &Path) -> String {
     let output = [tail(&out_dir.join("stdout")), tail(&out_dir.join("stderr"))].join("\n");
     let hint = enforced::way_out(site.network(command.network), &output);
@@ -828,11 +876,12 @@ fn failed(shown: &str, how: &ExitHow, out_dir: &Path, hint: &str) -> Claim {
     claim
 }
 
-/// The end of a file, as text.
+/// The end of a file, as text; empty where it cannot be read.
 pub(crate) fn tail(path: &Path) -> String {
     let read = || -> std::io::Result<Vec<u8>> {
         let mut file = fs::File::open(path)?;
         let length = file.metadata()?.len();
+        // The end of an output is where tools summarize.
         file.seek(SeekFrom::Start(length.saturating_sub(EVIDENCE_MAX)))?;
         let mut bytes = Vec::new();
         file.take(EVIDENCE_MAX).read_to_end(&mut bytes)?;

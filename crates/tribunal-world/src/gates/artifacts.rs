@@ -1,4 +1,7 @@
-//! The artifact registry: which file was made by which event, and its sha256 then. It adds; it never rewrites.
+//! The artifact registry: which file was made by which event, and its sha256 at that time.
+//!
+//! Lines are only added, never rewritten, so the registry also shows how a file changed. The newest line of a file
+//! counts.
 
 use super::{Folder, GatesError, Ground, clock};
 use serde::{Deserialize, Serialize};
@@ -6,28 +9,28 @@ use sha2::{Digest, Sha256};
 use std::io::Read;
 use tribunal_core::gate::Kept;
 
-/// The registry's place in the planning folder.
+/// The path of the registry in the planning folder.
 pub const REGISTRY: &str = ".artifacts/registry.jsonl";
 
 /// One registered file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Artifact {
-    /// Its path from the root.
+    /// Its path from the project's root.
     pub path: String,
-    /// Its bytes then.
+    /// The sha256 of its bytes at that time.
     pub sha256: String,
     /// The event it belongs to.
     pub event_id: String,
-    /// The phase.
+    /// The phase it was made in.
     pub phase: String,
-    /// The plan.
+    /// The plan it was made for.
     pub plan: String,
-    /// When it was registered.
+    /// The time at which it was registered.
     #[serde(default)]
     pub ts: String,
 }
 
-/// Registers a file of the project; nothing when it is not there.
+/// Registers a file of the project; none if the file does not exist.
 pub fn register(
     ground: &Ground,
     path: &str,
@@ -35,6 +38,7 @@ pub fn register(
     phase: &str,
     plan: &str,
 ) -> Result<Option<Artifact>, GatesError> {
+    // There is nothing to compare a missing file with later, so it gets no entry.
     let Some(sha256) = sha256_of(ground, path) else { return Ok(None) };
     let artifact = Artifact {
         path: path.to_owned(),
@@ -48,17 +52,20 @@ pub fn register(
     Ok(Some(artifact))
 }
 
-/// Every entry, oldest first; a line that is none is passed over.
+/// Every entry, oldest first. A line that is not an entry is skipped.
 pub fn registered(folder: &Folder) -> Result<Vec<Artifact>, GatesError> {
     let bytes = folder.read(REGISTRY)?.unwrap_or_default();
     let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     Ok(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect())
 }
 
-/// The newest entry of each file of a plan, and what is true of the file now.
+/// The newest entry of each file of a plan, and whether the file is still as it was.
+///
+/// Unlike `registered` it fails on a line that it cannot read: the gate must not pass because the line about a lost
+/// file is broken.
 pub fn kept(ground: &Ground, phase: &str, plan: &str) -> Result<Vec<(String, Kept)>, GatesError> {
     let mut newest = std::collections::BTreeMap::new();
-    // A line that cannot be read may be about a file that is gone.
+    // The broken line may be about a file that is gone.
     let bytes = ground.state().read(REGISTRY)?.unwrap_or_default();
     let mut lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     if let Some(why) = lines.find_map(|line| serde_json::from_slice::<Artifact>(line).err()) {
@@ -88,7 +95,8 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The sha256 of a file beneath the root, streamed; nothing when it is no file.
+/// The sha256 of a file beneath the root; none if it is not a regular file. The file is streamed, because artifacts can
+/// be large.
 fn sha256_of(ground: &Ground, path: &str) -> Option<String> {
     let mut file = ground.open(path)?;
     let mut hash = Sha256::new();

@@ -1,5 +1,7 @@
-//! What was changed since a contract was made: committed, not committed, and in files that git is told to ignore. It
-//! looks; what a contract says to it is core's. No link is followed.
+//! What was changed since a contract was made: committed, not committed, and in files that git ignores.
+//!
+//! It only looks; core says what a contract allows. No link is followed, because a link could make forbidden files seem
+//! to lie elsewhere. Git alone is not enough: it says nothing about ignored files, and a task can tell it not to look.
 
 use super::clock::changed_ms;
 use super::{GatesError, Ground, contract};
@@ -12,11 +14,12 @@ use tribunal_core::contract::{Breach, Contract, clean, covers, leads_to};
 use tribunal_core::gate::{self, GateResult, GateRuling};
 use tribunal_git::{Archive, GitError, GitPath, Oid};
 
-/// Entries that are looked at, those near the top first. Where there are more, nobody knows what is in them.
+/// How many entries are looked at, those near the top first. With more than that, nobody knows what is in the rest.
 const ENTRIES_MAX: usize = 500_000;
 
-/// Whether nothing forbidden was changed since the contract was made; `path` is its file. What could not be looked at
-/// passes no gate.
+/// Whether nothing forbidden was changed since the contract was made; `path` is the contract's file.
+///
+/// Places that could not be looked at never make the gate pass: it did not run.
 pub(super) fn protected(ground: &Ground, contract: &Contract, path: &Path) -> Result<GateRuling, GatesError> {
     protected_of(ground, contract, path, ENTRIES_MAX)
 }
@@ -30,6 +33,7 @@ fn protected_of(
     let mut touched = touched(ground, contract, path, entries_max)?;
     let archive = Archive::open(ground.root())?;
     let base = base_of(&archive, contract)?;
+    // Without the commit nobody can say what was committed since. That counts as unseen and not as unchanged.
     if base.is_none() && !contract.base_commit.is_empty() {
         touched.unseen = Some(format!(
             "the contract was made at {}, a commit that is gone, and nobody can say what was committed since: bring it \
@@ -42,14 +46,14 @@ fn protected_of(
     let changed = since(ground, &archive, contract, base.as_ref(), &touched.files)?;
     let links = new_links(ground, &archive, base.as_ref(), touched.links)?;
     let ruling = gate::protected_file(contract, &changed, &links);
-    // What was found counts more than what might be.
+    // A breach that was found counts more than a place that was not seen.
     Ok(match touched.unseen {
         Some(why) if ruling.result == GateResult::Pass => GateRuling::did_not_run(why),
         _ => ruling,
     })
 }
 
-/// The commit the contract was made at, if it is still there.
+/// The commit at which the contract was made; none if it is gone.
 fn base_of(archive: &Archive, contract: &Contract) -> Result<Option<Oid>, GatesError> {
     match archive.commit(&contract.base_commit) {
         Ok(base) => Ok(Some(base)),
@@ -58,7 +62,7 @@ fn base_of(archive: &Archive, contract: &Contract) -> Result<Option<Oid>, GatesE
     }
 }
 
-/// Paths changed since the contract was made; `touched` are those that lie there and were written since.
+/// The paths that changed since the contract was made. `touched` are files on disk that were written since.
 fn since(
     ground: &Ground,
     archive: &Archive,
@@ -71,13 +75,16 @@ fn since(
         changed.extend(committed(ground, archive, contract, base)?);
     }
     changed.extend(unlike_head(ground, archive, contract, touched)?.iter().map(text));
+    // Git never tracked these files, so their removal shows only here.
     let gone = |path: &&String| is_gone(&ground.root().join(path));
     changed.extend(contract.untracked_forbidden.iter().filter(gone).cloned());
     Ok(changed.into_iter().collect())
 }
 
-/// Of the files written since, those that are not as HEAD has them: a checkout writes files without changing them. And
-/// forbidden files of HEAD that are gone. Git does not tell what it was told not to look at.
+/// Of the files written since, those that differ from HEAD, and forbidden files of HEAD that are gone.
+///
+/// A checkout writes files without changing them, so the time alone proves nothing. Git does not report files that it
+/// was told not to look at (`assume-unchanged`), so they are compared here.
 fn unlike_head(
     ground: &Ground,
     archive: &Archive,
@@ -89,6 +96,7 @@ fn unlike_head(
         Err(GitError::NoSuch { .. }) => Vec::new(),
         Err(error) => return Err(error.into()),
     };
+    // Emptied below by every tracked file, so that only the files HEAD does not have are left.
     let mut new: BTreeSet<&GitPath> = touched.iter().collect();
     let gone = |path: &GitPath| {
         let place = ground.root().join(path.to_path());
@@ -96,12 +104,13 @@ fn unlike_head(
     };
     let suspect = tracked.into_iter().filter(|file| new.remove(&file.path) || gone(&file.path));
     let mut unlike = archive.differing(ground.root(), &suspect.collect::<Vec<_>>())?;
+    // Whatever HEAD does not have is new.
     unlike.extend(new.into_iter().cloned());
     Ok(unlike)
 }
 
-/// Of the links written since, those that are not as the commit the contract was made at has them: as with files, a
-/// checkout may have written them.
+/// Of the links written since, those that differ from the contract's commit. As with files, a checkout may have written
+/// them.
 fn new_links(
     ground: &Ground,
     archive: &Archive,
@@ -119,6 +128,7 @@ fn new_links(
 
 /// Whether nothing lies at a path.
 pub(super) fn is_gone(path: &Path) -> bool {
+    // Any other error means that nobody knows, and that is not absence.
     path.symlink_metadata().is_err_and(|error| is_absence(&error))
 }
 
@@ -130,7 +140,7 @@ fn text(path: &GitPath) -> String {
     String::from_utf8_lossy(path.as_bytes()).into_owned()
 }
 
-/// Files of the commits since then, but for what another plan's contract allows.
+/// Forbidden files in the commits since then, without those that another plan's contract allows.
 fn committed(
     ground: &Ground,
     archive: &Archive,
@@ -148,7 +158,7 @@ fn committed(
     Ok(files)
 }
 
-/// The files of commits by name; one that was moved has two.
+/// The names of files in commits. A moved file has two.
 pub(super) fn names(touched: BTreeMap<Oid, Vec<tribunal_git::Touched>>) -> BTreeSet<String> {
     let files = touched.into_values().flatten();
     files.flat_map(|file| [Some(file.path), file.old_path]).flatten().map(|path| text(&path)).collect()
@@ -156,10 +166,11 @@ pub(super) fn names(touched: BTreeMap<Oid, Vec<tribunal_git::Touched>>) -> BTree
 
 /// Whether a file is another plan's to change.
 pub(super) fn is_of(others: &[Contract], file: &str) -> bool {
+    // A contract without allowed paths allows nothing here, although it restricts nothing for its own plan.
     others.iter().any(|other| !other.allowed_paths.is_empty() && other.breach(file).is_none())
 }
 
-/// The contracts of other plans that are whole.
+/// The contracts of other plans that are intact.
 pub(super) fn others(ground: &Ground, own: &Contract) -> Vec<Contract> {
     let dir = ground.state().path(".contracts");
     let paths = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
@@ -167,18 +178,19 @@ pub(super) fn others(ground: &Ground, own: &Contract) -> Vec<Contract> {
     contracts.filter(|other| other.plan_id != own.plan_id).collect()
 }
 
-/// What was found by looking.
+/// What looking at the files found.
 #[derive(Default)]
 struct Touched {
     files: Vec<GitPath>,
-    /// Links on the way to what is forbidden.
+    /// Links on the way to something forbidden.
     links: BTreeSet<GitPath>,
     /// Why not everything was looked at.
     unseen: Option<String>,
 }
 
-/// Forbidden files, and links on the way to them, that lie there and were written after the contract was made: git says
-/// nothing of those it is to ignore. The time is that of the inode, which nobody can set.
+/// Forbidden files, and links on the way to them, that were written after the contract was made.
+///
+/// Git says nothing about ignored files. The time is the inode's change time, which no program can set.
 fn touched(
     ground: &Ground,
     contract: &Contract,
@@ -187,6 +199,7 @@ fn touched(
 ) -> Result<Touched, GatesError> {
     let made = contract::made_at(contract, path)?;
     let (mut found, mut seen) = (Touched::default(), 0);
+    // Breadth first: what lies near the top is seen before a deep folder uses up the limit.
     let mut open = places(ground, contract);
     while let Some(path) = open.pop_front() {
         seen += 1;
@@ -220,9 +233,9 @@ fn touched(
 
 /// What lies at a place.
 enum Entry {
-    /// A folder with these in it.
+    /// A folder with these entries.
     Folder(Vec<PathBuf>),
-    /// Anything else.
+    /// Anything but a folder.
     Other(Metadata),
 }
 
@@ -234,6 +247,7 @@ fn entries(path: &Path) -> std::io::Result<Entry> {
     let mut inside = Vec::new();
     for entry in std::fs::read_dir(path)? {
         let entry = entry?;
+        // Git writes there all the time.
         if entry.file_name() != ".git" {
             inside.push(entry.path());
         }
@@ -242,7 +256,7 @@ fn entries(path: &Path) -> std::io::Result<Entry> {
 }
 
 impl Touched {
-    /// This could not be looked at; what is not there need not be.
+    /// Records a place that could not be looked at. A place that does not exist need not be.
     fn missed(&mut self, path: &Path, error: &std::io::Error) {
         if !is_absence(error) {
             self.unseen.get_or_insert_with(|| format!("cannot look at {}: {error}", path.display()));
@@ -250,10 +264,11 @@ impl Touched {
     }
 }
 
-/// Where something forbidden can lie. What would lie outside of the project is nobody's here.
+/// The places where something forbidden can lie. Places outside the project are left out.
 fn places(ground: &Ground, contract: &Contract) -> VecDeque<PathBuf> {
     let place = |pattern: &str| {
         let fixed = pattern.split(['*', '?']).next().unwrap_or_default();
+        // A pattern begins to vary somewhere in a name, so the whole folder of that name is searched.
         let fixed = match fixed.len() < pattern.len() {
             true => fixed.rsplit_once('/').map_or("", |(dir, _)| dir),
             false => fixed,
@@ -264,7 +279,7 @@ fn places(ground: &Ground, contract: &Contract) -> VecDeque<PathBuf> {
     patterns.map(|pattern| place(&pattern)).collect()
 }
 
-/// A place below the root; where a link is on the way, the link: what it leads to is not looked at.
+/// A place below the root, or the first link on the way to it. What a link leads to is not looked at.
 fn up_to_a_link(root: &Path, below: &str) -> PathBuf {
     let mut path = root.to_owned();
     for part in Path::new(below).components() {

@@ -1,5 +1,7 @@
-//! The only clock and the only chance of the gates: now, in the forms the protocol's files want it, and ids nobody else
-//! has. Everything that decides gets these as facts.
+//! The only clock and the only randomness of the gates: the time in the forms that the protocol's files need, and
+//! unique ids.
+//!
+//! Everything that decides gets these as facts, so that the rules in core can be tested without a clock.
 
 use super::{Folder, GatesError};
 use std::fs::Metadata;
@@ -8,10 +10,12 @@ use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant, SystemTime};
 use tribunal_core::lease::Moment;
 
-/// How long the next tick of a file system is waited for; none that is in use counts in longer steps.
+/// How long to wait for the next tick of a file system. No file system in use has longer steps.
 const TICK_MAX: Duration = Duration::from_secs(3);
 
-/// Now, by the wall clock and by time since boot.
+/// The time now, by the wall clock and since boot.
+///
+/// The time since boot does not jump when the wall clock is set, which is what leases need.
 pub fn moment() -> Moment {
     let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let text = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
@@ -22,13 +26,15 @@ pub fn moment() -> Moment {
     Moment { wall_ms: millis(wall), boot, up_ms: millis(Duration::try_from_secs_f64(up).unwrap_or_default()) }
 }
 
-/// When an inode was last changed, in milliseconds since 1970; nobody can set that time.
+/// When an inode was last changed, in milliseconds since 1970. No program can set this time.
 pub(super) fn changed_ms(meta: &Metadata) -> u64 {
     u64::try_from(meta.ctime() * 1000 + meta.ctime_nsec() / 1_000_000).unwrap_or(0)
 }
 
-/// A moment between what was written to a folder's file system and what will be: everything before is older, everything
-/// after is not. A file system stamps many files alike, so its next tick is waited for.
+/// A time between everything written to a folder's file system before and everything written after.
+///
+/// A file system gives many files the same stamp, so the next tick is waited for. Without it, a file written in the
+/// same step as the contract would count as changed since.
 pub(super) fn tick(folder: &Folder) -> Result<u64, GatesError> {
     let name = format!(".contracts/.{}.tick", unique_id());
     let path = folder.path(&name);
@@ -39,6 +45,7 @@ pub(super) fn tick(folder: &Folder) -> Result<u64, GatesError> {
     let wait = || {
         let (begun, first) = (Instant::now(), stamp(String::new())?);
         let mut now = first;
+        // Each stamp writes another text, because writing the same bytes would leave the file alone.
         while now <= first && begun.elapsed() < TICK_MAX {
             now = stamp(format!("{:?}", begun.elapsed()))?;
         }
@@ -49,14 +56,17 @@ pub(super) fn tick(folder: &Folder) -> Result<u64, GatesError> {
     now
 }
 
-/// An id nobody else has, in the form of a random UUID.
+
+/// A unique id, in the form of a random UUID.
 pub fn unique_id() -> String {
     let mut bytes = [0u8; 16];
     let random = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
+    // Without a random device the time and the process id have to do.
     if random.is_err() {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
         bytes = (now ^ (u128::from(std::process::id()) << 96)).to_be_bytes();
     }
+    // The version and variant bits of a random UUID.
     bytes[6] = (bytes[6] & 0x0f) | 0x40;
     bytes[8] = (bytes[8] & 0x3f) | 0x80;
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -1,6 +1,7 @@
-//! One command, contained, to its end or its deadline: passed, failed, or did not run. It stands behind the walls of a
-//! run: it writes to its tree and sees no journal and no secrets. Its output goes to a folder of its own that nobody
-//! shares, is capped, and is taken away afterwards.
+//! Runs one command, contained, to its end or its deadline: it passed, failed, or did not run.
+//!
+//! The command has the sandbox of a run's check: it can write to its tree and sees no journal and no secrets. Its
+//! output goes to a private folder, is capped, and is removed afterwards.
 
 use super::Ground;
 use super::clock::unique_id;
@@ -20,12 +21,12 @@ use tribunal_engine::settings::Settings;
 use tribunal_git::Repo;
 use tribunal_process::{Cause, Containment, Exit, ExitHow, Launch, Network, Stdin, Walls, run_to_end};
 
-/// Bytes of output a command may write.
+/// How many bytes of output a command may write.
 const OUTPUT_MAX: u64 = 64 << 20;
-/// Bytes of output kept as evidence.
+/// How many bytes of output are kept as evidence.
 const TAIL_MAX: usize = 2_000;
 const GRACE: Duration = Duration::from_secs(2);
-/// What a command sees of our environment; secrets are not among it.
+/// The variables of our environment that a command sees. No secret is among them.
 const KEPT: [&str; 14] = [
     "PATH",
     "HOME",
@@ -43,7 +44,7 @@ const KEPT: [&str; 14] = [
     "TZ",
 ];
 
-/// What every command is kept to.
+/// The limits for every command.
 #[derive(Clone, Debug)]
 pub struct Bounds {
     settings: Settings,
@@ -51,7 +52,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// What the settings say.
+    /// The limits that the settings name.
     pub fn of(settings: &Settings) -> Bounds {
         Bounds { timeout: Duration::from_secs(settings.checks.timeout_s), settings: settings.clone() }
     }
@@ -59,20 +60,22 @@ impl Bounds {
 
 /// A command that has ended.
 pub struct Finished {
-    /// How.
+    /// How it ended.
     pub run: CommandRun,
-    /// What it wrote, standard output first; capped.
+    /// Its output, standard output first; capped.
     pub output: String,
-    /// What it wrote to the file named by `TRIBUNAL_JUNIT`, if it did.
+    /// The content of the file named by `TRIBUNAL_JUNIT`, if it wrote one.
     pub junit: Option<String>,
 }
 
-/// Runs a line its author wrote for a shell.
+/// Runs a line that its author wrote for a shell.
 pub fn run_line(ground: &Ground, tree: &Path, line: &str, bounds: &Bounds) -> Finished {
     run_argv(ground, tree, &["sh".to_owned(), "-c".to_owned(), line.to_owned()], bounds)
 }
 
-/// Runs a program in a tree of the project: its own, or a checkout.
+/// Runs a program in a tree of the project: the user's own, or a checkout.
+///
+/// Every problem on the way is a command that did not run, so a caller never has to tell an error from a failed check.
 pub fn run_argv(ground: &Ground, tree: &Path, argv: &[String], bounds: &Bounds) -> Finished {
     let room = match Room::new() {
         Ok(room) => room,
@@ -83,7 +86,7 @@ pub fn run_argv(ground: &Ground, tree: &Path, argv: &[String], bounds: &Bounds) 
     let mut env: Vec<(OsString, OsString)> = kept.collect();
     env.push(("TMPDIR".into(), own.clone().into()));
     env.push(("TRIBUNAL_JUNIT".into(), own.join("junit.xml").into()));
-    // What compilers keep lies beside the user's own, which nobody but the user writes to.
+    // Go's build cache would lie in the user's home, where only the user should write.
     env.push(("GOCACHE".into(), own.join("go").into()));
     let (walls, network) = match walled(ground, tree, argv, bounds, &room, &env) {
         Ok(held) => held,
@@ -111,8 +114,9 @@ pub fn run_argv(ground: &Ground, tree: &Path, argv: &[String], bounds: &Bounds) 
     Finished { run: judged(&exit, &output, timeout, network), output, junit }
 }
 
-/// The walls a run would raise around a check, and the network it would give it. The tree is the command's to write to, but for what judges it there: git,
-/// the planning folder and Tribunal's settings.
+/// The sandbox and the network that a run would give to a check.
+///
+/// The tree is writable, except for what judges the command there: git, the planning folder and Tribunal's settings.
 fn walled(
     ground: &Ground,
     tree: &Path,
@@ -123,11 +127,13 @@ fn walled(
 ) -> Result<(Option<Walls>, Network), String> {
     let agents = &bounds.settings.agents;
     let sandbox = Sandbox::of(&agents.sandbox, || Containment::detect().can_wall());
+    // A required sandbox that the machine does not permit is an error and not a weaker sandbox.
     if sandbox == Sandbox::Missing && agents.sandbox == "required" {
         return Err("agents.sandbox is \"required\", and this machine permits no sandbox".to_owned());
     }
     let root = ground.root();
     let repo = Repo::open(root).ok();
+    // Outside a repository there is nothing to borrow from; the root stands for both.
     let [common_dir, objects] =
         repo.as_ref().map_or([root, root], |repo| [repo.common_dir(), repo.objects_dir()]);
     let environment = doctor::environment();
@@ -160,6 +166,7 @@ fn walled(
         own: &room.0,
         more: judges
             .into_iter()
+            // A link is not mounted: it would show what it leads to.
             .filter(|(path, _)| path.symlink_metadata().is_ok_and(|m| !m.is_symlink()))
             .collect(),
         row: None,
@@ -179,6 +186,7 @@ fn judged(exit: &Exit, output: &str, timeout: Duration, network: Network) -> Com
         (_, Cause::OutputLimit) => CommandEnd::Lost(format!("it wrote more than {OUTPUT_MAX} bytes")),
         (how, _) => end_of(how),
     };
+    // Only a failure gets a hint. 126 and up are ends of the shell or a signal, which core explains.
     let said = match end {
         CommandEnd::Code(1..=125) => format!("{}{}", tail(output), way_out(output, network)),
         _ => tail(output),
@@ -195,7 +203,7 @@ pub(crate) fn end_of(how: &ExitHow) -> CommandEnd {
     }
 }
 
-/// What a command that ran into its walls can be given.
+/// A hint for a command that was stopped by its sandbox.
 fn way_out(output: &str, network: Network) -> String {
     if output.contains("Read-only file system") {
         return " (a check writes to its tree alone; agents.writable opens more)".to_owned();
@@ -211,6 +219,7 @@ fn tail(output: &str) -> String {
 }
 
 fn text(path: &Path) -> String {
+    // A command could leave a link to another file under this name.
     let read = || -> std::io::Result<Vec<u8>> {
         let meta = path.symlink_metadata()?;
         let mut bytes = Vec::new();
@@ -222,12 +231,15 @@ fn text(path: &Path) -> String {
     String::from_utf8_lossy(&read().unwrap_or_default()).into_owned()
 }
 
-/// A folder of our own, gone when we are done with it.
+/// A private folder that is removed when this value is dropped.
+///
+/// Its name cannot be guessed and its mode keeps other users out, because it lies in a shared folder.
 pub(crate) struct Room(pub(crate) PathBuf);
 
 impl Room {
     pub(crate) fn new() -> std::io::Result<Room> {
         let path = std::env::temp_dir().join(format!("tribunal-{}", unique_id()));
+        // Private from the start: other users share the temporary folder.
         std::fs::DirBuilder::new().mode(0o700).create(&path)?;
         Ok(Room(path))
     }

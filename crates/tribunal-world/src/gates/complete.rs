@@ -1,5 +1,7 @@
-//! The second step of a completion with its facts gathered: what a task shows for itself, what really changed, and
-//! whether its checks pass. It believes no list of files that git contradicts; whether it is enough is core's to say.
+//! The second step of a completion, with its facts gathered: the evidence of a task, what really changed, and whether
+//! its checks pass.
+//!
+//! A list of files is not believed if git contradicts it. Core says whether the facts are enough.
 
 use super::changed::{is_of, names, others};
 use super::documents::Ground;
@@ -11,8 +13,9 @@ use tribunal_core::gate::{Completion, completion};
 use tribunal_docs::PlanId;
 use tribunal_git::{Archive, GitError, GitPath, Oid};
 
-/// The second step of a completion: checks passed, checks failed, what is wrong. `files` is what the task says it
-/// changed; without it nothing is held against a declaration.
+/// The second step of a completion. Returns the checks that passed, the checks that failed, and what is wrong.
+///
+/// `files` are those that the task says it changed. Without the list nothing is compared with a declaration.
 pub fn complete(
     ground: &Ground,
     task_id: &str,
@@ -26,12 +29,13 @@ pub fn complete(
         Err(error) => return wrong(error.to_string()),
     };
     let id = &asked.plan;
+    // A valid contract of another plan would allow other files.
     if contract.phase_id != id.phase || contract.plan_id != id.to_string() {
         return wrong(format!("it is about plan {}, not {id}", contract.plan_id));
     }
     let (archive, unseen) = match Archive::open(ground.root()) {
         Ok(archive) => (Some(archive), None),
-        // Where there is no repository, nothing contradicts; one that cannot be opened is another matter.
+        // Without a repository nothing can contradict. A repository that cannot be opened is an error.
         Err(GitError::NotARepository { .. }) if ground.root().join(".git").symlink_metadata().is_err() => {
             (None, None)
         }
@@ -63,7 +67,7 @@ fn is_task_of(task_id: &str, id: &PlanId, contract: &Contract) -> bool {
     known(task_id) || number.is_some_and(|number| known(&tribunal_docs::task_id(id, number)))
 }
 
-/// What evidence comes to.
+/// What the evidence comes to.
 #[derive(Default)]
 struct Shown {
     found: usize,
@@ -71,12 +75,14 @@ struct Shown {
     commits: Vec<Oid>,
 }
 
-/// Evidence that is a file or a commit, by its mark or its looks: what is there, and what is not. Words are neither.
+/// Sorts evidence into what is there and what is not: files and commits, by their mark or their looks. Words are
+/// neither.
 fn shown(ground: &Ground, archive: Option<&Archive>, evidence: &[String]) -> Shown {
     let mut shown = Shown::default();
     for item in evidence {
         let (mark, word) = marked(item);
         let (file, made) = (is_there(ground, word), commit(archive, word));
+        // From seven digits on, as git abbreviates: a shorter number may be just a number.
         let hash = (7..=64).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_hexdigit());
         let path = word.contains(['/', '.']) && !word.contains(char::is_whitespace) && !word.contains("://");
         let there = match mark {
@@ -84,6 +90,7 @@ fn shown(ground: &Ground, archive: Option<&Archive>, evidence: &[String]) -> Sho
             Some(Mark::Commit) => made.is_some(),
             _ if file => true,
             _ if hash => made.is_some(),
+            // It looks like a path, and no such file exists.
             None if path => false,
             _ => continue,
         };
@@ -91,6 +98,7 @@ fn shown(ground: &Ground, archive: Option<&Archive>, evidence: &[String]) -> Sho
             true => shown.found += 1,
             false => shown.missing.push(word.to_owned()),
         }
+        // A file whose name looks like a hash is a file.
         if mark == Some(Mark::Commit) || (hash && !file) {
             shown.commits.extend(made);
         }
@@ -98,16 +106,16 @@ fn shown(ground: &Ground, archive: Option<&Archive>, evidence: &[String]) -> Sho
     shown
 }
 
-/// What evidence says it is.
+/// What a piece of evidence says it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mark {
     Commit,
     File,
-    /// A word of its author's own: what follows is shown if it is there, and words otherwise.
+    /// A word of its author's own. What follows counts if it exists, and is plain words otherwise.
     Other,
 }
 
-/// `commit:…`, `file=…`, or any other word before `:` or `=`.
+/// Splits `commit:…`, `file=…`, or any other word before `:` or `=`.
 fn marked(item: &str) -> (Option<Mark>, &str) {
     let Some((key, value)) = item.split_once([':', '=']) else { return (None, item.trim()) };
     let mark = match key.trim().to_ascii_lowercase().as_str() {
@@ -123,13 +131,13 @@ fn marked(item: &str) -> (Option<Mark>, &str) {
     (Some(mark), value.trim())
 }
 
-/// Whether a file is there, by its path or by a place in it.
+/// Whether a file is there, by its path or by a line in it.
 fn is_there(ground: &Ground, word: &str) -> bool {
     let place = word.rsplit_once(':').filter(|(_, line)| line.parse::<u32>().is_ok());
     ground.exists(word) || place.is_some_and(|(path, _)| ground.exists(path))
 }
 
-/// The commit of a hash; a name such as HEAD is always there and shows nothing.
+/// The commit of a hash. A name such as HEAD always exists and proves nothing.
 fn commit(archive: Option<&Archive>, word: &str) -> Option<Oid> {
     let hash = (4..=64).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_hexdigit());
     archive.filter(|_| hash)?.commit(word).ok()
@@ -143,12 +151,13 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Files declared or changed that the contract does not permit, and files changed that nobody declared.
+    /// Files that the contract does not permit, and changed files that nobody declared.
     fn breaches(&self, commits: &[Oid], declared: Option<&[String]>) -> Result<Vec<String>, GatesError> {
         let listed: BTreeSet<String> = declared.into_iter().flatten().cloned().collect();
         let changed = self.changed(commits, declared.is_some())?;
         let breach = |file: &String| Some(format!("{file} {}", self.contract.breach(file)?.words()));
         let mut found: Vec<String> = listed.union(&changed).filter_map(breach).collect();
+        // Without a declaration nothing can be missing from it.
         if declared.is_some() {
             let names: BTreeSet<String> = listed.iter().filter_map(|file| clean(file)).collect();
             let silent = changed.iter().filter(|file| {
@@ -159,9 +168,11 @@ impl Work<'_> {
         Ok(found)
     }
 
-    /// The files of these commits, and those that are not committed; planning files are nobody's work, and what another
-    /// plan's contract allows is that plan's. A file that is new and not committed may be the user's: outside the contract
-    /// it counts where the task says that it named them all.
+    /// The files of these commits, and uncommitted files.
+    ///
+    /// Planning files are nobody's work, and files that another plan's contract allows belong to that plan. A new
+    /// uncommitted file outside the contract may be the user's: it counts only if the task claims to have named all
+    /// files.
     fn changed(&self, commits: &[Oid], all: bool) -> Result<BTreeSet<String>, GatesError> {
         let Some(archive) = self.archive else { return Ok(BTreeSet::new()) };
         let text = |path: &GitPath| String::from_utf8_lossy(path.as_bytes()).into_owned();
@@ -169,6 +180,7 @@ impl Work<'_> {
         let others = others(self.ground, self.contract);
         let theirs =
             |file: &String| self.contract.breach(file) == Some(Breach::NotAllowed) && is_of(&others, file);
+        // Without a commit every file is new.
         let base = archive.commit("HEAD").ok();
         let is_new = |path: &GitPath| {
             base.as_ref().is_none_or(|base| archive.file_at(base, path).is_ok_and(|file| file.is_none()))

@@ -1,5 +1,7 @@
-//! The documents of the first two tiers of a context: what every role of a project reads, and what a family does. It
-//! reads them beneath the planning folder and puts nothing about a role, a plan or a time among them.
+//! The documents of the first two tiers of a context: what every role of a project reads, and what one family of roles
+//! reads besides.
+//!
+//! Nothing about a role, a plan or a time belongs here. These tiers are the same bytes for every prompt of a family.
 
 use super::Ground;
 use tribunal_view::context::Part;
@@ -21,13 +23,13 @@ const EXECUTION: [&str; 6] = [
     "codebase/DEPENDENCIES.md",
 ];
 
-/// The families there are.
+/// The families of roles.
 pub const FAMILIES: [&str; 2] = ["planning", "execution"];
 
-/// What everybody reads, and what this family reads besides.
+/// The documents for everybody, and those for this family.
 pub fn tiers(ground: &Ground, family: &str) -> (Vec<Part>, Vec<Part>) {
     let part = |name: &&str| {
-        // Some keep roadmap and requirements beside the map of the code.
+        // Some projects keep roadmap and requirements beside the map of the code.
         let places =
             [format!("{}/{name}", ground.planning()), format!("{}/codebase/{name}", ground.planning())];
         let text = places.iter().find_map(|place| ground.text(place))?;

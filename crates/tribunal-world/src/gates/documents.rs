@@ -1,5 +1,7 @@
-//! The ground gates stand on: the project's root, its planning folder, and the documents in it. It reads; files of the
-//! project are opened beneath its root, without following a link.
+//! A project as the gates see it: its root, its planning folder, and the documents in it.
+//!
+//! It only reads. Files of the project are opened beneath its root without following a link, so a link in a worktree
+//! cannot make a gate read something else.
 
 use super::{Folder, GatesError};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
@@ -13,19 +15,21 @@ use tribunal_docs::{DocumentName, Plan, PlanId, Summary, document_name, phase_di
 /// A longer document is refused: nobody wrote it.
 const DOCUMENT_MAX: u64 = 64 << 20;
 
-/// A project by its folders.
+/// A project, by its folders.
+///
+/// It knows no repository and no settings: the gates have to work in a folder that has neither.
 #[derive(Clone, Debug)]
 pub struct Ground {
     root: PathBuf,
     planning: String,
 }
 
-/// The plans and summaries of one phase folder that could be read.
+/// The readable plans and summaries of one phase folder.
 #[derive(Debug, Default)]
 pub struct PhaseDocuments {
-    /// Plans with where they lie.
+    /// The plans, each with its path.
     pub plans: Vec<(PathBuf, Plan)>,
-    /// Summaries with where they lie.
+    /// The summaries, each with its path.
     pub summaries: Vec<(PathBuf, Summary)>,
 }
 
@@ -52,29 +56,31 @@ impl Ground {
         let marked = |dir: &&Path| marks.iter().any(|mark| dir.join(mark).exists());
         let planned =
             |dir: &&Path| tribunal_docs::PLANNING_FOLDERS.iter().any(|name| dir.join(name).is_dir());
+        // A planning folder counts only where no repository is found: a subfolder may have one of its own.
         let root = dir.ancestors().find(marked).or_else(|| dir.ancestors().find(planned))?;
         Some(Ground::new(root))
     }
 
-    /// The top of the project.
+    /// The root folder of the project.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The planning folder's name.
+    /// The name of the planning folder.
     pub fn planning(&self) -> &str {
         &self.planning
     }
 
-    /// The planning folder's state files.
+    /// The state files of the planning folder.
     pub fn state(&self) -> Folder {
         Folder::new(self.root.join(&self.planning))
     }
 
-    /// A path somebody gave, as the project names it; nothing when it lies outside.
+    /// A path that somebody gave, relative to the project; none if it lies outside.
     pub fn relative(&self, path: &Path) -> Option<String> {
         let whole = std::path::absolute(path).ok()?;
         let mut plain = PathBuf::new();
+        // By its text, without asking the disk: the file need not exist.
         for part in whole.components() {
             match part {
                 Component::ParentDir => _ = plain.pop(),
@@ -85,8 +91,8 @@ impl Ground {
         clean(plain.strip_prefix(&self.root).ok()?.to_str()?)
     }
 
-    /// A path of the project without the links in it; nothing when they lead outside. What is not there yet is below what
-    /// is.
+    /// A path of the project without the links in it; none if they lead outside. The part that does not exist yet stays
+    /// as it is.
     pub fn real(&self, path: &str) -> Option<String> {
         let root = self.root.canonicalize().ok()?;
         let whole = root.join(path);
@@ -103,6 +109,7 @@ impl Ground {
 
     /// Opens a file beneath the root, without following any link.
     pub fn open(&self, path: &str) -> Option<File> {
+        // A pipe would otherwise block until somebody writes to it.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK;
         let file = self.beneath(path, flags, ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS)?;
         file.metadata().ok()?.is_file().then_some(file)
@@ -118,6 +125,7 @@ impl Ground {
     fn beneath(&self, path: &str, flags: OFlags, resolve: ResolveFlags) -> Option<File> {
         let path = clean(path)?;
         let root = openat(CWD, &self.root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+        // `openat2` lets the kernel check the whole path at once. Checking it part by part could be raced.
         let fd = openat2(root.ok()?, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve).ok()?;
         Some(File::from(fd))
     }
@@ -129,12 +137,12 @@ impl Ground {
         entries.filter_map(|entry| Some(phase_dir(&entry.file_name().to_string_lossy())?.number)).collect()
     }
 
-    /// The folders of a phase; more than one when a number was given twice.
+    /// The folders of a phase; several if a number was given twice.
     pub fn phase_dirs(&self, number: &str) -> Vec<PathBuf> {
         dirs_of(&self.root.join(&self.planning).join("phases"), number)
     }
 
-    /// The plan of an id, wherever in its phase it lies.
+    /// The plan with this id, wherever it lies in its phase.
     pub fn plan(&self, id: &PlanId) -> Option<(PathBuf, Plan)> {
         let read = |path: &Path, label: &str, text: &str| {
             let plan = read_plan(label, text).value.filter(|plan| plan.id == *id)?;
@@ -144,7 +152,7 @@ impl Ground {
     }
 }
 
-/// The folders below `phases` that have this number.
+/// The folders below `phases` with this number.
 pub(crate) fn dirs_of(phases: &Path, number: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(phases).into_iter().flatten().filter_map(Result::ok);
     let mut found: Vec<PathBuf> = entries
@@ -158,7 +166,7 @@ pub(crate) fn dirs_of(phases: &Path, number: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The plans and summaries of a folder; what cannot be read is left out.
+/// The plans and summaries of a folder. Documents that cannot be read are left out.
 pub fn documents(dir: &Path) -> Result<PhaseDocuments, GatesError> {
     let mut found = PhaseDocuments::default();
     for (path, name) in files_of(dir)? {
@@ -175,10 +183,10 @@ pub fn documents(dir: &Path) -> Result<PhaseDocuments, GatesError> {
     Ok(found)
 }
 
-/// The plans of a folder but for the one in this file; what cannot be read is left out.
+/// The plans of a folder, except the one in this file. Plans that cannot be read are left out.
 pub fn plans_beside(own: &Path, dir: &Path) -> Vec<Plan> {
     let own = std::fs::canonicalize(own).ok();
-    // A file found in the folder is no link, so it lies where the folder does.
+    // A file found in the folder is not a link, so it lies where the folder does.
     let place = std::fs::canonicalize(dir).ok();
     let here = |path: &Path| Some(place.as_ref()?.join(path.file_name()?));
     let plan = |(path, name): (PathBuf, DocumentName)| {
@@ -199,8 +207,7 @@ pub fn summary_of(dir: &Path, id: &PlanId) -> Option<Summary> {
     first_of(dir, "SUMMARY", id, &read)
 }
 
-/// The first document of a kind that is what is looked for. The file that has the plan's name is read first, and mostly no
-/// other is.
+/// The first document of a kind that matches. The file with the plan's name is read first, and usually no other.
 fn first_of<T>(
     dir: &Path,
     kind: &str,
@@ -209,6 +216,7 @@ fn first_of<T>(
 ) -> Option<T> {
     let mut files = files_of(dir).ok()?;
     files.retain(|(_, name)| name.kind == kind);
+    // `false` sorts before `true`, so the file with the plan's name comes first.
     files.sort_by_key(|(_, name)| name.id().as_ref() != Some(id));
     files.iter().find_map(|(path, _)| {
         let bytes = read_plain(path).ok()?;
@@ -216,7 +224,7 @@ fn first_of<T>(
     })
 }
 
-/// The documents in a folder by their names, in order; links, folders and everything else are left out.
+/// The documents in a folder by their names, in order. Links, folders and other files are left out.
 fn files_of(dir: &Path) -> Result<Vec<(PathBuf, DocumentName)>, GatesError> {
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(dir).map_err(GatesError::io("read", dir))? {
@@ -230,8 +238,9 @@ fn files_of(dir: &Path) -> Result<Vec<(PathBuf, DocumentName)>, GatesError> {
     Ok(paths.into_iter().filter_map(named).collect())
 }
 
-/// The bytes of a plain file; a link, a folder, a pipe and a monster are errors.
+/// The bytes of a regular file. A link, a folder, a pipe and an oversized file are errors.
 pub fn read_plain(path: &Path) -> std::io::Result<Vec<u8>> {
+    // `NONBLOCK` so that a pipe does not block us; it is refused below.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(openat(CWD, path, flags, Mode::empty())?);
     let meta = file.metadata()?;
@@ -241,6 +250,7 @@ pub fn read_plain(path: &Path) -> std::io::Result<Vec<u8>> {
     if meta.len() > DOCUMENT_MAX {
         return Err(std::io::Error::other(format!("it has more than {DOCUMENT_MAX} bytes")));
     }
+    // The file may have grown since it was measured.
     let mut bytes = Vec::new();
     file.take(DOCUMENT_MAX).read_to_end(&mut bytes)?;
     Ok(bytes)

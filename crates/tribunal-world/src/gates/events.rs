@@ -1,31 +1,33 @@
-//! The protocol's event log: one JSON object per line in `.events/event-log.jsonl`. It adds; it never rewrites.
+//! The protocol's event log: one JSON object per line in `.events/event-log.jsonl`.
+//!
+//! Lines are only added, never rewritten. Scripts follow the log while a run writes it.
 
 use super::{Folder, GatesError, clock};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// The log's place in the planning folder.
+/// The path of the log in the planning folder.
 pub const LOG: &str = ".events/event-log.jsonl";
-/// The execution state's place in the planning folder.
+/// The path of the execution state in the planning folder.
 pub const STATE: &str = ".execution-state.json";
 
 /// One line of the log.
 #[derive(Clone, Debug, Serialize)]
 pub struct Event {
-    /// When.
+    /// The time of the event.
     pub ts: String,
-    /// Its id.
+    /// The unique id of the event.
     pub event_id: String,
-    /// What it belongs to.
+    /// The id of the work that it belongs to.
     pub correlation_id: String,
-    /// What happened.
+    /// The name of the event.
     pub event: String,
-    /// In which phase. Scripts compare it with a number, so a number is written as one.
+    /// The phase. Scripts compare it with a number, so a number is written as one.
     #[serde(serialize_with = "number_or_text")]
     pub phase: String,
-    /// To which plan; empty for the phase.
+    /// The plan; empty for the phase.
     pub plan: String,
-    /// What else is known.
+    /// Everything else that is known about it.
     pub data: Map<String, Value>,
 }
 
@@ -36,7 +38,7 @@ fn number_or_text<S: serde::Serializer>(phase: &str, out: S) -> Result<S::Ok, S:
     }
 }
 
-/// Adds an event: its id.
+/// Adds an event to the log. Returns it with its id.
 pub fn append(
     folder: &Folder,
     event: &str,
@@ -58,8 +60,9 @@ pub fn append(
     Ok(event)
 }
 
-/// What events belong to: the environment's word, otherwise the execution state's, otherwise nothing.
+/// The id of the work that events belong to: from the environment, else from the execution state, else empty.
 pub fn correlation(folder: &Folder) -> String {
+    // Scripts of the protocol may set either name; Tribunal's own comes first.
     let said = ["TRIBUNAL_CORRELATION_ID", "YOLO_CORRELATION_ID"].iter().find_map(|name| {
         std::env::var(name).ok().map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
     });

@@ -1,5 +1,7 @@
-//! The lease table on disk: `.locks/leases.json`, changed only under the lock beside it, so that of two who ask at the
-//! same moment one waits and then sees the other's lease. A broken table grants nothing.
+//! The lease table on disk: `.locks/leases.json`, changed only under the lock beside it.
+//!
+//! Of two callers at the same moment one waits and then sees the other's lease. A broken table grants nothing, because
+//! nobody can say what was leased.
 
 use super::{Folder, GatesError, clock};
 use tribunal_core::lease::{Leases, Moment};
@@ -7,15 +9,15 @@ use tribunal_core::lease::{Leases, Moment};
 const TABLE: &str = ".locks/leases.json";
 const LOCK: &str = ".locks/leases.lock";
 
-/// What was done to the table.
+/// The result of a change to the table.
 pub struct Leased<T> {
-    /// The answer.
+    /// The answer of the change.
     pub answer: T,
-    /// When it was given.
+    /// The time of the answer.
     pub now: Moment,
 }
 
-/// Reads the table, lets `change` have its way, and writes it back when it changed. All under one lock.
+/// Reads the table, applies `change`, and writes it back if it changed. All of this happens under one lock.
 pub fn with_leases<T>(
     folder: &Folder,
     change: impl FnOnce(&mut Leases, &Moment) -> T,
@@ -23,9 +25,10 @@ pub fn with_leases<T>(
     let guard = folder.lock(LOCK)?;
     let before = read(folder)?;
     let mut leases = before.clone();
-    // The clock is read under the lock: waiting for it must not make a lease older than it is.
+    // The clock is read under the lock: waiting for the lock must not make a lease older than it is.
     let now = clock::moment();
     let answer = change(&mut leases, &now);
+    // A question changes nothing, and the file's times should say so.
     if leases != before {
         let text = serde_json::to_vec_pretty(&leases).unwrap_or_default();
         folder.write(TABLE, &text)?;

@@ -1,6 +1,8 @@
-//! The protocol's gates with hands: facts are gathered here (files, git, commands, clocks) and handed to the pure
-//! decisions in core and docs. A run calls these around its tasks; the protocol commands are the same calls by name.
-//! Nothing here decides, prints, or follows a symbolic link out of the planning folder.
+//! The protocol's gates with their facts: files, git, commands and clocks are read here and given to the pure decisions
+//! in core and docs.
+//!
+//! A run calls these functions around its tasks; the protocol's commands are the same calls by name, so both give the
+//! same answers. Nothing here decides, prints, or follows a symbolic link out of the planning folder.
 
 mod artifacts;
 mod changed;
@@ -40,44 +42,46 @@ pub use suite::{
 use std::path::{Path, PathBuf};
 
 /// Why facts could not be gathered.
+///
+/// A gate with such an error did not run. It never passes because of one.
 #[derive(Debug, thiserror::Error)]
 pub enum GatesError {
-    /// A file.
+    /// A file cannot be read or written.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
-        /// What was being done.
+        /// What was being done: a verb.
         doing: &'static str,
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
     },
-    /// A state file that is not what we write.
+    /// A state file does not have the form that this program writes.
     #[error("{} is broken: {why}\nhint: {hint}", path.display())]
     Broken {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// What is wrong with it.
         why: String,
-        /// What to do.
+        /// What the user can do.
         hint: &'static str,
     },
-    /// A folder that is a link: what is written there would lie elsewhere.
+    /// A folder is a link, so whatever is written there would lie elsewhere.
     #[error(
         "{} is a symbolic link, and state is not kept behind one\nhint: put the folder itself there, or work where it lies",
         path.display()
     )]
     Linked {
-        /// The folder.
+        /// The path of the folder.
         path: PathBuf,
     },
-    /// A name that would lead out of its folder.
+    /// A name would lead out of its folder.
     #[error("{name:?} is no name for a file")]
     BadName {
-        /// The name.
+        /// The name that was refused.
         name: String,
     },
-    /// Git.
+    /// Git cannot do something.
     #[error(transparent)]
     Git(#[from] tribunal_git::GitError),
 }

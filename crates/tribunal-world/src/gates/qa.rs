@@ -1,5 +1,8 @@
-//! The five QA checks with their facts gathered: commits and files from git, files from wherever the caller looks, tests
-//! by running them. The judgement itself is `tribunal_docs::qa`.
+//! The QA checks with their facts gathered: commits and files from git, other files through the caller, tests by
+//! running them.
+//!
+//! The judgements themselves are in `tribunal_docs::qa`. A run has other sources for the same facts (see
+//! `real/delivery`) and calls the same judgements.
 
 use super::GatesError;
 use super::command::Bounds;
@@ -16,18 +19,19 @@ use tribunal_git::{Archive, ChangeKind, Commit, GitError, Oid};
 
 /// A delivery to be judged.
 pub struct Delivery<'a> {
-    /// Where its commits are.
+    /// The repository with its commits.
     pub archive: &'a Archive,
-    /// What was planned.
+    /// The plan that was to be done.
     pub plan: &'a Plan,
-    /// What is said to be done.
+    /// The summary of what was done.
     pub summary: &'a Summary,
 }
 
-/// The commits a summary names that exist here, and the names that do not.
+/// The commits of a summary that exist here, and the names that do not.
 pub fn known_commits(archive: &Archive, hashes: &[String]) -> Result<(Vec<Oid>, Vec<String>), GatesError> {
     let (mut known, mut unknown) = (Vec::new(), Vec::new());
     for hash in hashes {
+        // Git would also resolve a branch's name, which says nothing about a commit.
         let hex = hash.len() >= 4 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
         match archive.commit(hash) {
             Ok(oid) if hex => known.push(oid),
@@ -35,28 +39,29 @@ pub fn known_commits(archive: &Archive, hashes: &[String]) -> Result<(Vec<Oid>, 
             Err(error) => return Err(error.into()),
         }
     }
+    // The short and the long hash of one commit are the same commit.
     known.dedup();
     Ok((known, unknown))
 }
 
-/// verify-plan-completion.
+/// The check `verify-plan-completion`.
 pub fn summary_checks(delivery: &Delivery<'_>) -> Vec<SummaryCheck> {
     let commit_exists = |hash: &str| delivery.archive.commit(hash).is_ok();
     check_summary(delivery.summary, delivery.plan, &SummaryFacts { commit_exists: &commit_exists })
 }
 
-/// commit-lint over a range as git writes it.
+/// The check `commit-lint` over a range as git writes it.
 pub fn commit_lint(archive: &Archive, range: &str) -> Result<LintReport, GatesError> {
     lint(archive, archive.commits(range)?)
 }
 
-/// commit-lint over the commits a summary names.
+/// The check `commit-lint` over the commits that a summary names.
 pub fn lint_of(archive: &Archive, hashes: &[String]) -> Result<LintReport, GatesError> {
     let (known, _) = known_commits(archive, hashes)?;
     lint(archive, archive.commits_named(&known)?)
 }
 
-/// commit-lint over these commits.
+/// The check `commit-lint` over these commits.
 pub(super) fn lint(archive: &Archive, commits: Vec<Commit>) -> Result<LintReport, GatesError> {
     let fact = |commit: &Commit, files| CommitFact {
         hash: commit.oid.to_string(),
@@ -64,7 +69,7 @@ pub(super) fn lint(archive: &Archive, commits: Vec<Commit>) -> Result<LintReport
         parents: commit.parents,
         files,
     };
-    // Files are only needed to suggest a better subject, so only for those that need one.
+    // Files are needed only to suggest a better subject, so they are read only for commits that need one.
     let bare: Vec<CommitFact> = commits.iter().map(|commit| fact(commit, Vec::new())).collect();
     let first = tribunal_docs::qa::commit_lint(&bare);
     if first.violations.is_empty() {
@@ -88,7 +93,7 @@ fn text_of(path: &tribunal_git::GitPath) -> String {
     String::from_utf8_lossy(path.as_bytes()).into_owned()
 }
 
-/// diff-against-plan over these commits.
+/// The check `diff-against-plan` over these commits.
 pub fn diff(archive: &Archive, summary: &Summary, hashes: &[String]) -> Result<DiffReport, GatesError> {
     let (known, unknown_commits) = known_commits(archive, hashes)?;
     let touched = archive.touched(&known)?;
@@ -107,7 +112,7 @@ pub fn diff(archive: &Archive, summary: &Summary, hashes: &[String]) -> Result<D
     Ok(diff_against_plan(summary, &facts))
 }
 
-/// validate-requirements: `file` gives the text of a file as the delivery has it.
+/// The check `validate-requirements`; `file` gives the text of a file as the delivery has it.
 pub fn requirements(
     archive: &Archive,
     plan: &Plan,
@@ -122,23 +127,23 @@ pub fn requirements(
     Ok(validate_requirements(plan, &RequirementFacts { file, changed: &changed, tests }))
 }
 
-/// What check-regression answers.
+/// The answer of `check-regression`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judged {
-    /// Both runs are known.
+    /// Both runs are known and compared.
     Compared {
         /// The tests at the base commit.
         baseline: Baseline,
-        /// The tests now.
+        /// The tests as they are now.
         current: TestReport,
-        /// What got worse.
+        /// The tests that got worse.
         regressions: Vec<Regression>,
     },
-    /// One of them is not, and why.
+    /// One of the two runs is unknown, for this reason.
     DidNotRun(String),
 }
 
-/// check-regression: the tests at the commit before the phase against the tests now.
+/// The check `check-regression`: the tests before the phase compared with the tests now.
 pub fn check_regression(
     ground: &Ground,
     archive: &Archive,
@@ -151,10 +156,12 @@ pub fn check_regression(
         Some(rev) => Some(archive.commit(rev)?),
         None => base_of(archive, phase_dir)?,
     };
+    // Without a base nothing was compared. That is not a pass.
     let Some(base) = base else {
         let why = "no commit of this phase is known, so there is nothing to compare with";
         return Ok(Judged::DidNotRun(why.to_owned()));
     };
+    // The command comes from the base, so that a change cannot choose an easier one.
     let Some(argv) = suite::test_command(ground, &base, command)? else {
         let why = "no test command is configured, and none is known for this project";
         return Ok(Judged::DidNotRun(why.to_owned()));
@@ -170,6 +177,7 @@ pub fn check_regression(
         (Ok(regressions), TestRun::Ran(current) | TestRun::Nothing(current, _)) => {
             Judged::Compared { baseline, current, regressions }
         }
+        // The command broke off before its first test. Everything that ran before is lost, which `compared` reports.
         (Ok(regressions), TestRun::Broke(_) | TestRun::DidNotRun(_) | TestRun::Silent(_)) => {
             Judged::Compared { baseline, current: TestReport::default().ended_badly(), regressions }
         }
@@ -177,7 +185,7 @@ pub fn check_regression(
     })
 }
 
-/// The commit before the first one any summary of the phase names.
+/// The commit before the first one that any summary of the phase names.
 pub fn base_of(archive: &Archive, phase_dir: &Path) -> Result<Option<Oid>, GatesError> {
     let found = documents::documents(phase_dir)?;
     let hashes: Vec<String> =

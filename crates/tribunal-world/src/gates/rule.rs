@@ -1,5 +1,6 @@
-//! Gates, repair and completion with their facts gathered. The answers are core's; an error here is a gate that did
-//! not run, never one that passed.
+//! Gates, repair and completion with their facts gathered. Core gives the answers.
+//!
+//! An error here means that the gate did not run, never that it passed.
 
 use super::command::{Bounds, run_line};
 use super::contract::{self, ContractError};
@@ -11,34 +12,37 @@ use tribunal_core::gate::{self, CommandRun, Gate, GateResult, GateRuling, Verifi
 use tribunal_docs::PlanId;
 use tribunal_git::Archive;
 
-/// Repairs tried before somebody must act.
+/// How many repairs are tried before a person must act.
 const ATTEMPTS_MAX: u32 = 2;
 
-/// What is asked: a gate about a task.
+/// The question to a gate: about which task.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// The plan.
+    /// The plan of the task.
     pub plan: PlanId,
-    /// The task's number.
+    /// The number of the task.
     pub task: u32,
-    /// The contract's file.
+    /// The file of the contract.
     pub contract: PathBuf,
-    /// What every command is kept to.
+    /// The limits for every command.
     pub bounds: Bounds,
 }
 
-/// What came of a repair.
+/// The result of a repair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repair {
     /// Whether the gate is open now.
     pub repaired: bool,
-    /// How often it was tried.
+    /// How many times it was tried.
     pub attempts: u32,
-    /// Why not, or what helped.
+    /// Why it did not help, or what did.
     pub reason: String,
 }
 
 /// Asks a gate.
+///
+/// Every gate needs an intact contract, except those that ask the project alone and find none at all. A changed
+/// contract shuts all of them.
 pub fn rule(ground: &Ground, gate: Gate, asked: &Asked) -> GateRuling {
     // Whoever changed the contract could have changed what any gate reads from it.
     let ruling = match contract::load(&asked.contract) {
@@ -48,6 +52,7 @@ pub fn rule(ground: &Ground, gate: Gate, asked: &Asked) -> GateRuling {
             Ok(GateRuling::fail(format!("the contract is about plan {other}, not {own}")))
         }
         Ok(contract) => by_contract(ground, gate, asked, &contract),
+        // Only a missing contract is excused. A broken one may have been broken on purpose.
         Err(ContractError::Missing(_)) if !gate.reads_contract() => by_project(ground, gate, &asked.plan),
         Err(error) => Ok(GateRuling::fail(error.to_string())),
     };
@@ -65,7 +70,7 @@ fn by_contract(
         Gate::ContractCompliance => {
             gate::contract_compliance(contract, &id.phase, &id.to_string(), asked.task)
         }
-        // Where nothing is forbidden, nobody need look.
+        // Where nothing is forbidden there is nothing to look at.
         Gate::ProtectedFile if contract.forbidden_paths.is_empty() => {
             gate::protected_file(contract, &[], &[])
         }
@@ -78,7 +83,7 @@ fn by_contract(
     })
 }
 
-/// The gates that ask the repository and the planning folder alone.
+/// The gates that ask only the repository and the planning folder.
 fn by_project(ground: &Ground, gate: Gate, id: &PlanId) -> Result<GateRuling, GatesError> {
     Ok(match gate {
         Gate::CommitHygiene => hygiene(ground)?,
@@ -91,7 +96,7 @@ fn by_project(ground: &Ground, gate: Gate, id: &PlanId) -> Result<GateRuling, Ga
     })
 }
 
-/// Runs a contract's checks, each contained; a dangerous one is not run at all.
+/// Runs a contract's checks, each contained. A dangerous one is not run at all.
 pub(super) fn checks(ground: &Ground, contract: &Contract, bounds: &Bounds) -> Vec<(String, CommandRun)> {
     let run = |line: &String| match gate::danger(line) {
         Some(why) => (line.clone(), CommandRun::DidNotRun(format!("it is forbidden: it {why}"))),
@@ -114,17 +119,20 @@ fn hygiene(ground: &Ground) -> Result<GateRuling, GatesError> {
     })
 }
 
-/// The verification report of a plan, otherwise of its phase.
+/// The verification report of a plan, else of its phase.
 fn verification(ground: &Ground, id: &PlanId) -> Option<Verification> {
     let names =
         [format!("{id}-VERIFICATION.md"), format!("{}-VERIFICATION.md", id.phase), "VERIFICATION.md".into()];
     let dirs = ground.phase_dirs(&id.phase);
+    // The report of the plan itself before that of its phase.
     let paths = names.iter().flat_map(|name| dirs.iter().map(move |dir| dir.join(name)));
     let bytes = paths.into_iter().find_map(|path| read_plain(&path).ok())?;
     Some(tribunal_docs::read_verification(&String::from_utf8_lossy(&bytes)))
 }
 
-/// Tries to open a gate: a contract is made anew from its plan, everything else is asked again.
+/// Tries to open a gate: a contract is made anew from its plan, every other gate is asked again.
+///
+/// It never changes the work itself. A gate that needs another change stays shut.
 pub fn repair(ground: &Ground, gate: Gate, asked: &Asked) -> Repair {
     let mut reason = String::new();
     for attempts in 1..=ATTEMPTS_MAX {
@@ -138,7 +146,7 @@ pub fn repair(ground: &Ground, gate: Gate, asked: &Asked) -> Repair {
             return Repair { repaired: true, attempts, reason: ruling.evidence };
         }
         reason = ruling.evidence;
-        // What only a person or an agent can change will not change by asking again.
+        // These change only when a person or an agent acts, so asking again cannot help.
         if matches!(gate, Gate::ProtectedFile | Gate::CommitHygiene | Gate::ForbiddenCommands) {
             return Repair { repaired: false, attempts, reason };
         }
@@ -149,6 +157,7 @@ pub fn repair(ground: &Ground, gate: Gate, asked: &Asked) -> Repair {
 fn renew(ground: &Ground, asked: &Asked) -> Result<(), String> {
     let (_, plan) = ground.plan(&asked.plan).ok_or_else(|| format!("there is no plan {}", asked.plan))?;
     let (path, _) = contract::generate(ground, &plan).map_err(|error| error.to_string())?;
+    // A new contract at another path would leave the one that was asked about as it is.
     let same = |a: &PathBuf, b: &PathBuf| std::path::absolute(a).ok() == std::path::absolute(b).ok();
     match same(&path, &contract::meant(&asked.contract)) {
         true => Ok(()),

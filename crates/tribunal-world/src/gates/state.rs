@@ -1,5 +1,8 @@
 //! State files of the planning folder: read whole, written whole or not at all, appended line by line, locked by the
-//! operating system. Every folder on the way is opened without following a link, so nobody can lead us elsewhere.
+//! operating system.
+//!
+//! Every folder on the way is opened without following a link. An agent that replaces a folder by a link could
+//! otherwise make us write anywhere.
 
 use super::GatesError;
 use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, flock, mkdirat, openat, renameat, unlinkat};
@@ -9,10 +12,10 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A state file is never longer than this.
+/// The largest state file that is read.
 const BYTES_MAX: u64 = 1 << 30;
 
-/// Whether a file must be on the disk before we go on.
+/// Whether a file must be on the disk before the call returns.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Flush {
     Yes,
@@ -20,23 +23,25 @@ enum Flush {
 }
 
 /// A folder that holds state files.
+///
+/// Scripts of the protocol read and write the same files, so every change is atomic or under a lock.
 #[derive(Clone, Debug)]
 pub struct Folder {
     path: PathBuf,
 }
 
 impl Folder {
-    /// The state of a planning folder; it is made when something is written.
+    /// The state of a planning folder. The folder is created when something is written.
     pub fn new(path: impl Into<PathBuf>) -> Folder {
         Folder { path: path.into() }
     }
 
-    /// Where a file of it is.
+    /// The path of a file in it.
     pub fn path(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    /// The bytes of a file, if it is there and is a file.
+    /// The bytes of a file; none if it does not exist.
     pub fn read(&self, name: &str) -> Result<Option<Vec<u8>>, GatesError> {
         let Some(file) = self.open(name)? else { return Ok(None) };
         let mut bytes = Vec::new();
@@ -44,13 +49,14 @@ impl Folder {
         read.map(|_| Some(bytes)).map_err(GatesError::io("read", &self.path(name)))
     }
 
-    /// A file for reading, if it is there and is a file.
+    /// Opens a file for reading; none if it does not exist.
     pub fn open(&self, name: &str) -> Result<Option<File>, GatesError> {
         let path = self.path(name);
         let (dir, last) = match self.dir_of(name, false) {
             Err(GatesError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => return Ok(None),
             other => other?,
         };
+        // Without `NONBLOCK` a pipe in the file's place would block us.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let file = match openat(&dir, last, flags, Mode::empty()) {
             Ok(fd) => File::from(fd),
@@ -64,9 +70,10 @@ impl Folder {
         }
     }
 
-    /// Replaces a file as a whole: written beside it under a name of its own, then renamed. Whoever reads it finds the old
-    /// one or the new one. It is not flushed: what is written this way is of the moment, or can be made again, and a
-    /// machine that loses power may be back at the file before. What is there already is left as it is.
+    /// Replaces a file as a whole: it is written under another name and then renamed.
+    ///
+    /// A reader finds the old file or the new one. It is not flushed: these files can be made again, and after a power
+    /// loss the old one may be back. An equal file is left alone, so its times do not change.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), GatesError> {
         if self.read(name).is_ok_and(|there| there.as_deref() == Some(bytes)) {
             return Ok(());
@@ -74,7 +81,7 @@ impl Folder {
         self.replace(name, bytes, Flush::No)
     }
 
-    /// As [`Folder::write`], and the new file is on the disk when this returns.
+    /// Like `write`, but the new file is on the disk when this returns.
     pub fn write_flushed(&self, name: &str, bytes: &[u8]) -> Result<(), GatesError> {
         self.replace(name, bytes, Flush::Yes)
     }
@@ -83,9 +90,10 @@ impl Folder {
         static SERIAL: AtomicU64 = AtomicU64::new(0);
         let path = self.path(name);
         let (dir, last) = self.dir_of(name, true)?;
+        // The process id and a counter: two writers never share a temporary file.
         let beside = format!(".{last}.{}.{}.new", std::process::id(), SERIAL.fetch_add(1, Ordering::Relaxed));
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        // What a death leaves half written lies with the events, where nobody's own files are.
+        // A half-written file of a dead process lies with the events, where no user keeps files.
         let room = self.dir_of(".events/x", false).ok().map(|(room, _)| room);
         let room = room.as_ref().unwrap_or(&dir);
         let write = || -> std::io::Result<()> {
@@ -96,6 +104,7 @@ impl Folder {
                 file.sync_all()?;
             }
             renameat(room, &beside, &dir, last)?;
+            // The rename itself is durable only once its folder is.
             if flush == Flush::Yes {
                 rustix::fs::fsync(&dir)?;
             }
@@ -107,7 +116,7 @@ impl Folder {
         })
     }
 
-    /// Removes a file; one that is not there is removed already.
+    /// Removes a file. A file that does not exist counts as removed.
     pub fn remove(&self, name: &str) -> Result<(), GatesError> {
         let (dir, last) = match self.dir_of(name, false) {
             Err(GatesError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => return Ok(()),
@@ -130,7 +139,7 @@ impl Folder {
                 return Err(std::io::Error::other("it is not a file"));
             }
             flock(&file, FlockOperation::LockExclusive)?;
-            // A writer that died in the middle of a line must not spoil ours.
+            // A writer that died in the middle of a line must not spoil this one.
             let torn = !ends_with_newline(&file)?;
             let text = format!("{}{}\n", if torn { "\n" } else { "" }, line.replace('\n', " "));
             (&file).write_all(text.as_bytes())
@@ -138,7 +147,7 @@ impl Folder {
         append().map_err(GatesError::io("write", &path))
     }
 
-    /// Waits for the lock of this name and holds it until the answer is dropped, or the process is gone.
+    /// Waits for the lock of this name. It is held until the result is dropped or the process ends.
     pub fn lock(&self, name: &str) -> Result<OwnedFd, GatesError> {
         let path = self.path(name);
         let (dir, last) = self.dir_of(name, true)?;
@@ -147,6 +156,7 @@ impl Folder {
             let fd = openat(&dir, last, flags, Mode::from_raw_mode(0o644))?;
             loop {
                 match flock(&fd, FlockOperation::LockExclusive) {
+                    // A signal must not look like a lock that cannot be had.
                     Err(rustix::io::Errno::INTR) => {}
                     other => return Ok(other.map(|()| fd)?),
                 }
@@ -155,8 +165,9 @@ impl Folder {
         lock().map_err(GatesError::io("lock", &path))
     }
 
-    /// The folder a name lies in, opened part by part, and its last part.
+    /// Opens the folder of a name, part by part, and returns it with the last part.
     fn dir_of<'a>(&self, name: &'a str, make: bool) -> Result<(OwnedFd, &'a str), GatesError> {
+        // Names come from plans, which an agent may have written.
         let good = |part: &str| !part.is_empty() && part != "." && part != ".." && !part.contains('\0');
         let mut parts: Vec<&str> = name.split('/').collect();
         if !parts.iter().all(|part| good(part)) {
@@ -173,7 +184,7 @@ impl Folder {
     }
 }
 
-/// Why a folder could not be opened; a link is told as one.
+/// Why a folder could not be opened. A link is named as one.
 fn refused(path: &Path, error: std::io::Error) -> GatesError {
     match path.symlink_metadata().is_ok_and(|meta| meta.is_symlink()) {
         true => GatesError::Linked { path: path.to_owned() },
@@ -191,7 +202,7 @@ fn ends_with_newline(file: &File) -> std::io::Result<bool> {
     Ok(last == *b"\n")
 }
 
-/// The folder itself: its parent is the user's own, its last part is not followed.
+/// Opens the folder itself. Its parent is the user's own; its last part is not followed.
 fn open_top(path: &Path, make: bool) -> std::io::Result<OwnedFd> {
     let (parent, name) = match (path.parent(), path.file_name()) {
         (Some(parent), Some(name)) => (parent, name),

@@ -1,5 +1,7 @@
-//! The project's tests: which command runs them, what it says, and what it said at the base commit. A run in which no
-//! test was executed did not run: [`test_run`] and [`compared`] say so for the protocol's command and for a run alike.
+//! The project's tests: which command runs them, what it reports, and what it reported at the base commit.
+//!
+//! A run in which no test was executed did not run: [`test_run`] and [`compared`] say so, for the protocol's command
+//! and for a run alike.
 
 use super::command::{Bounds, Room, run_argv};
 use super::contract::seal_of;
@@ -14,29 +16,33 @@ use tribunal_git::{GitError, GitPath, Oid, Repo};
 /// The key of a recorded baseline that holds its hash.
 const SEAL: &str = "seal";
 
-/// What a run of the tests gave.
+/// The result of running the tests.
+///
+/// Only the first two have counts that can be compared. None of the others may count as green.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TestRun {
-    /// They ran.
+    /// Tests ran, with this report.
     Ran(TestReport),
-    /// Their runner ended well and says that there was none to run; the words for people beside it.
+    /// The runner ended well and reports that there was no test to run, with words for people.
     Nothing(TestReport, String),
-    /// The command ended well without a word about tests; the words for people. Nobody can tell it from one that does
-    /// nothing.
+    /// The command ended well and printed nothing about tests, with words for people.
+    ///
+    /// Nobody can tell it from a command that does nothing.
     Silent(String),
-    /// The command failed before any test ran, and how.
+    /// The command failed before any test ran, with how it ended.
     Broke(String),
-    /// They did not run, and why.
+    /// The tests did not run, for this reason.
     DidNotRun(String),
 }
 
-/// What a command that should run tests gave.
+/// The meaning of a command that should run tests.
 pub fn test_run(shown: &str, run: &CommandRun, report: Option<TestReport>) -> TestRun {
     match (run, report) {
         (CommandRun::NoTest(_), report) => {
             TestRun::Nothing(report.unwrap_or_default(), format!("`{shown}` ran no test"))
         }
         (CommandRun::DidNotRun(why), _) => TestRun::DidNotRun(format!("`{shown}`: {why}")),
+        // A runner can fail after its tests passed, for example in a teardown. That must not look green.
         (CommandRun::Failed(_), Some(report)) if report.executed() > 0 => TestRun::Ran(report.ended_badly()),
         (CommandRun::Passed, Some(report)) if report.executed() > 0 => TestRun::Ran(report),
         (CommandRun::Passed, Some(report)) => TestRun::Nothing(report, format!("`{shown}` ran no test")),
@@ -47,10 +53,12 @@ pub fn test_run(shown: &str, run: &CommandRun, report: Option<TestReport>) -> Te
     }
 }
 
-/// What got worse between two runs of the tests; the error says why nobody knows. A command that worked before and now
-/// fails before its first test got worse, whatever it printed.
+/// What got worse between two runs of the tests. The error says why nobody knows.
+///
+/// A command that worked before and now fails before its first test got worse, whatever it printed.
 pub fn compared(before: &TestRun, now: &TestRun) -> Result<Vec<Regression>, String> {
     match (before, now) {
+        // A base without a result leaves nothing to compare with.
         (TestRun::DidNotRun(why) | TestRun::Broke(why) | TestRun::Silent(why), _) => {
             Err(format!("before the change: {why}"))
         }
@@ -59,6 +67,7 @@ pub fn compared(before: &TestRun, now: &TestRun) -> Result<Vec<Regression>, Stri
             let detail = format!("{how}, and {} ran before", before.executed());
             Ok(vec![Regression { kind: RegressionKind::NewlyFailing, test: None, detail }])
         }
+        // The tests were red before, or there were none, so nobody can say that this is worse.
         (_, TestRun::Broke(how)) => Err(format!("now: {how}")),
         (TestRun::Nothing(..), TestRun::Nothing(_, why)) => Err(why.clone()),
         (
@@ -68,8 +77,10 @@ pub fn compared(before: &TestRun, now: &TestRun) -> Result<Vec<Regression>, Stri
     }
 }
 
-/// Whether there was nothing to run: neither before the change nor now. `has_tests` is true where files of either commit
-/// say that the project has tests; then a command that could not run them is another matter.
+/// Whether there was nothing to run, before the change and now.
+///
+/// `has_tests` says that files of either commit look like tests. Then a command that could not run them is a problem
+/// and not an absence.
 pub fn nothing_there(before: &TestRun, now: &TestRun, has_tests: bool) -> bool {
     let none = |run: &TestRun| match run {
         TestRun::Nothing(..) | TestRun::Silent(_) => true,
@@ -81,22 +92,23 @@ pub fn nothing_there(before: &TestRun, now: &TestRun, has_tests: bool) -> bool {
 
 /// Whether the files of a project say that it has tests, or may have some.
 pub fn has_tests(argv: &[String], paths: &[String], text: &dyn Fn(&str) -> Option<String>) -> bool {
+    // Rust keeps tests inside its sources, so no file name shows them.
     argv.first().is_some_and(|program| program == "cargo")
         || project_commands::has_tests(&ProjectFiles { paths, text })
 }
 
-/// What the tests said at a commit.
+/// The tests at a commit, as recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Baseline {
-    /// The commit.
+    /// The commit they ran at.
     pub commit: String,
-    /// The command.
+    /// The command that ran them.
     pub command: Vec<String>,
-    /// What it said.
+    /// What the command reported.
     pub report: TestReport,
 }
 
-/// The command that runs the tests: the configured one, otherwise the one that the files of a commit name.
+/// The command that runs the tests: the configured one, else the one that the files of a commit name.
 pub fn test_command(
     ground: &Ground,
     at: &Oid,
@@ -109,8 +121,9 @@ pub fn test_command(
     Ok(found.test.map(|test| test.argv))
 }
 
-/// The build and test commands that the files of a commit name. They are never read from a work tree: what judges a
-/// change is not the change's to choose.
+/// The build and test commands that the files of a commit name.
+///
+/// They are never read from a worktree: a change must not choose what judges it.
 pub fn commands_at(repo: &Repo, commit: &Oid) -> Result<FoundCommands, GitError> {
     let paths: Vec<String> = repo.list_tree(commit)?.iter().map(|one| one.path.to_string()).collect();
     let text = |path: &str| {
@@ -123,11 +136,15 @@ pub fn commands_at(repo: &Repo, commit: &Oid) -> Result<FoundCommands, GitError>
 /// Runs the tests in a directory.
 pub fn run_tests(ground: &Ground, dir: &Path, argv: &[String], bounds: &Bounds) -> TestRun {
     let done = run_argv(ground, dir, argv, bounds);
+    // A report file is exact; the output is only read where there is none.
     let report = done.junit.as_deref().and_then(read_tests).or_else(|| read_tests(&done.output));
     test_run(&argv.join(" "), &done.run, report)
 }
 
-/// What the tests said at a commit: from the record, otherwise by running them there, and recording it.
+/// The tests at a commit: from the record, else by running them there and recording the result.
+///
+/// The record is kept for each phase, because its base stays the same while every plan of the phase is compared with
+/// it.
 pub(crate) fn baseline(
     ground: &Ground,
     phase: &str,
@@ -137,6 +154,7 @@ pub(crate) fn baseline(
 ) -> Result<Result<Baseline, String>, GatesError> {
     let name = format!(".baseline/{}.json", super::contract::file_name(phase)?);
     let recorded = ground.state().read(&name)?.and_then(|bytes| believed(&bytes));
+    // A record for another commit or another command does not count.
     if let Some(found) = recorded.filter(|found| found.commit == base.as_str() && found.command == argv) {
         return Ok(Ok(found));
     }
@@ -155,7 +173,7 @@ pub(crate) fn baseline(
 }
 
 impl Baseline {
-    /// What it recorded, as the run of tests it was.
+    /// The record as the test run that it was.
     pub(crate) fn as_run(&self) -> TestRun {
         match self.report.executed() {
             0 => {
@@ -170,6 +188,7 @@ impl Baseline {
 /// A record that nobody changed; any other is made anew.
 fn believed(bytes: &[u8]) -> Option<Baseline> {
     let value: serde_json::Value = serde_json::from_slice(bytes).ok()?;
+    // An edited baseline could hide a regression.
     let whole = value.get(SEAL)?.as_str()? == seal_of(&value, SEAL);
     whole.then(|| serde_json::from_value(value).ok())?
 }

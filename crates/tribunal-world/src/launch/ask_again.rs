@@ -1,5 +1,8 @@
-//! What a reviewer whose answer did not count is told when it is asked again, and what an answer without a verdict had
-//! named.
+//! What a reviewer is told when its answer did not count and it is asked again, and what an answer without a verdict
+//! had named.
+//!
+//! A reviewer that is only told "again" tends to repeat itself. So it is shown its own answer, why that did not count,
+//! and which parts could not be read.
 
 use tribunal_agent::Outcome;
 use tribunal_core::effect::EffectId;
@@ -12,15 +15,18 @@ use tribunal_findings::Intake;
 use tribunal_view::plain;
 use tribunal_view::prompt::{ANSWER_MAX, Again, Earlier, FindingLine};
 
-/// Findings of an answer without a verdict that are kept.
+/// How many findings of an answer without a verdict are kept.
 const NAMED_MAX: usize = 30;
 const NAMED_TEXT_MAX: usize = 600;
 
-/// The lost attempt of an answer that has no verdict. What it named is kept, so that the same reviewer does not approve
-/// over it.
+/// The failure for an answer without a verdict.
+///
+/// The findings in it are kept as unread parts, so that the same reviewer does not approve over them when it is asked
+/// again.
 pub(crate) fn without_verdict(intake: &Intake) -> Failure {
     let why = intake.unread.last().map_or("there is no verdict in it", |unread| unread.why.as_str());
     let doubts = intake.doubts().map(|unread| part(&unread.text, &unread.why));
+    // A suggestion is no reason to withhold an approval.
     let claims = intake.findings.iter().filter(|claim| claim.severity.must_fix());
     let claims = claims.map(|claim| part(&named(claim), "it came without a verdict"));
     let unread = doubts.chain(claims).take(NAMED_MAX).collect();
@@ -40,8 +46,9 @@ fn named(claim: &Claim) -> String {
     format!("[{}] {place}{}", claim.severity, claim.claim)
 }
 
-/// What a reviewer said, as it is kept with its launch. The word of that launch is taken out: in the prompt of another
-/// launch it would be a wrong one.
+/// A reviewer's answer, as it is kept with its launch.
+///
+/// The secret word of that launch is taken out, because it would be a wrong one in the prompt of another launch.
 pub(crate) fn own_words(outcome: &Outcome, words: &str, word: Option<&str>) -> String {
     let text = outcome.final_text.as_deref().filter(|text| !text.trim().is_empty()).unwrap_or(words);
     match word {
@@ -50,18 +57,19 @@ pub(crate) fn own_words(outcome: &Outcome, words: &str, word: Option<&str>) -> S
     }
 }
 
-/// What a reviewer is told of the tries before this one.
+/// What a reviewer is told about the tries before this one.
 pub(crate) struct Told {
     pub(crate) again: Option<Again>,
     pub(crate) earlier: Vec<Earlier>,
 }
 
-/// Of the tries of this sitting that did not count: the one that is asked for again, and all others.
+/// Splits the lost tries of this round into the one that is asked again and all others.
 pub(crate) fn told(docket: &Docket, lp: &Loop, seat: &Seat, effect: &EffectId, put: &[FindingId]) -> Told {
-    // What was said of another part says nothing of this one.
+    // An answer about another part of the change says nothing about this part.
     let of_part = |one: &&LostTry| one.effect.n.part == effect.n.part;
     let lost: Vec<&LostTry> = docket.tries.of(lp.id(), seat).iter().filter(of_part).collect();
     let own = |one: &LostTry| one.effect.n.backup == effect.n.backup;
+    // The fallback reviewer is not blamed for the tries of the reviewer it stands in for.
     let asked = lost.iter().rposition(|one| own(one) && one.unusable.is_some()).filter(|_| effect.n.again);
     let again = asked.and_then(|at| {
         let one = lost[at];
@@ -84,14 +92,14 @@ pub(crate) fn told(docket: &Docket, lp: &Loop, seat: &Seat, effect: &EffectId, p
     Told { again, earlier: earlier.collect() }
 }
 
-/// What a launch said.
+/// The words of a launch's answer; empty where it gave none.
 pub(crate) fn words_of(docket: &Docket, effect: &EffectId) -> String {
     let name = effect.to_string();
     let note = |launch: &&LaunchNote| launch.effect == name;
     docket.launches.iter().rev().find(note).map(|launch| launch.words.clone()).unwrap_or_default()
 }
 
-/// What became of the findings that a reviewer raised or spoke about in this round.
+/// What became of the findings that a reviewer raised or answered in this round.
 fn became(lp: &Loop, seat: &Seat, lost: &LostTry) -> Vec<String> {
     let of_now = |id: &FindingId, first: u32| first == lp.round() || lost.answered.contains(id);
     let entries = lp.ledger().iter().filter(|(id, entry)| entry.is_of(seat) && of_now(id, entry.first_round));
@@ -100,8 +108,9 @@ fn became(lp: &Loop, seat: &Seat, lost: &LostTry) -> Vec<String> {
         .collect()
 }
 
-/// What a builder that runs again is told of its run before: how it ended, and what it said.
+/// What a builder that runs again is told about its last run: how it ended, and what it said.
 pub(crate) fn last_run(docket: &Docket, lp: &Loop, effect: &EffectId) -> String {
+    // A first attempt has no run before it.
     if effect.n.fails == 0 && !effect.n.backup {
         return String::new();
     }

@@ -1,6 +1,7 @@
-//! Programs of the tree that judge: a reviewer or a tool whose command line names a file of the repository. Such a file is
-//! taken from the base commit, from a checkout that nobody works in, while the judged tree stays the working directory.
-//! Otherwise a builder could rewrite the program that judges its work.
+//! Programs of the repository that judge: a reviewer or a tool whose command line names a file of the tree.
+//!
+//! Such a file is taken from the base commit, from a checkout in which nobody works, while the judged tree stays the
+//! working directory. Otherwise a builder could rewrite the program that judges its work.
 
 use crate::sandbox::BORROWED;
 use crate::site::{Site, lock};
@@ -13,38 +14,42 @@ use tribunal_core::judge_files::{Named, called, modules, normal};
 use tribunal_core::search_path;
 use tribunal_git::{GitError, GitPath, Oid};
 
-/// A word longer than this is a prompt, not a path.
+/// A longer word is a prompt and not a path.
 const WORD_MAX: usize = 1024;
 const SHELLS: [&str; 5] = ["sh", "bash", "dash", "zsh", "ksh"];
 
-/// What a judge looks at, and what it is taken from.
+/// What a judging program looks at, and where the program itself comes from.
 #[derive(Clone, Copy)]
 pub(crate) struct Judged<'a> {
-    /// The commit that judging programs are taken from.
+    /// The commit from which judging programs are taken.
     pub(crate) base: &'a Oid,
     /// The commit that is judged.
     pub(crate) commit: &'a Oid,
-    /// Its checkout, where the judge works.
+    /// The checkout of that commit, in which the judge works.
     pub(crate) tree: &'a Path,
 }
 
 impl Site {
-    /// The search path of a launch that judges: no entry leads to files of what is judged.
+    /// The search path of a judging launch, without entries that lead to the judged files.
+    ///
+    /// An entry such as `node_modules/.bin` would let the change replace any program by its name.
     pub(crate) fn plain_path(&self, path: &OsStr, tree: &Path) -> OsString {
         if !stands(Defence::PlainPath) {
             return path.to_owned();
         }
         let roots = [self.project.root(), tree];
         let plain = |entries: Vec<PathBuf>| search_path::plain(entries.into_iter(), &roots, &BORROWED);
-        // A link may lead inside, too.
+        // An entry outside can be a link to the inside.
         let is_plain = |entry: &PathBuf| entry.canonicalize().is_ok_and(|real| !plain(vec![real]).is_empty());
         let left = plain(std::env::split_paths(path).collect()).into_iter().filter(is_plain);
-        // Every entry was one before, so they can be joined again.
+        // Every entry came from a search path, so joining cannot fail for its characters.
         std::env::join_paths(left).unwrap_or_default()
     }
 
-    /// Refuses a judge that takes its orders from files which the change changes: `make judge` with another Makefile, a
-    /// script that includes another file. Words that name files of the tree are led to the base, and are none of these.
+    /// Refuses a judge that takes its orders from files which the change also changes: `make judge` with another
+    /// Makefile, a script that includes another file.
+    ///
+    /// Words that name files of the tree are no problem: `lead_to_base` replaces them.
     pub(crate) fn takes_orders_elsewhere(
         &self,
         judged: Judged<'_>,
@@ -53,12 +58,14 @@ impl Site {
         if !stands(Defence::BaseOrders) {
             return Ok(());
         }
+        // A prompt among the words may name any file of the tree, without taking orders from it.
         let step = plain_words(words);
         let shown = step.join(" ");
         let own: BTreeSet<String> = step.iter().filter_map(|word| self.path_in(word, judged.tree)).collect();
         let command = JudgingCommand { steps: vec![step], named: Named::Judge };
         let orders =
             orders_of(self, judged.base, judged.commit, &command).map_err(|error| error.to_string())?;
+        // Files named by a word of their own are taken from the base, so the change has no say in them.
         let orders: Vec<String> = orders.into_iter().filter(|path| !own.contains(path)).collect();
         let Some(first) = orders.first() else { return Ok(()) };
         let more = match orders.len() {
@@ -72,8 +79,10 @@ impl Site {
         ))
     }
 
-    /// Makes every word of a command line that names a file of the tree name that of the base. Returns the folder that has
-    /// to be shown to the launch, if any word does. The error says why the judge cannot run.
+    /// Replaces every word of a command line that names a file of the tree by the base's version of that file.
+    ///
+    /// Returns the folder that the launch has to see, if a word was replaced. The error says why the judge cannot run:
+    /// it would be a program that the change brings itself.
     pub(crate) fn lead_to_base(
         &self,
         Judged { base, commit, tree }: Judged<'_>,
@@ -86,6 +95,7 @@ impl Site {
         let listed = self.repo.list_tree(base).map_err(failed)?;
         let known: BTreeSet<String> = listed.iter().map(|entry| entry.path.to_string()).collect();
         let is_there = |path: &str| tree.join(path).symlink_metadata().is_ok_and(|meta| !meta.is_dir());
+        // Before any word is replaced: a module or a shell line cannot be led to the base.
         self.no_code_by_name(words, &|path| known.contains(path) || is_there(path))?;
         let mut folder = None;
         for (n, word) in words.iter_mut().enumerate() {
@@ -94,7 +104,7 @@ impl Site {
                 continue;
             };
             let absolute = Path::new(text).is_absolute();
-            // The first word without a slash is looked for on the PATH.
+            // A first word without a slash is looked up on the PATH.
             if n == 0 && !text.contains('/') {
                 continue;
             }
@@ -102,6 +112,8 @@ impl Site {
             if known.contains(&path) {
                 let folder = folder.get_or_insert(self.base_checkout(base).map_err(failed)?);
                 *word = folder.join(&path).into_os_string();
+            // Not in the base, but there: either the change brings it, or it was left in the checkout. Both would judge
+            // for the change.
             } else if (!absolute && (n == 0 || is_there(&path)))
                 || (absolute && self.brings(commit, &path)?)
             {
@@ -115,13 +127,14 @@ impl Site {
         Ok(folder)
     }
 
-    /// Whether a commit has this file: a program in the user's own package folders is the user's only where it has not.
+    /// Whether a commit has this file. A program in the user's own package folders is the user's only if the commit has
+    /// not.
     fn brings(&self, commit: &Oid, path: &str) -> Result<bool, String> {
         let found = self.repo.file_at(commit, &GitPath::from(path)).map_err(|error| error.to_string())?;
         Ok(found.is_some())
     }
 
-    /// A path of the tree that a word names.
+    /// The path within the tree that a word names; none where it names none.
     fn path_in(&self, word: &str, tree: &Path) -> Option<String> {
         let path = Path::new(word);
         let inside = |root: &Path| path.strip_prefix(root).ok().and_then(Path::to_str);
@@ -131,7 +144,7 @@ impl Site {
         }
     }
 
-    /// Refuses code of the tree that is named in a way that cannot be led to the base: `python3 -m`, and a line for a shell.
+    /// Refuses code of the tree that is named in a way that cannot be replaced: `python3 -m`, and a line for a shell.
     fn no_code_by_name(&self, words: &[OsString], is_known: &dyn Fn(&str) -> bool) -> Result<(), String> {
         let texts: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let mut named = Vec::new();
@@ -151,16 +164,18 @@ impl Site {
         }
     }
 
-    /// A checkout of the base that only judging programs are started from, made by the first who asks.
+    /// A checkout of the base from which only judging programs are started. The first caller makes it.
     fn base_checkout(&self, base: &Oid) -> Result<PathBuf, GitError> {
+        // Held until the checkout is complete, so that nobody starts a program from half of it.
         let mut made = lock(&self.base_programs);
         let dir = self.dir.join("judges").join(base.short());
         let path = dir.join("tree");
         if made.insert(base.clone()) {
-            // What an orchestrator left that died is made anew.
+            // A dead orchestrator may have left half a checkout.
             self.shelf.discard(&dir)?;
             std::fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
             if let Err(error) = self.shelf.checkout(&path, &dir.join("index"), base, "judges") {
+                // The next caller tries again.
                 made.remove(base);
                 return Err(error);
             }
@@ -169,8 +184,9 @@ impl Site {
     }
 }
 
-/// The words of a command line that may name programs and files. A prompt is none, and a text with spaces is one only where
-/// a shell is given it to run.
+/// The words of a command line that may name programs and files.
+///
+/// A prompt is not one of them, and a text with spaces only where a shell is given it to run.
 fn plain_words(words: &[OsString]) -> Vec<String> {
     let texts: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     // `sh -c LINE`, `env -S LINE`.

@@ -1,5 +1,8 @@
-//! What a call at a launch's desk is worth: whether this launch may say it, for this loop, now. It holds calls to the
-//! very parsers that read an answer; it decides nothing about the work, and forgets nothing that it refused.
+//! The rules for calls at a launch's report socket: whether this launch may say this, for this loop, now.
+//!
+//! A call is checked with the same parsers that read the answer later, so an accepted call can always be read. The
+//! agent hears the reason of a refusal at once and can correct itself in the same launch. Nothing here decides about
+//! the work.
 
 use std::sync::Arc;
 use tribunal_agent::reporting::{self, Part, VOTES};
@@ -10,29 +13,33 @@ use tribunal_core::ids::FindingId;
 use tribunal_findings::{Judged, Reading};
 use tribunal_view::plain;
 
-/// Calls one launch may make, and refusals that are kept.
+/// How many calls one launch may make, and how many refusals are kept.
 const CALLS_MAX: usize = 1_000;
 const REFUSED_MAX: usize = 20;
 const WORDS_MAX: usize = 300;
 
+// Appended to a finding before it is parsed: without a verdict behind it the parser would not take it as an answer.
 const REJECT: &str = "\n{\"tool\":\"cast_verdict\",\"args\":{\"verdict\":\"reject\"}}";
 
 /// What a launch may speak about.
+///
+/// It is fixed when the launch begins. An agent can therefore report only for its own loop, round and findings,
+/// whatever it names in a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mandate {
-    /// What it is there for.
+    /// Whether it builds or judges.
     pub(crate) part: Part,
-    /// Its loop.
+    /// The loop it works for.
     pub(crate) of: String,
-    /// The task, if it is about one.
+    /// The task it works on, if any.
     pub(crate) task: Option<String>,
-    /// Its seat, if it has one.
+    /// The reviewer it is, if any.
     pub(crate) seat: Option<String>,
-    /// The round.
+    /// The round it works in.
     pub(crate) round: u32,
-    /// What is judged.
+    /// The revision that it judges, if any.
     pub(crate) revision: Option<String>,
-    /// The findings put to it.
+    /// The findings that were put to it.
     pub(crate) findings: Vec<FindingId>,
     /// What its evidence may name, where evidence is asked for.
     pub(crate) judged: Option<Arc<Judged>>,
@@ -41,19 +48,19 @@ pub(crate) struct Mandate {
 /// What becomes of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ruling {
-    /// It counts, and is written down.
+    /// It counts and is written down.
     Heard,
-    /// It tells a person something.
+    /// It is a message to a person.
     Escalated(String),
-    /// The context is asked for.
+    /// It asks for the context.
     Context,
-    /// The checks are asked for.
+    /// It asks to run the checks.
     Checks,
-    /// It does not count, and why.
+    /// It does not count, for this reason.
     Refused(String),
 }
 
-/// The clerk of one launch.
+/// The rules for one launch, with the state that they need: how many calls came, and whether it voted.
 pub(crate) struct Clerk {
     mandate: Mandate,
     calls: usize,
@@ -63,34 +70,35 @@ pub(crate) struct Clerk {
 }
 
 impl Clerk {
-    /// For a launch that speaks about this.
+    /// The rules for a launch that may speak about this.
     pub(crate) fn new(mandate: Mandate) -> Clerk {
         Clerk { mandate, calls: 0, voted: false, closed: false, refused: Vec::new() }
     }
 
-    /// The launch's part.
+    /// Whether the launch builds or judges.
     pub(crate) fn part(&self) -> Part {
         self.mandate.part
     }
 
-    /// Nothing counts from now on.
+    /// Closes the round: nothing counts from now on.
     pub(crate) fn close(&mut self) {
         self.closed = true;
     }
 
-    /// What was refused, one line each.
+    /// The refused calls, one line each.
     pub(crate) fn refused(&self) -> &[String] {
         &self.refused
     }
 
-    /// Notes something refused before it was a call.
+    /// Records something that was refused before it was a call.
     pub(crate) fn refuse(&mut self, what: &str, why: &str) {
+        // An agent can call in a loop. The first refusals say what went wrong.
         if self.refused.len() < REFUSED_MAX {
             self.refused.push(plain::clipped(&format!("{what}: {why}"), WORDS_MAX));
         }
     }
 
-    /// Hears a call.
+    /// Takes a call and says what becomes of it.
     pub(crate) fn hear(&mut self, call: &ToolCall) -> Ruling {
         self.calls += 1;
         let ruling = self.rule(call).unwrap_or_else(Ruling::Refused);
@@ -99,6 +107,7 @@ impl Clerk {
                 let (tool, why) = (plain::clipped(&call.tool, 60), why.clone());
                 self.refuse(&tool, &why);
             }
+            // Only an accepted verdict counts as the vote. After a refused one the agent may vote again.
             Ruling::Heard => self.voted |= VOTES.contains(&call.tool.as_str()),
             Ruling::Escalated(_) | Ruling::Context | Ruling::Checks => {}
         }
@@ -106,6 +115,8 @@ impl Clerk {
     }
 
     fn rule(&self, call: &ToolCall) -> Result<Ruling, String> {
+        // The round can close while the agent still runs, for example at its deadline. A verdict that comes then must
+        // not count.
         if self.closed && stands(Defence::RoundClosed) {
             return Err("this round is closed: nothing more is heard".to_owned());
         }
@@ -123,7 +134,7 @@ impl Clerk {
         }
     }
 
-    /// Whether this part has the tool at all.
+    /// Whether the launch has this tool at all.
     fn is_mine(&self, call: &ToolCall) -> Result<(), String> {
         let mine = reporting::tools(self.mandate.part);
         if mine.iter().any(|tool| tool.name == call.tool) {
@@ -138,7 +149,10 @@ impl Clerk {
         Err(format!("{why}; yours are {}", names.join(", ")))
     }
 
-    /// Whether it is about what this launch was asked.
+    /// Whether the call is about what this launch was asked.
+    ///
+    /// A call that names no loop, round or revision is taken for this launch's own. One that names another is refused
+    /// and not corrected: the agent may have mixed up two pieces of work.
     fn is_of_this(&self, call: &ToolCall) -> Result<(), String> {
         let mandate = &self.mandate;
         let round = Some(mandate.round.to_string());
@@ -153,7 +167,7 @@ impl Clerk {
             let said = names.iter().find_map(|name| call.args.get(*name)).filter(|said| !said.is_null());
             let Some(said) = said else { continue };
             let said = said.as_str().map_or_else(|| said.to_string(), str::to_owned);
-            // A task may be named with its plan.
+            // Agents write a task alone or with its plan: `3`, `01-02/3`, `01-02.3`.
             let same = own.is_some_and(|own| {
                 said == *own || (what == "task" && said.rsplit(['/', '.', '-']).next() == Some(own))
             });
@@ -168,27 +182,31 @@ impl Clerk {
 
     fn judge(&self, call: &ToolCall) -> Result<Ruling, String> {
         let votes = VOTES.contains(&call.tool.as_str());
+        // The first verdict counts, and nothing is added to it afterwards.
         if self.voted {
             let what = if votes { "a second verdict" } else { "after the verdict" };
             return Err(format!("{what}: the first one counts"));
         }
+        // A verdict hidden in a finding's text would be found later by the reader of the whole answer.
         if !votes && tribunal_findings::read(&line(call)).verdict.is_some() {
             return Err("a verdict is given by cast_verdict".to_owned());
         }
-        // Findings are read as they will be: with a verdict behind them.
+        // Findings are read as they will be: followed by a verdict.
         let rest = if votes { "" } else { REJECT };
         let reading = Reading { judged: self.mandate.judged.as_deref(), ..Reading::default() };
         let intake = tribunal_findings::read_as(format!("{}{rest}", line(call)).as_bytes(), &reading);
         if let Some(unread) = intake.unread.first() {
             return Err(format!("not understood: {}", unread.why));
         }
+        // An answer about a finding that was not put to it cannot be about what it saw.
         let strange: Vec<&FindingId> =
             intake.said.keys().filter(|id| !self.mandate.findings.contains(id)).collect();
         if let Some(id) = strange.first() {
             return Err(self.no_finding(&id.to_string()));
         }
         match intake.verdict {
-            // Told at once, it can be said in the same launch.
+            // Refused at once, the missing evidence can still be given in the same launch. In later rounds the panel's
+            // own rules decide.
             Some(_) if votes && self.mandate.round == 1 && intake.lacks_evidence() => {
                 Err(lacking(intake.refused.as_ref()))
             }
@@ -218,7 +236,7 @@ impl Clerk {
     }
 }
 
-/// What an approval lacks that says too little of what was checked.
+/// What an approval lacks that says too little about what was checked.
 fn lacking(refused: Option<&Refused>) -> String {
     match refused {
         Some(refused) => {

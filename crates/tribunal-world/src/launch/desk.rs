@@ -1,6 +1,8 @@
-//! The desk: one socket per launch, in the launch's own folder, at which its agent reports. The socket is the right to
-//! speak: it is in no other launch's sandbox, and who knocks must be a process of the launch, by the kernel's word. One thread serves all of
-//! them and never waits for an agent; what a call is worth is the clerk's to say.
+//! The report server: one socket per launch, in the launch's own folder, at which its agent reports.
+//!
+//! The socket itself is the right to speak: it is mounted into no other launch's sandbox, and the kernel has to confirm
+//! that the caller is a process of the launch. One thread serves all sockets and never waits for an agent. The rules
+//! for a call are in `clerk`.
 
 use super::clerk::{Clerk, Ruling, line};
 use super::ran::OnRecord;
@@ -20,29 +22,32 @@ use tribunal_agent::reporting::{self, Answer, Ask, HEARD_FILE, LINE_MAX, SOCKET_
 use tribunal_core::defence::{Defence, stands};
 use tribunal_process::Callers;
 
-/// Calls of one launch that may be under way at once.
+/// How many calls of one launch may be under way at once.
 const VISITORS_MAX: usize = 8;
-/// How long one may take to say what it wants, or to take its answer.
+/// How long a caller may take to send its call, or to take its answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 const TICK: Duration = Duration::from_secs(1);
 
-/// What the engine does for a caller.
+/// The services behind a launch's socket.
+///
+/// The server answers most calls itself. Checks run elsewhere and answer later, so that a slow check does not block the
+/// other launches.
 pub(crate) struct Backstage {
     /// The answer to `get_context`.
     pub(crate) context: String,
-    /// What it may have run.
+    /// The checks that it may run; none where there are none.
     pub(crate) checks: Option<Checks>,
 }
 
 /// The checks of a launch's work.
 pub(crate) struct Checks {
-    /// Runs them elsewhere and answers later.
+    /// Runs the checks on another thread, which answers later.
     pub(crate) run: Box<dyn Fn(Later) + Send>,
-    /// What was asked for, and how it went.
+    /// The record of what was asked for and how it ended.
     pub(crate) record: Arc<OnRecord>,
 }
 
-/// An answer that comes later.
+/// The right to answer one call later, from another thread.
 pub(crate) struct Later {
     orders: Sender<Order>,
     bell: Arc<OwnedFd>,
@@ -51,17 +56,18 @@ pub(crate) struct Later {
 }
 
 impl Later {
-    /// Answers, once.
+    /// Sends the answer. It can be sent only once.
     pub(crate) fn answer(self, answer: Answer) {
         let _ = self.orders.send(Order::Answer { id: self.id, visitor: self.visitor, answer });
         ring(&self.bell);
     }
 }
 
-/// A launch's place at the desk.
+/// The socket of one launch, with its open connections.
 struct Counter {
     listener: UnixListener,
-    /// Who is heard; nobody before the launch has begun: until then they wait to be let in.
+    /// Which processes are heard; none before the launch has begun. Until then connections wait in the listener's
+    /// queue.
     callers: Option<Callers>,
     clerk: Arc<Mutex<Clerk>>,
     heard: File,
@@ -75,7 +81,7 @@ struct Visitor {
     stream: UnixStream,
     said: Vec<u8>,
     answer: Vec<u8>,
-    /// It has said what it wants.
+    /// It has sent its call.
     asked: bool,
     since: Instant,
 }
@@ -87,7 +93,7 @@ enum Order {
     Shut(String),
 }
 
-/// The thread behind all sockets; it ends with this.
+/// The handle of the thread behind all sockets. The thread ends when this is dropped.
 pub(crate) struct Desk {
     orders: Sender<Order>,
     bell: Arc<OwnedFd>,
@@ -96,6 +102,7 @@ pub(crate) struct Desk {
 
 impl Drop for Desk {
     fn drop(&mut self) {
+        // Dropping the real sender disconnects the channel, which is how the thread learns that it should end.
         let (nobody, _) = mpsc::channel();
         self.orders = nobody;
         ring(&self.bell);
@@ -108,13 +115,15 @@ impl Desk {
         let (orders, inbox) = mpsc::channel();
         let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
         let heard = Arc::clone(&bell);
-        // A weak hand: the thread must see that nobody else holds the channel.
+        // The thread gets no sender of this channel: it would never see that everybody else is gone.
         let thread = std::thread::Builder::new().name("desk".to_owned());
         thread.spawn(move || serve(&inbox, &heard))?;
         Ok(Desk { orders, bell, clerks: Mutex::default() })
     }
 
     /// Opens a launch's socket in its folder.
+    ///
+    /// Open it before the launch starts, so that the agent finds it at once. Nobody is let in before `begun`.
     pub(crate) fn open(&self, id: &str, dir: &Path, clerk: Clerk, backstage: Backstage) -> io::Result<()> {
         let clerk = Arc::new(Mutex::new(clerk));
         let counter = Counter {
@@ -131,17 +140,17 @@ impl Desk {
         Ok(())
     }
 
-    /// The launch has begun: its processes are heard from now on.
+    /// Lets the processes of the launch in, now that it has begun.
     pub(crate) fn begun(&self, id: &str, callers: Callers) {
         self.order(Order::Begun { id: id.to_owned(), callers });
     }
 
-    /// What the launch says from now on does not count; it is told so.
+    /// Closes the round for this launch. It is told so if it calls again.
     pub(crate) fn close(&self, id: &str) {
         lock(&self.clerks).get(id).into_iter().for_each(|clerk| lock(clerk).close());
     }
 
-    /// The launch is over: takes the socket away. Returns what was refused.
+    /// Removes the socket of a launch that is over. Returns what was refused.
     pub(crate) fn shut(&self, id: &str) -> Vec<String> {
         self.order(Order::Shut(id.to_owned()));
         let clerk = lock(&self.clerks).remove(id);
@@ -149,7 +158,7 @@ impl Desk {
     }
 
     fn order(&self, order: Order) {
-        // It only fails when the thread is gone, and then nobody is heard.
+        // The send fails only when the thread is gone, and then nobody is heard.
         let _ = self.orders.send(order);
         ring(&self.bell);
     }
@@ -159,9 +168,12 @@ fn ring(bell: &OwnedFd) {
     let _ = rustix::io::write(bell, &1u64.to_ne_bytes());
 }
 
-/// A path to a socket is short by the kernel's rules, and a project's may be long: it is reached through its folder.
+/// Binds the socket through its folder's file descriptor.
+///
+/// The kernel allows only about a hundred characters for a socket's path, and a project's path may be longer.
 fn bind(dir: &Path) -> io::Result<UnixListener> {
     let folder = File::open(dir)?;
+    // A launch that is repeated after a crash finds the socket of the dead one.
     let _old = std::fs::remove_file(dir.join(SOCKET_FILE));
     let listener = UnixListener::bind(format!("/proc/self/fd/{}/{SOCKET_FILE}", folder.as_raw_fd()))?;
     listener.set_nonblocking(true)?;
@@ -170,6 +182,8 @@ fn bind(dir: &Path) -> io::Result<UnixListener> {
 
 fn serve(inbox: &Receiver<Order>, bell: &Arc<OwnedFd>) {
     let mut counters: BTreeMap<String, Counter> = BTreeMap::new();
+    // A second channel for late answers: `Later` holds a sender, and the first channel has to disconnect with its
+    // owner.
     let (answers, later) = mpsc::channel();
     loop {
         loop {
@@ -181,6 +195,7 @@ fn serve(inbox: &Receiver<Order>, bell: &Arc<OwnedFd>) {
         }
         later.try_iter().for_each(|order| obey(&mut counters, order));
         wait(&counters, bell);
+        // Resets the eventfd. How often it was rung does not matter.
         let mut eight = [0; 8];
         let _ = rustix::io::read(&**bell, &mut eight);
         for (id, counter) in &mut counters {
@@ -206,7 +221,7 @@ fn obey(counters: &mut BTreeMap<String, Counter>, order: Order) {
     }
 }
 
-/// Until somebody knocks, speaks or can be answered.
+/// Waits until somebody connects, sends or can be answered.
 fn wait(counters: &BTreeMap<String, Counter>, bell: &OwnedFd) {
     let mut fds = vec![PollFd::new(bell, PollFlags::IN)];
     let mut hurry = false;
@@ -218,24 +233,26 @@ fn wait(counters: &BTreeMap<String, Counter>, bell: &OwnedFd) {
             let flags = match (visitor.asked, visitor.answer.is_empty()) {
                 (false, _) => PollFlags::IN,
                 (true, false) => PollFlags::OUT,
-                // Its answer comes later: whether it has left shows then.
+                // Its answer comes later. A connection that is closed meanwhile is noticed then.
                 (true, true) => continue,
             };
             hurry = true;
             fds.push(PollFd::new(&visitor.stream, flags));
         }
     }
+    // With open connections the wait is bounded, so that their patience can run out.
     let time = Timespec::try_from(TICK).ok().filter(|_| hurry);
     let _ = poll(&mut fds, time.as_ref());
 }
 
 impl Counter {
-    /// Lets in who belongs to the launch.
+    /// Lets in connections of processes that belong to the launch.
     fn welcome(&mut self) {
         let Some(callers) = &self.callers else { return };
         while let Ok((stream, _)) = self.listener.accept() {
             let why = match socket_peercred(&stream) {
                 Ok(peer) if !is_ours(callers, &stream, peer.uid.as_raw()) => "a process of another launch",
+                // An agent could otherwise use up the file descriptors of the orchestrator.
                 Ok(_) if self.visitors.len() >= VISITORS_MAX => "too many calls at once",
                 Ok(_) if stream.set_nonblocking(true).is_err() => "no connection",
                 Ok(_) => {
@@ -251,7 +268,7 @@ impl Counter {
         }
     }
 
-    /// Hears and answers those who are there.
+    /// Takes calls from and gives answers to the open connections.
     fn attend(&mut self, id: &str, answers: &Sender<Order>, bell: &Arc<OwnedFd>) {
         let mut visitors = std::mem::take(&mut self.visitors);
         visitors.retain_mut(|visitor| {
@@ -281,6 +298,8 @@ impl Counter {
         };
         let answer = match clerk.hear(&call) {
             Ruling::Refused(why) => refused(why),
+            // The record is closed first: a check that ends after the vote must not look as if the reviewer had seen
+            // it.
             Ruling::Heard => match self.voted(&call) {
                 Ok(()) => self.write_down(&call, "heard"),
                 Err(why) => refused(why),
@@ -295,13 +314,13 @@ impl Counter {
         visitor.tell(&answer);
     }
 
-    /// Whoever votes does so on what has ended by then: that is on record before the vote is.
+    /// Closes the record of checks when a reviewer votes. It votes on the checks that have ended by then.
     fn voted(&self, call: &tribunal_agent::ToolCall) -> Result<(), String> {
         let checks = self.backstage.checks.as_ref().filter(|_| VOTES.contains(&call.tool.as_str()));
         checks.map_or(Ok(()), |checks| checks.record.voted())
     }
 
-    /// Only what is written down counts.
+    /// Writes a call to the launch's file. Only what is in the file counts, because recovery reads the file.
     fn write_down(&self, call: &tribunal_agent::ToolCall, words: &str) -> Answer {
         let text = format!("{}\n", line(call));
         match (&self.heard).write_all(text.as_bytes()) {
@@ -311,7 +330,7 @@ impl Counter {
     }
 }
 
-/// Whether a caller is a process of the launch, by the kernel's word.
+/// Whether the kernel says that a caller is a process of the launch.
 fn is_ours(callers: &Callers, stream: &UnixStream, uid: u32) -> bool {
     let own = rustix::process::geteuid().as_raw();
     uid == own && (callers.has(stream) || !stands(Defence::OwnSocket))
@@ -322,7 +341,7 @@ fn refused(why: String) -> Answer {
 }
 
 impl Visitor {
-    /// The line it came with, once it is whole.
+    /// The caller's line, once it is complete.
     fn listen(&mut self) -> Option<Vec<u8>> {
         if self.asked {
             return None;
@@ -330,6 +349,7 @@ impl Visitor {
         let mut piece = [0; 8192];
         loop {
             match self.stream.read(&mut piece) {
+                // The end of the stream before a line: there is nothing to answer.
                 Ok(0) => {
                     self.asked = true;
                     return None;
@@ -342,6 +362,7 @@ impl Visitor {
                 self.said.truncate(end);
                 return Some(std::mem::take(&mut self.said));
             }
+            // Too long to be a call. It is passed on, so that the refusal is recorded and told.
             if self.said.len() > LINE_MAX {
                 return Some(std::mem::take(&mut self.said));
             }
@@ -354,10 +375,10 @@ impl Visitor {
         self.since = Instant::now();
     }
 
-    /// Whether there is anything left to hear or to say.
+    /// Whether something is left to read or to write.
     fn stays(&mut self) -> bool {
         if self.asked && self.answer.is_empty() {
-            // Gone without a word, or its answer comes later: who left is only noticed then.
+            // Either it left without a word, or its answer comes later. Checks can take long, hence the hour.
             return self.said.is_empty() && self.since.elapsed() < Duration::from_secs(3_600) && !self.left();
         }
         while !self.answer.is_empty() {

@@ -1,5 +1,7 @@
-//! What a map of the repository is made of: names from git, sizes from the worktree, history from the last commits. It
-//! reads and changes nothing; the words are the view's.
+//! Gathers the facts for a map of the repository: names from git, sizes from the worktree, history from the last
+//! commits.
+//!
+//! It reads and changes nothing. `tribunal-view` turns the facts into words.
 
 use super::Project;
 use super::error::SetupError;
@@ -8,16 +10,18 @@ use std::collections::BTreeMap;
 use tribunal_git::{Archive, Oid};
 use tribunal_view::map::{self, Ground};
 
-/// Commits that are looked at for what changes often.
+/// How many commits are read to find files that change often.
 const COMMITS: usize = 200;
 
 /// The map of a project as it is committed.
 pub fn codebase(project: &Project) -> Result<String, SetupError> {
     let head = project.repo().head()?.commit;
     let size = |path: &str| {
+        // A file that is deleted or a link in the worktree counts as empty; links are never followed.
         let meta = project.root().join(path).symlink_metadata().ok();
         meta.filter(std::fs::Metadata::is_file).map_or(0, |meta| meta.len())
     };
+    // Plans describe the code; they are not part of it.
     let planning = format!("{}/", project.planning());
     let files: Vec<(String, u64)> = project
         .repo()

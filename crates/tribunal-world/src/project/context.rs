@@ -1,5 +1,7 @@
-//! What every prompt of a run begins with: the first two tiers of the context, read once when the run begins and kept in
-//! its folder, so that they are the same bytes for every agent of a family, in every round and after a crash.
+//! The beginning of every prompt of a run: the first two tiers of the context.
+//!
+//! They are read once when the run begins and kept in its folder. So they are the same bytes for every agent of a
+//! family, in every round and after a crash, which also lets a model provider cache them.
 
 use super::Project;
 use super::error::SetupError;
@@ -14,7 +16,7 @@ fn file(run_dir: &Path, family: &str) -> PathBuf {
     run_dir.join(format!("context-{family}.md"))
 }
 
-/// Keeps the documents as they are now; a project without any has no context.
+/// Keeps the documents as they are now. A project without documents has no context.
 pub(crate) fn keep(project: &Project, run_dir: &Path, phase: &str) -> Result<(), SetupError> {
     let ground = Ground::new(project.root());
     for family in FAMILIES {
@@ -30,12 +32,13 @@ pub(crate) fn keep(project: &Project, run_dir: &Path, phase: &str) -> Result<(),
 }
 
 impl Site {
-    /// A prompt with what its role's family reads before it.
+    /// A prompt with the context of its role's family before it.
     pub(crate) fn with_context(&self, role: &str, prompt: &str) -> String {
         format!("{}{prompt}", self.context(role))
     }
 
     fn context(&self, role: &str) -> Arc<str> {
+        // Read once for each family, so that every prompt of the run begins with the same bytes.
         let family = context::family(role);
         let mut kept = lock(&self.contexts);
         let known = kept.entry(family).or_insert_with(|| {
@@ -45,11 +48,12 @@ impl Site {
         Arc::clone(known)
     }
 
-    /// Tokens of what an agent was told beyond the first two tiers, by the prompt its launch left.
+    /// Estimates the tokens of a prompt beyond the first two tiers, from the prompt file of the launch.
     pub(crate) fn told(&self, role: &str, launch: &Path) -> u64 {
         let whole = launch.join(tribunal_agent::PROMPT_FILE).symlink_metadata().map_or(0, |meta| meta.len());
         let context = u64::try_from(self.context(role).len()).unwrap_or(0);
-        // Who went on in a session was not told them again.
+        // A launch that continues a session is not given the context again, so its prompt may be shorter than the
+        // context.
         whole.checked_sub(context).unwrap_or(whole).div_ceil(4)
     }
 }

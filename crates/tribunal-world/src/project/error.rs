@@ -1,83 +1,89 @@
-//! Why a run cannot begin or go on, in words that name the thing and the way out.
+//! Why a run cannot begin or go on, in words that name the cause and a way out.
+//!
+//! A message says "nothing was changed" where a reader could think otherwise. Exit codes follow from the variant in one
+//! function.
 
 use std::path::{Path, PathBuf};
 
 /// What stands in the way of a run.
+///
+/// A new variant is worth it only if a caller reacts differently; otherwise use `Refused` with its own text and hint.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// Git.
+    /// Git cannot do something.
     #[error("{0}{way_out}", way_out = way_out_of(.0))]
     Git(#[from] tribunal_git::GitError),
-    /// The journal.
+    /// The journal cannot be opened or written.
     #[error(transparent)]
     Journal(#[from] tribunal_journal::Error),
-    /// The journal's content, or the event loop.
+    /// The content of the journal, or the event loop itself.
     #[error(transparent)]
     Engine(#[from] tribunal_engine::engine::EngineError),
-    /// The process driver.
+    /// The process driver cannot do something.
     #[error(transparent)]
     Process(#[from] tribunal_process::ProcessError),
-    /// An adapter row.
+    /// An adapter row is wrong.
     #[error(transparent)]
     Agent(#[from] tribunal_agent::AgentError),
-    /// No planning folder.
+    /// There is no planning folder.
     #[error("there is no planning folder: {path} does not exist\nhint: put plans into .planning/phases/01-name/01-01-PLAN.md, judge a change without plans by `tribunal review --diff main..HEAD`, or try `tribunal demo`", path = path.display())]
     NoPlanning {
-        /// Where it was looked for.
+        /// The path that was looked for.
         path: PathBuf,
     },
-    /// No such phase.
+    /// There is no such phase.
     #[error("there is no phase {wanted:?}{}", listed("the phases are", phases))]
     NoPhase {
-        /// What was asked for.
+        /// The phase that was asked for.
         wanted: String,
-        /// What there is.
+        /// The phases that exist.
         phases: Vec<String>,
     },
-    /// A number that several phases have.
+    /// Several phases have the same number.
     #[error("phase {number} has {} folders: {}\nhint: give one of them another number; nothing was changed", folders.len(), folders.join(", "))]
     PhaseTwice {
-        /// The number.
+        /// The number that they share.
         number: String,
-        /// Their names.
+        /// The names of their folders.
         folders: Vec<String>,
     },
-    /// Several phases and none named.
+    /// There are several phases, and none was named.
     #[error("{}", if phases.is_empty() { "there is no phase in the planning folder\nhint: make .planning/phases/01-name/ with 01-01-PLAN.md in it".to_owned() } else { format!("which phase?{}", listed("name one of", phases)) })]
     WhichPhase {
-        /// What there is.
+        /// The phases that exist.
         phases: Vec<String>,
     },
-    /// A phase without plans.
+    /// The phase has no plans.
     #[error(
         "{path} has no plan to run\nhint: a plan is a file NN-MM-PLAN.md; a plan with a valid SUMMARY counts as done"
     )]
     NoPlans {
-        /// The phase's folder.
+        /// The folder of the phase.
         path: String,
     },
     /// Everything that was asked for is built.
     #[error(
         "{what} is finished: its SUMMARY says so and holds\nhint: run the next phase; `tribunal status` says whether your branch has it; to build a plan anew, remove its SUMMARY"
     )]
+    /// The folder of the phase, or the plan.
     Finished {
         /// The phase's folder, or the plan.
         what: String,
     },
-    /// Plans that cannot be run as they are.
+    /// The plans cannot be run as they are.
     #[error("{}\nhint: mend the plans and run again; nothing was changed", problems.join("\n"))]
     Plans {
-        /// What is wrong, each with file and line.
+        /// The problems, each with file and line.
         problems: Vec<String>,
     },
-    /// A planning document that is not one.
+    /// A planning document cannot be used.
     #[error("{path}: {what}\nhint: {way_out}; nothing was changed")]
     Document {
-        /// Which.
+        /// The path of the document.
         path: String,
         /// What is wrong with it.
         what: String,
-        /// What to do.
+        /// What the user can do.
         way_out: &'static str,
     },
     /// A plan that waits for one which is neither finished nor run with it.
@@ -89,21 +95,21 @@ pub enum SetupError {
         plan: String,
         /// The plan it needs.
         needs: String,
-        /// That plan's number.
+        /// The number of that plan.
         number: String,
     },
     /// HEAD is not on a branch.
     #[error("HEAD is detached: a run needs a branch to bring its result to\nhint: git switch -c <name>")]
     Detached,
-    /// No agent for a role that needs one.
+    /// No agent is configured for a role that needs one.
     #[error("no agent is configured for the role {role:?}{}", way_to_an_agent(installed))]
     NoAgent {
-        /// The role.
+        /// The role without an agent.
         role: String,
-        /// The agents whose programs are here.
+        /// The agents whose programs are installed here.
         installed: Vec<String>,
     },
-    /// An agent that could never be launched.
+    /// An agent is configured that could never be launched.
     #[error("{key}: {problem}")]
     Roster {
         /// The setting at fault.
@@ -111,7 +117,7 @@ pub enum SetupError {
         /// What is wrong, with a way out.
         problem: String,
     },
-    /// Agents must be kept to their own files, and cannot be.
+    /// The settings require a sandbox, and this machine permits none.
     #[error(
         "agents.sandbox is \"required\", but this machine permits no sandbox\nhint: permit user namespaces (sysctl kernel.unprivileged_userns_clone=1 on Debian, kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu), or install bubblewrap where it may make them, or set agents.sandbox = \"auto\" and have every report say that an agent could forge"
     )]
@@ -126,57 +132,57 @@ pub enum SetupError {
         /// What went wrong.
         why: String,
     },
-    /// A commit hook of the user's cannot be asked while nobody is there.
+    /// A commit hook of the user's cannot judge while nobody is there.
     #[error("your {hook} hook cannot judge unattended: {why}\nhint: {way_out}; nothing was changed")]
     Hook {
-        /// Which.
+        /// The name of the hook.
         hook: String,
-        /// What it does instead.
+        /// What it does instead of judging.
         why: String,
-        /// What to do.
+        /// What the user can do.
         way_out: String,
     },
-    /// A change that nobody here can judge.
+    /// No tool and no agent here can judge the change.
     #[error(
         "nobody here can judge {target}: no tool is for what changed, and no agent is configured\nhint: add a tool as [tools.NAME], or set agents.default in tribunal.toml"
     )]
     NoJudge {
-        /// What was to be reviewed.
+        /// The change that was to be reviewed.
         target: String,
     },
-    /// A setting's value.
+    /// A setting has a value that it cannot have.
     #[error("{key} = {value:?} is not one of {allowed}")]
     Setting {
-        /// Which.
+        /// The key of the setting.
         key: &'static str,
-        /// What it is.
+        /// The value that it has.
         value: String,
-        /// What it may be.
+        /// The values that it may have.
         allowed: &'static str,
     },
-    /// No such run.
+    /// There is no such run.
     #[error("there is no run {wanted:?}\nhint: `tribunal status` lists the runs")]
     NoRun {
-        /// What was asked for.
+        /// The run that was asked for.
         wanted: String,
     },
-    /// The run cannot do this now.
+    /// The request cannot be met now.
     #[error("{0}")]
     Refused(String),
     /// A person says that they fixed it, and what they left was judged before.
     #[error("nothing was changed in {}", place.display())]
     NothingMended {
-        /// Where they should have.
+        /// The folder in which the fix was expected.
         place: PathBuf,
     },
-    /// A file.
+    /// A file cannot be read or written.
     #[error("cannot {doing} {path}: {detail}{}", if *doing == "read" { READABLE } else { ROOM }, path = path.display())]
     Io {
-        /// What.
+        /// What was attempted: a verb.
         doing: &'static str,
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// What the system says.
         detail: String,
     },
 }
@@ -185,12 +191,12 @@ const ROOM: &str = "\nhint: check that it can be written, by you and on this dis
 
 const READABLE: &str = "\nhint: check that you may read it: its permissions and those of its folder";
 
-/// Git's own messages name a way out, but for a file that cannot be read or written.
+/// The hint for an error of git. Its own messages name a way out, except for files that cannot be read or written.
 fn way_out_of(error: &tribunal_git::GitError) -> &'static str {
     if matches!(error, tribunal_git::GitError::Io { .. }) { ROOM } else { "" }
 }
 
-/// What works where no agent is installed.
+/// What works on a machine without an agent program.
 pub const WITHOUT_AGENTS: &str = "no agent program is installed here (claude, codex, gemini, opencode, aider, or one of your own); what works \
      without one: `tribunal demo`, `tribunal review` by the linters installed here, the checks and gates that `tribunal \
      protocol` lists, `docs`, `intake`, `delta`, and reading every run";
@@ -214,7 +220,9 @@ impl SetupError {
         SetupError::Io { doing, path: path.to_path_buf(), detail: error.to_string() }
     }
 
-    /// 2 where the user's input is at fault, 3 where the machine is.
+    /// The exit code: 2 where the user's input is at fault, 3 where the machine is, 70 for a bug.
+    ///
+    /// The match names every variant, so that a new one does not get a code by accident.
     pub fn exit_code(&self) -> u8 {
         match self {
             SetupError::NoPlanning { .. }
@@ -239,6 +247,7 @@ impl SetupError {
             | SetupError::Agent(_) => 2,
             SetupError::Git(error) => {
                 use tribunal_git::GitError as G;
+                // These three say that the command was started in the wrong place, which is the user's input.
                 if matches!(error, G::NotARepository { .. } | G::Bare { .. } | G::NoCommits { .. }) {
                     2
                 } else {

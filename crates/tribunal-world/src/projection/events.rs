@@ -1,5 +1,7 @@
-//! The journal's facts in the protocol's names. A pure fold: the same rows give the same events with the same ids,
-//! whoever reads them and however often. Must never look at a clock, a file or anything but the rows.
+//! The journal's facts under the protocol's names.
+//!
+//! It is a pure fold: the same rows give the same events with the same ids, however often they are read. It must never
+//! look at a clock, a file or anything but the rows, because the ids decide what is missing in the log.
 
 use crate::gates::Event;
 use serde_json::{Map, Value, json};
@@ -18,50 +20,52 @@ use tribunal_engine::tokens::Tokens;
 use tribunal_view::calendar::timestamp_with_ms;
 use tribunal_view::plain;
 
-/// Reasons an event names at most, and how long each may be.
+/// How many reasons an event names, and how long each may be.
 const ERRORS_MAX: usize = 20;
 const CLAIM_MAX: usize = 300;
 
-/// What is known of a loop so far.
+/// What is known about a loop so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Course {
-    /// What it is for.
+    /// What the loop is for.
     pub of: Option<Use>,
-    /// Judgings at most.
+    /// How many rounds it may take.
     pub max: u32,
-    /// The round.
+    /// The current round.
     pub round: u32,
-    /// It was sent back at least once.
+    /// Whether it was sent back at least once.
     pub reworked: bool,
-    /// Its checks that failed in this round, and whether a dev can mend each.
+    /// Its checks that failed in this round, and whether a builder can fix each.
     pub failed: BTreeMap<String, bool>,
-    /// One entry per round that was ruled: verdict, findings, blockers among them.
+    /// One entry per ruled round: verdict, findings, and blockers among them.
     pub cycles: Vec<(&'static str, usize, usize)>,
-    /// One entry per judging of a delivery that did not pass.
+    /// One entry per review of a delivery that did not pass.
     pub deliveries: Vec<Delivered>,
-    /// How it ended.
+    /// How it ended; none while it runs.
     pub outcome: Option<Outcome>,
     open: usize,
     high: usize,
-    /// What the maker cannot mend.
+    /// How many findings its builder cannot fix.
     stops: usize,
-    /// What must be mended, in words.
+    /// The must-fix findings, in words.
     errors: Vec<String>,
     lost: String,
 }
 
-/// A judging of a delivery that did not pass.
+/// A review of a delivery that did not pass.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Delivered {
     /// The checks that failed.
     pub checks: Vec<String>,
-    /// How many of them a dev can mend.
+    /// How many of them a builder can fix.
     pub dev: usize,
-    /// What stops the loop, because no dev can mend it.
+    /// How many findings stop the loop, because no builder can fix them.
     pub stops: usize,
 }
 
 /// Folds rows into events.
+///
+/// It needs the whole journal from its first row, because an event may need what an earlier row said.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
     run: String,
@@ -74,12 +78,15 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// For a run of this id.
+    /// A fold for the run of this id.
     pub(super) fn new(run: &str) -> Names {
         Names { run: run.to_owned(), ..Names::default() }
     }
 
     /// The events of one row, in order.
+    ///
+    /// The id of an event is its row and its place in the row. A reader that folds the same journal again gets the same
+    /// ids, so nothing is written twice.
     pub(super) fn take(&mut self, seq: u64, at: u64, fact: &Fact) -> Vec<Event> {
         let said = match fact {
             Fact::Run(event) => self.of_run(event),
@@ -96,8 +103,9 @@ impl Names {
             data,
         });
         self.early.extend(events);
+        // The phase is known only after the run's first note. Events before that are kept until then.
         let Some(about) = &self.about else { return Vec::new() };
-        // What the run is about is told in its first turn, after its first facts.
+        // The note comes in the first turn, after the run's first events.
         let mut told = std::mem::take(&mut self.early);
         for event in &mut told {
             event.correlation_id.clone_from(&about.correlation);
@@ -118,6 +126,7 @@ impl Names {
             Note::Resumed => vec![say("phase_resumed", "", json!({}))],
             Note::Launch(launch) => self.ended_launch(launch),
             Note::Gate(gate) => vec![before_task(gate)],
+            // The protocol has no names for these.
             Note::Promised { .. }
             | Note::Warning(_)
             | Note::Lost(_)
@@ -141,7 +150,7 @@ impl Names {
         self.tokens = Tokens::new(&about.scores);
         let plans: Vec<String> = about.titles.keys().map(ToString::to_string).collect();
         let mut said = vec![say("phase_started", "", join(json!({ "plans": plans }), self.care()))];
-        // Where the whole run is turbo, nothing is routed to it.
+        // Where the whole run is turbo, no plan is routed to it.
         let routed = about.turbo.iter().filter(|_| about.effort != "turbo");
         said.extend(routed.map(|plan| {
             let data = json!({ "route": "turbo", "instead_of": about.effort, "risk": "low" });
@@ -155,6 +164,7 @@ impl Names {
         let role = json!({ "role": launch.role, "agent": launch.agent, "effect": launch.effect });
         let tokens = launch.tokens_in + launch.tokens_out;
         let mut said = Vec::new();
+        // A SUMMARY's launch is announced only here, because most summaries are written without an agent.
         if launch.effect.contains("/summary#") {
             self.launched += 1;
             let data = json!({ "role": launch.role, "effect": launch.effect });
@@ -174,8 +184,7 @@ impl Names {
         said
     }
 
-    /// An agent that was told more than its role's budget for such a task: it lowers what the plan has left. Advisory:
-    /// nothing stops for it.
+    /// A prompt that was larger than its role's budget lowers what the plan has left. Nothing stops for it.
     fn overran(&mut self, plan: &str, launch: &LaunchNote) -> Vec<Said> {
         let told = self.tokens.told(&launch.role, &PlanId::new(plan), launch.tokens_told);
         let Some(over) = told else { return Vec::new() };
@@ -219,6 +228,7 @@ impl Names {
             }
             RunEvent::Checkpointed { effect, .. } => vec![say("checkpoint", effect.of.as_str(), json!({}))],
             RunEvent::Closing { ending } => {
+                // Recorded for the execution state, in the protocol's names for the steps of a phase.
                 self.steps.push("build".to_owned());
                 vec![say("shutdown_sent", "", json!({ "targets": self.launched, "ending": ending.word() }))]
             }
@@ -239,7 +249,7 @@ impl Names {
     }
 
     fn spawned(&mut self, effect: &EffectId, of: Option<Use>) -> Vec<Said> {
-        // A SUMMARY is mostly written without its dev; whether one was asked, its launch says.
+        // A SUMMARY is usually written without an agent. If one was asked, its launch note says so.
         if !effect.step.is_agent() || effect.step == Step::Summary {
             return Vec::new();
         }
@@ -247,6 +257,7 @@ impl Names {
         let plan = plan_of(effect.of.as_str());
         let data = json!({ "role": role(&effect.step), "effect": effect.to_string() });
         let mut said = vec![say("agent_spawn", plan, data)];
+        // The protocol has its own event for a fallback reviewer.
         if effect.n.backup && matches!(effect.step, Step::Judge(_)) {
             said.push(say(fallback(of), plan, json!({ "reason": "the backup is asked" })));
         }
@@ -271,6 +282,7 @@ impl Names {
             }
             LoopEvent::RoundBegan { round, .. } => {
                 course.round = *round;
+                // What failed in the round before is over.
                 course.failed.clear();
                 course.stops = 0;
                 course.lost.clear();
@@ -311,7 +323,7 @@ impl Names {
     }
 }
 
-/// A check as the protocol names it.
+/// A check under the protocol's name.
 fn gate_name(step: &str) -> &str {
     match step.trim_start_matches("check:") {
         "verification" => "required_checks",
@@ -319,7 +331,7 @@ fn gate_name(step: &str) -> &str {
     }
 }
 
-/// The answer of a gate before a task.
+/// The answer of a gate before a task, as an event.
 fn before_task(note: &GateNote) -> Said {
     let event = match note.ruling.result {
         GateResult::Pass => "gate_passed",
@@ -338,6 +350,7 @@ impl Course {
         let Some(first) = checked.findings.first() else {
             return say("gate_passed", plan, json!({ "gate": gate, "task_id": task }));
         };
+        // Mixed findings count as not fixable by the builder: somebody else has to act first.
         let dev = checked.findings.iter().all(|claim| claim.fixable_by == FixableBy::Dev);
         self.failed.insert(gate.to_owned(), dev);
         say("gate_failed", plan, json!({ "gate": gate, "task_id": task, "evidence": first.claim }))
@@ -347,11 +360,12 @@ impl Course {
         let open = findings.iter().filter(|finding| finding.fate == Fate::Open);
         self.open = open.clone().count();
         self.high = open.clone().filter(|finding| finding.severity == Severity::Blocker).count();
-        // What lies on lines that were approved before had escaped.
+        // Suggestions are not errors, and they do not send anything back.
         let must = |finding: &&Tracked| finding.severity != Severity::Suggestion;
         let errors = open.clone().filter(must).take(ERRORS_MAX);
         self.errors = errors.map(|finding| plain::clipped(&finding.claim.claim, CLAIM_MAX)).collect();
         self.stops = open.clone().filter(must).filter(|finding| !finding.makers).count();
+        // A late finding lies on lines that an earlier round approved.
         let escaped = open.filter(must).filter(|finding| finding.mark == Mark::Late).count();
         let said = (escaped > 0).then(|| say("regression_escape", plan, json!({ "count": escaped })));
         said.into_iter().collect()
@@ -364,6 +378,7 @@ impl Course {
             Ruling::Rework { .. } => ("reject", false),
             Ruling::NoQuorum => ("none", false),
         };
+        // Every ruled round is a cycle of the protocol, also one without a quorum.
         self.cycles.push((verdict, self.open, self.high));
         let mut said = Vec::new();
         if alone {
@@ -372,6 +387,7 @@ impl Course {
         if self.of != Some(Use::Plan) {
             return said;
         }
+        // The protocol's loop begins with the first rejection, and a first approval is no loop at all.
         if verdict == "reject" && !self.reworked {
             said.push(say("review_loop_start", plan, json!({ "max_cycles": self.max })));
         } else if self.reworked {
@@ -393,13 +409,13 @@ impl Course {
         self.delivered(plan, 0)
     }
 
-    /// A delivery that did not pass: the loop begins with the first of them.
+    /// A delivery that did not pass. The protocol's loop begins with the first of them.
     fn delivered(&mut self, plan: &str, stops: usize) -> Vec<Said> {
         let dev = self.failed.values().filter(|dev| **dev).count();
         let count = self.failed.len();
         let mut said = Vec::new();
         if self.deliveries.is_empty() {
-            // The protocol counts remediations, the policy judgings.
+            // The protocol counts fixes, the policy review rounds: one fewer.
             let data = json!({ "max_cycles": self.max.saturating_sub(1), "failed_count": count });
             said.push(say("qa_loop_start", plan, data));
         }
@@ -411,7 +427,7 @@ impl Course {
         said
     }
 
-    /// What no dev can mend goes to a person, and nobody is sent back.
+    /// Findings that no builder can fix go to a person, and nobody is sent back.
     fn stopped(&mut self, plan: &str) -> Vec<Said> {
         match std::mem::take(&mut self.stops) {
             stops @ 1.. if self.of == Some(Use::Qa) => self.delivered(plan, stops),
@@ -427,6 +443,7 @@ impl Course {
         care: Value,
     ) -> Vec<Said> {
         self.outcome = Some(outcome.clone());
+        // A loop that ends badly without another round has not reported its last failure yet.
         let mut before = if outcome.is_good() { Vec::new() } else { self.stopped(plan) };
         let said = match (self.of, task) {
             (Some(Use::Plan), _) if self.reworked => {
@@ -473,6 +490,7 @@ type Said = (&'static str, String, Map<String, Value>);
 
 fn say(name: &'static str, plan: &str, data: Value) -> Said {
     let data = match data {
+        // A key without a value is left out instead of being written as null.
         Value::Object(map) => map.into_iter().filter(|(_, value)| !value.is_null()).collect(),
         _ => Map::new(),
     };
@@ -502,7 +520,7 @@ fn plan_of(of: &str) -> &str {
     }
 }
 
-/// The name of the task a loop is about: `01-02-T3`.
+/// The name of the task that a loop is about: `01-02-T3`.
 fn task_of(id: &LoopId) -> Option<String> {
     let (plan, rest) = id.as_str().split_once("/task-")?;
     let number = rest.split('.').next()?;

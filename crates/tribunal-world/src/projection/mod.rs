@@ -1,7 +1,12 @@
-//! What scripts of the protocol read of a run: `.events/event-log.jsonl`, `.execution-state.json`, the artifact registry
-//! and what plans have left of their token budgets, all made from the journal (the registry with what git has besides). An event's id is its row's; what the log already holds is not written again and what it lacks is
-//! added when the run, or the next one, begins: a crash makes nothing twice and loses nothing. Files are written by a
-//! thread of their own, so nobody who holds them can hold up the run. A file that git tracks is left alone.
+//! The files that scripts of the protocol read about a run: `.events/event-log.jsonl`, `.execution-state.json`, the
+//! artifact registry, and what plans have left of their token budgets. All are made from the journal, the registry also
+//! from git.
+//!
+//! An event's id is its row's. Events that the log already holds are not written again, and missing ones are added when
+//! the run, or the next one, begins: a crash duplicates nothing and loses nothing.
+//!
+//! A thread of its own writes the files, so nobody who locks them can block the run. Files that git tracks are left
+//! alone, and nothing reads these files back as truth.
 
 mod events;
 mod registry;
@@ -28,11 +33,11 @@ use tribunal_engine::engine::Watch;
 use tribunal_git::GitPath;
 use tribunal_journal::Reader;
 
-/// Where in the log the events of a run can begin.
+/// The file of a run that says where in the log its events can begin.
 const FROM: &str = "events.from";
-/// All events of a run that is over are in the log.
+/// The file of a run that says that all its events are in the log.
 const DONE: &str = "events.done";
-/// Files of the moment, which git should not see.
+/// Temporary files, which git should not see.
 const MOMENT: [&str; 9] = [
     ".events/",
     STATE,
@@ -44,12 +49,14 @@ const MOMENT: [&str; 9] = [
     ".context-*.md",
     ".*.new",
 ];
-/// The state is written no more often than this while the run goes on.
+/// The shortest time between two writes of the state while the run goes on.
 const PAUSE: Duration = Duration::from_millis(500);
-/// How long the end of a run waits for whoever holds the files.
+/// How long the end of a run waits for somebody who holds the files.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Follows a run and keeps the protocol's files up to date.
+///
+/// It watches committed facts only, so a file never says something that a crash could take back.
 pub struct Projection {
     names: Names,
     project: Project,
@@ -78,12 +85,12 @@ pub fn events_of(run_dir: &Path, run: &str) -> Result<Vec<Event>, DocketError> {
 struct Files {
     log: bool,
     state: bool,
-    /// Only beside the log: its lines name events.
+    /// Only together with the log, because its lines name events.
     registry: bool,
 }
 
 impl Files {
-    /// A word for people about what git tracks: it says what it said before the run.
+    /// A sentence for people about files that git tracks: they say what they said before the run.
     fn left_alone(self, planning: &str) -> Option<String> {
         let files = [(LOG, self.log, "log"), (STATE, self.state, "status")];
         let tracked = files.into_iter().filter(|(_, free, _)| !free);
@@ -105,22 +112,26 @@ enum Work {
     Tokens(String, Value),
 }
 
-/// What a run's journal tells and the files lack.
+/// What a run's journal holds and the files lack.
 struct Missing {
     lines: Vec<String>,
     made: Vec<Claim>,
 }
 
 impl Projection {
-    /// Begins to follow a run: brings the log in line with the journal first. What cannot be done is said, not fatal.
+    /// Begins to follow a run. First it brings the log in line with the journal.
+    ///
+    /// An error is reported and does not stop the run, because the journal has everything.
     pub fn open(project: &Project, run: &str) -> Result<Projection, String> {
         project.prepare().map_err(|error| error.to_string())?;
         for name in MOMENT {
             let pattern = format!("/{}/{name}", project.planning());
+            // In `info/exclude`, so that the user's own `.gitignore` stays as it is.
             project.repo().exclude(&pattern).map_err(|error| error.to_string())?;
         }
         let folder = Folder::new(project.root().join(project.planning()));
         let writes = writable(project);
+        // Earlier runs first, so that the log keeps the order of the runs.
         if writes.log {
             finish_others(project, &folder, run, writes.registry);
         }
@@ -151,7 +162,7 @@ impl Projection {
         Ok(projection)
     }
 
-    /// What is left is written; a word for people where it could not be.
+    /// Writes what is left. Returns a sentence for people where that was not possible.
     pub fn finish(mut self, docket: &Docket) -> Option<String> {
         if self.listed.is_empty() {
             self.listed = listed(&self.project, docket);
@@ -159,11 +170,12 @@ impl Projection {
         self.render(docket);
         let over = docket.run.as_ref().is_some_and(|run| run.ending().is_some());
         if over {
-            // A budget is a phase's: the next one begins with a whole one.
+            // A budget belongs to a phase. The next phase begins with a whole one.
             for plan in docket.about.titles.keys() {
                 self.send(Work::Tokens(plan.to_string(), Value::Null));
             }
         }
+        // Closing the channel is what ends the thread.
         drop(self.out.take());
         match self.done.recv_timeout(PATIENCE) {
             Ok(Ok(())) => {
@@ -174,6 +186,7 @@ impl Projection {
                 self.writes.left_alone(self.project.planning())
             }
             Ok(Err(why)) => Some(format!("{why}; the next run adds what is missing")),
+            // The thread still waits for a lock. The run does not wait with it.
             Err(_) => Some(format!("{LOG} is held by somebody; the next run adds what is missing")),
         }
     }
@@ -206,6 +219,7 @@ impl Watch for Projection {
         let names = &mut self.names;
         let events = facts.iter().flat_map(|one| names.take(one.seq, one.at.0, &one.fact));
         let events: Vec<Event> = events.collect();
+        // The lines before the registry's: an entry of the registry names its event.
         self.send(Work::Lines(events.iter().filter_map(|event| serde_json::to_string(event).ok()).collect()));
         self.send(Work::Made(events.iter().filter_map(Claim::of).collect()));
         for event in events.into_iter().filter(|event| event.event == "token_cap_escalated") {
@@ -216,13 +230,14 @@ impl Watch for Projection {
         if self.listed.is_empty() {
             self.listed = listed(&self.project, docket);
         }
+        // A busy run commits many times a second, and rendering asks the inbox each time.
         if self.stale && self.rendered.is_none_or(|at| at.elapsed() >= PAUSE) {
             self.render(docket);
         }
     }
 }
 
-/// Facts that move the execution state.
+/// Whether a fact changes the execution state.
 fn shows(fact: &Fact) -> bool {
     match fact {
         Fact::Run(event) => !matches!(event, RunEvent::Intended { .. } | RunEvent::Iterated { .. }),
@@ -238,7 +253,7 @@ fn shows(fact: &Fact) -> bool {
     }
 }
 
-/// The plans of the phase, also those this run does not have.
+/// The plans of the phase, also those that this run does not have.
 fn listed(project: &Project, docket: &Docket) -> Vec<Listed> {
     let mut listed = of_run(docket);
     let Ok(files) = project.phase(Some(&docket.about.phase)) else { return listed };
@@ -268,19 +283,20 @@ fn of_run(docket: &Docket) -> Vec<Listed> {
     plans.map(one).collect()
 }
 
-/// Only what git does not track is written: the user's worktree is theirs.
+/// The files that may be written: those that git does not track. The user's worktree is theirs.
 fn writable(project: &Project) -> Files {
     let free = |name: &str| {
         let path = format!("{}/{name}", project.planning());
         let head = project.repo().head().map(|head| head.commit);
         let there = head.and_then(|head| project.repo().file_at(&head, &GitPath::from(path.as_str())));
+        // If git cannot say whether it tracks a file, the file is left alone.
         there.is_ok_and(|there| there.is_none())
     };
     let log = free(LOG);
     Files { log, state: free(STATE), registry: log && free(REGISTRY) }
 }
 
-/// The events of the journal that the log lacks; the names learn of all of them.
+/// The events of the journal that the log lacks. The fold takes all of them.
 fn missing(folder: &Folder, run_dir: &Path, run: &str, names: &mut Names) -> Result<Missing, String> {
     let known = known(folder, run_dir, run)?;
     let (mut lines, mut made) = (Vec::new(), Vec::new());
@@ -291,7 +307,7 @@ fn missing(folder: &Folder, run_dir: &Path, run: &str, names: &mut Names) -> Res
     };
     let read = reader.each(1, |row| {
         let events = names.take(row.seq, row.at, &Fact::decode(&row)?);
-        // Which files of an event are registered, the registry itself knows.
+        // The registry itself knows which files of an event it has.
         made.extend(events.iter().filter_map(Claim::of));
         let new = events.iter().filter(|event| !known.contains(&event.event_id));
         lines.extend(new.filter_map(|event| serde_json::to_string(event).ok()));
@@ -301,13 +317,14 @@ fn missing(folder: &Folder, run_dir: &Path, run: &str, names: &mut Names) -> Res
     Ok(Missing { lines, made })
 }
 
-/// The ids of this run's events that the log holds.
+/// The ids of this run's events that the log already holds.
 fn known(folder: &Folder, run_dir: &Path, run: &str) -> Result<BTreeSet<String>, String> {
     let mark = run_dir.join(FROM);
     let length = folder.path(LOG).symlink_metadata().map_or(0, |meta| meta.len());
     let from = std::fs::read_to_string(&mark).ok().and_then(|text| text.trim().parse::<u64>().ok());
     let Some(from) = from else {
-        // Nothing of this run was ever written: it begins where the log ends.
+        // Nothing of this run was ever written. Its events begin where the log ends now, and the log before that need
+        // not be read.
         return match write_atomic(&mark, length.to_string().as_bytes()) {
             Ok(()) => Ok(BTreeSet::new()),
             Err(error) => Err(format!("cannot write {}: {error}", mark.display())),
@@ -332,11 +349,13 @@ fn known(folder: &Folder, run_dir: &Path, run: &str) -> Result<BTreeSet<String>,
     Ok(known)
 }
 
-/// A run that was killed after its last fact: nobody comes back to it, so the next one tells the rest.
+/// Completes the files of runs that were killed after their last fact. Nobody resumes those runs, so the next run does
+/// it.
 fn finish_others(project: &Project, folder: &Folder, own: &str, registers: bool) {
     for run in project.runs() {
         let dir = project.run_dir(&run);
         let begun = dir.join(FROM).exists() && !dir.join(DONE).exists();
+        // If it cannot be told whether a run is alive, it is left alone.
         if run == own || !begun || tribunal_journal::is_live(&dir).unwrap_or(true) {
             continue;
         }
@@ -354,7 +373,7 @@ fn finish_others(project: &Project, folder: &Folder, own: &str, registers: bool)
     }
 }
 
-/// Writes until nobody sends any more. The first failure is told; what follows is still tried.
+/// Writes until nobody sends any more. The first failure is reported; what follows is still tried.
 fn write_all(folder: &Folder, mut registry: Registry, work: &Receiver<Work>) -> Result<(), String> {
     let (mut failed, mut told) = (None, true);
     let text = |error: GatesError| error.to_string();
@@ -365,7 +384,7 @@ fn write_all(folder: &Folder, mut registry: Registry, work: &Receiver<Work>) -> 
                 told &= done.is_ok();
                 done.map_err(text)
             }
-            // Its lines name events: without those it waits for the next run as well.
+            // The registry's lines name events. Without those events they wait for the next run, too.
             Work::Made(_) if !told => Ok(()),
             Work::State(bytes) => folder.write(STATE, &bytes).map_err(text),
             Work::Made(claims) => claims.iter().try_for_each(|claim| registry.add(folder, claim)),
@@ -376,7 +395,7 @@ fn write_all(folder: &Folder, mut registry: Registry, work: &Receiver<Work>) -> 
     failed.map_or(Ok(()), Err)
 }
 
-/// What a plan has left of its token budget, where `token-budget` looks for it; gone when there is nothing to say.
+/// Writes what a plan has left of its token budget, where `token-budget` looks for it. Null removes the file.
 fn tokens(folder: &Folder, plan: &str, left: &Value) -> Result<(), GatesError> {
     let name = crate::gates::token_state(plan)?;
     match left {

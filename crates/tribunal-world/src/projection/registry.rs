@@ -1,6 +1,7 @@
-//! The artifact registry as a run fills it: which files a task made when it was confirmed, and how they landed. A line
-//! belongs to its event and its file and is written once, whoever died when. It reads git and adds lines; it decides
-//! nothing.
+//! The artifact registry as a run fills it: which files a task made when it was confirmed, and how they landed.
+//!
+//! A line belongs to one event and one file and is written once, whenever the process died. It reads git, adds lines,
+//! and decides nothing.
 
 use crate::Project;
 use crate::gates::{Artifact, Event, Folder, REGISTRY, registered, sha256};
@@ -19,16 +20,17 @@ pub(super) struct Claim {
 
 #[derive(Clone, Debug)]
 enum Made {
-    /// A task's approved revision.
+    /// The approved revision of a task.
     Task(String),
-    /// A plan's work as it landed.
+    /// The work of a plan, as it landed.
     Landed,
 }
 
 impl Claim {
-    /// What an event says was made, if it does.
+    /// What an event says was made; none for most events.
     pub(super) fn of(event: &Event) -> Option<Claim> {
         let made = match event.event.as_str() {
+            // Without a revision there is no commit to read the files from.
             "task_completed_confirmed" => Made::Task(event.data.get("revision")?.as_str()?.to_owned()),
             "plan_end" => Made::Landed,
             _ => return None,
@@ -49,25 +51,25 @@ impl Claim {
     }
 }
 
-/// What the registry holds of a run, and where it gets the rest from.
+/// What the registry holds about a run, and where the rest comes from.
 pub(super) struct Registry {
     project: Project,
     run: String,
-    /// The newest bytes of each file, by plan; and which lines are there.
+    /// The newest hash of each file, by plan.
     newest: BTreeMap<String, BTreeMap<String, String>>,
     known: BTreeSet<(String, String)>,
-    /// The last event that has lines: those before it have all of theirs.
+    /// The last event that has lines. The events before it have all of theirs.
     last: Option<(u64, u64)>,
 }
 
-/// Where an event stands in its run's journal, by its id.
+/// The position of an event in its run's journal, from its id.
 fn position(event_id: &str) -> Option<(u64, u64)> {
     let (seq, n) = event_id.rsplit_once(':')?.1.split_once('.')?;
     Some((seq.parse().ok()?, n.parse().ok()?))
 }
 
 impl Registry {
-    /// Reads what is there of this run.
+    /// Reads the entries of this run.
     pub(super) fn open(project: &Project, folder: &Folder, run: &str) -> Registry {
         let mut registry = Registry {
             project: project.clone(),
@@ -94,6 +96,7 @@ impl Registry {
 
     /// Adds the lines of an event that are not there yet.
     pub(super) fn add(&mut self, folder: &Folder, claim: &Claim) -> Result<(), String> {
+        // Events are added in order. The last one may be incomplete after a crash, so it is looked at again.
         if position(&claim.event_id) < self.last {
             return Ok(());
         }
@@ -110,6 +113,7 @@ impl Registry {
                 plan: claim.number().to_owned(),
                 ts: claim.ts.clone(),
             };
+            // Written before the crash.
             if self.known.contains(&(artifact.event_id.clone(), artifact.path.clone())) {
                 continue;
             }
@@ -120,7 +124,7 @@ impl Registry {
         Ok(())
     }
 
-    /// The files a task's commit changed and left there.
+    /// The files that a task's commit changed and did not delete.
     fn of_task(&self, revision: &str) -> Result<Vec<(String, String)>, GitError> {
         let repo = self.project.repo();
         let name = format!("refs/tribunal/{}/rev/{revision}", self.run);
@@ -130,7 +134,8 @@ impl Registry {
         self.at(&commit, paths.iter().map(ToString::to_string))
     }
 
-    /// The plan's files that landed otherwise than they were approved: another plan's work was there by then.
+    /// The plan's files that landed differently from how they were approved, because another plan's work was there by
+    /// then.
     fn of_landing(&self, claim: &Claim) -> Result<Vec<(String, String)>, GitError> {
         let name = format!("refs/tribunal/{}/landed/{}", self.run, claim.plan);
         let (Some(files), Some(commit)) =

@@ -1,5 +1,7 @@
-//! `.execution-state.json` as the protocol has it, from what the journal says. A pure function; keys it does not know are
-//! kept, and so is what another run or tool said of plans this run does not have.
+//! `.execution-state.json` in the protocol's form, from what the journal says.
+//!
+//! It is a pure function. Keys that it does not know are kept, and so is what another run or tool said about plans that
+//! this run does not have.
 
 use super::events::{Course, Delivered, Names};
 use serde_json::{Map, Value, json};
@@ -12,19 +14,20 @@ use tribunal_view::calendar::timestamp_with_ms;
 /// A plan of the phase, as its documents have it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Listed {
-    /// `01-02`.
+    /// The id, as in `01-02`.
     pub id: String,
-    /// Its title.
+    /// The title of the plan.
     pub title: String,
-    /// Its wave.
+    /// The wave in which it is built.
     pub wave: u32,
-    /// An earlier run completed it.
+    /// Whether an earlier run completed it.
     pub complete: bool,
 }
 
-/// The state after what the docket holds, over what the file said before.
+/// The state for this docket, on top of what the file said before.
 pub(super) fn render(before: Option<&Value>, docket: &Docket, names: &Names, listed: &[Listed]) -> Value {
     let about = &docket.about;
+    // The file of another phase is not continued.
     let same = |old: &&Map<String, Value>| text(old.get("phase")) == text(Some(&number(&about.phase)));
     let mut state = before.and_then(Value::as_object).filter(same).cloned().unwrap_or_default();
     let name = tribunal_docs::phase_dir(&about.phase_path).map(|dir| dir.slug).unwrap_or_default();
@@ -42,8 +45,10 @@ pub(super) fn render(before: Option<&Value>, docket: &Docket, names: &Names, lis
         ("plans", plans(docket, listed)),
         ("steps_completed", names.steps.clone().into()),
     ];
+    // Only these keys are ours. Everything else in the file stays as it was.
     put.into_iter().for_each(|(key, value)| _ = state.insert(key.to_owned(), value));
     for (key, of) in [("review_loops", Use::Plan), ("qa_loops", Use::Qa)] {
+        // Loops of plans that this run does not have are another run's, and stay.
         let mut loops = state.get(key).and_then(Value::as_object).cloned().unwrap_or_default();
         let ours = names.loops.iter().filter(|(_, course)| course.of == Some(of));
         for (id, course) in ours {
@@ -61,6 +66,7 @@ fn number(phase: &str) -> Value {
 
 fn text(value: Option<&Value>) -> String {
     match value {
+        // Scripts write the phase as `01` or as 1.
         Some(Value::String(text)) => text.trim_start_matches('0').to_owned(),
         Some(other) => other.to_string(),
         None => String::new(),
@@ -76,7 +82,7 @@ fn status(docket: &Docket) -> &'static str {
     }
 }
 
-/// The wave that is built: the last in which a plan has begun.
+/// The wave that is being built: the last one in which a plan has begun.
 fn wave(run: &Run) -> u32 {
     let begun = run.standings().filter(|(_, standing)| !matches!(standing, Standing::Ready));
     let of = |id: &tribunal_core::ids::PlanId| {
@@ -94,6 +100,7 @@ fn plans(docket: &Docket, listed: &[Listed]) -> Value {
             Some(Standing::Landed(_)) => "complete",
             Some(Standing::Refused(_) | Standing::Dropped(_) | Standing::Stuck(_)) => "failed",
             Some(Standing::Ready) => "pending",
+            // The run is over, so a plan that was at work will not be finished.
             Some(_) if over => "failed",
             Some(_) => "running",
             None if plan.complete => "complete",

@@ -1,5 +1,7 @@
-//! Who reviews what a run built: found out when everything has landed, from the real change, with the roster and the
-//! personalities the run began with. It chooses by the tables and writes nothing.
+//! Assembles the panel that reviews what a run built.
+//!
+//! It waits until everything has landed, because the panel depends on the real change. The roster and the personalities
+//! are those the run began with: work that was built meanwhile has no say in who reviews it.
 
 use super::panel;
 use crate::project::error::SetupError;
@@ -8,7 +10,7 @@ use crate::site::Site;
 use tribunal_engine::docket::{Docket, ReviewNote};
 use tribunal_git::Oid;
 
-/// The panel for what landed.
+/// The panel for what landed; none before anything did.
 pub(crate) fn convene(site: &Site, docket: &Docket) -> Result<Option<ReviewNote>, SetupError> {
     let Some(tip) = docket.run.as_ref().and_then(|run| run.tip()) else { return Ok(None) };
     let base = Oid::parse(docket.base())?;
@@ -18,6 +20,7 @@ pub(crate) fn convene(site: &Site, docket: &Docket) -> Result<Option<ReviewNote>
         head: site.commit_of(tip)?,
         target: format!("phase {number}"),
         key: format!("phase {number}"),
+        // A phase whose folder is gone is reviewed without its documents.
         phase: site.project.phase(Some(number)).ok(),
     };
     let ask = ReviewAsk {
@@ -28,7 +31,7 @@ pub(crate) fn convene(site: &Site, docket: &Docket) -> Result<Option<ReviewNote>
         include_filtered: false,
         attached: false,
     };
-    // The settings already hold every personality.
+    // The settings of the run already hold every personality, so none is read from the tree here.
     let mut settings = site.settings.clone();
     let roster = panel::kept(&site.dir);
     let (note, _) = seated(&site.project, &mut settings, &ask, &ends, &base, Some(roster))?;

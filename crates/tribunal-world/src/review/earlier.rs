@@ -1,6 +1,8 @@
-//! The last review of the same thing: what it left open comes to the next one under its ids, as of the revision that is
-//! still there. What fixers made and nobody took is no part of that. It reads journals, each at most once; it writes
-//! nothing, and never passes over one that cannot be read without a word.
+//! The last review of the same subject. Its open findings come to the next review under their ids, as of the revision
+//! that is still there.
+//!
+//! Fixes that nobody took do not count. It reads each journal at most once and writes nothing. A journal that cannot be
+//! read is always named: its open findings would otherwise vanish silently.
 
 use crate::project::Project;
 use crate::project::error::SetupError;
@@ -18,22 +20,25 @@ use tribunal_git::{GitError, Oid};
 use tribunal_journal::{Error as JournalError, Reader};
 use tribunal_view::plain;
 
-/// Earlier runs that are looked at for one of the same thing.
+/// How many earlier runs are searched for one of the same subject.
 const EARLIER_MAX: usize = 200;
-/// Earlier runs that are named where they cannot be read.
+/// How many unreadable runs are named.
 const UNREAD_MAX: usize = 5;
 
-/// A review that judged the same thing before.
+/// An earlier review of the same subject.
 struct Earlier {
     run: String,
     docket: Docket,
-    /// Its loop as it was when each revision had been ruled on.
+    /// Its loop as it was after each ruling, by the revision that was ruled on.
     ruled: BTreeMap<Revision, Loop>,
-    /// What was waived since, one finding at a time.
+    /// The waivers given since, by finding.
     letters: BTreeMap<FindingId, Waiver>,
 }
 
-/// The findings an earlier review of the same thing left, as far as those who hold them sit again.
+/// The findings that an earlier review left, as far as their reviewers are on the panel again.
+///
+/// A finding whose reviewer is missing cannot be settled by anybody. It is named as not looked at instead of being
+/// carried along.
 pub(crate) fn taken_over(
     project: &Project,
     site: &Site,
@@ -46,6 +51,7 @@ pub(crate) fn taken_over(
     note.unread = unread;
     let Some(earlier) = earlier else { return Ok((exists, note)) };
     let Some((since, commit)) = earlier.stands(site, &plan.head)? else { return Ok((exists, note)) };
+    // The earlier run may be removed while this one lives, so its revision gets a ref of this run.
     site.keep(&since, &commit, Vec::new())?;
     let sits = |source: &Source| match source {
         Source::Check(check) => plan.asks(check),
@@ -62,6 +68,7 @@ pub(crate) fn taken_over(
         }
     }
     exists.since = Some(since);
+    // New findings are numbered after all earlier ones, also those that were settled and are not carried over.
     exists.last = Some(FindingId(earlier.docket.last_finding));
     note.previous = Some(earlier.run);
     note.unasked = unasked;
@@ -69,11 +76,12 @@ pub(crate) fn taken_over(
 }
 
 impl Earlier {
-    /// The newest review of the same thing that judged anything, and what is newer and cannot be read: that may be of the
-    /// same thing, too.
+    /// The newest review of the same subject that judged anything, and newer runs that cannot be read: those may be of
+    /// the same subject, too.
     fn of(project: &Project, run: &str, key: &str) -> (Option<Earlier>, Vec<String>) {
         let mut unread = Vec::new();
         let mut runs = project.runs().into_iter().filter(|id| id != run && id.contains("-review"));
+        // `by_ref`, so that a run beyond the limit can be named as not looked at.
         for id in runs.by_ref().take(EARLIER_MAX) {
             match Earlier::read(project, &id, key) {
                 Ok(Some(earlier)) => return (Some(earlier), named(unread)),
@@ -85,11 +93,11 @@ impl Earlier {
         (None, named(unread).into_iter().chain(more).collect())
     }
 
-    /// One review, with its loops as they were when they had ruled on each revision, the last ruling of each; nothing
-    /// where it is of something else or judged nothing.
+    /// Reads one review, with its loop after the last ruling on each revision; none if it is of another subject or
+    /// judged nothing.
     fn read(project: &Project, run: &str, key: &str) -> Result<Option<Earlier>, DocketError> {
         let reader = match Reader::open(&project.run_dir(run)) {
-            // It died before its first row.
+            // The run died before its first row.
             Err(JournalError::Missing { .. }) => return Ok(None),
             opened => opened?,
         };
@@ -97,6 +105,7 @@ impl Earlier {
         let read = reader.each(1, |row| {
             let fact = Fact::decode(&row)?;
             docket.take_fact(&row, &fact)?;
+            // As soon as the subject is known to differ, the rest of the journal need not be read.
             if docket.about.review.as_ref().is_some_and(|review| review.key != key) {
                 return Err(Stopped::Other);
             }
@@ -114,14 +123,16 @@ impl Earlier {
             Err(Stopped::Unread(error)) => return Err(error),
         }
         let same = docket.about.review.is_some();
-        // One in which a tool did not run has ruled on nothing: what the one before it left is still what stands.
+        // A review in which a tool did not run has ruled on nothing. What the review before it left still stands.
         let judged = !ruled.is_empty();
         let letters = waiver::of_mail(&reader.mail()?);
         Ok((same && judged).then(|| Earlier { run: run.to_owned(), docket, ruled, letters }))
     }
 
-    /// The last revision it judged that what is reviewed now goes back to, with its commit. Where there is none, as after
-    /// a rebase: what it passed and brought, else what it was asked about.
+    /// The last judged revision that the new subject descends from, with its commit.
+    ///
+    /// Where there is none, as after a rebase: the result if it passed and was brought to the branch, else the revision
+    /// that the review began with.
     fn stands(&self, site: &Site, head: &Oid) -> Result<Option<(Revision, Oid)>, GitError> {
         let Some(lp) = self.docket.examined() else { return Ok(None) };
         let mut known = Vec::new();
@@ -130,6 +141,7 @@ impl Earlier {
             known.extend(site.repo.ref_at(&name)?.map(|commit| (revision.clone(), commit)));
         }
         for (revision, commit) in known.iter().rev() {
+            // The newest first: everything that was judged up to there is part of what is reviewed now.
             if site.repo.is_ancestor(commit, head)? {
                 return Ok(Some((revision.clone(), commit.clone())));
             }
@@ -138,23 +150,23 @@ impl Earlier {
         Ok(if brought { known.pop() } else { known.into_iter().next() })
     }
 
-    /// What it took over itself.
+    /// The waivers that it took over itself.
     fn carried(&self) -> &[Waiver] {
         self.docket.about.review.as_ref().map_or(&[], |review| &review.waivers)
     }
 
-    /// The waiver by which a finding has its fate.
+    /// The waiver that gave a finding its fate.
     fn waiver(&self, id: FindingId, fate: &Fate) -> Option<Waiver> {
         let mut known = self.letters.get(&id).into_iter().chain(self.carried());
         known.find(|one| one.finding == id && *fate == Fate::Waived(one.words())).cloned()
     }
 
-    /// What stood against a revision, and what of it is waived now.
+    /// The findings that stood against a revision, with what is waived now.
     fn left(&self, since: &Revision, now: Time) -> Vec<(FindingId, Entry)> {
         let (Some(last), Some(then)) = (self.docket.examined(), self.ruled.get(since)) else {
             return Vec::new();
         };
-        // What became of it in the end counts where nothing was made after.
+        // If nothing was made after this revision, the final state of the loop counts, with all its decisions.
         let lp = if last.tracked() == Some(since) { last } else { then };
         let mut left = Vec::new();
         for (id, entry) in lp.ledger().iter() {
@@ -164,13 +176,13 @@ impl Earlier {
                 Some(fate) => fate,
                 None => continue,
             };
-            // What was tried and said about it then is over.
+            // Replies and fixers belong to the old review. The new one starts without them.
             left.push((id, Entry { reply: None, fixer: None, fate, ..entry.clone() }));
         }
         left
     }
 
-    /// Who waived it, with what they said; what was taken over as waived says so already.
+    /// Who waived it, with what they said. A waiver that was taken over says so already.
     fn why(&self, lp: &Loop, who: &str) -> String {
         let here = matches!(lp.outcome(), Some(Outcome::Accepted(by)) if by == who);
         match self.docket.said.get(lp.id()).filter(|_| here) {
@@ -180,9 +192,9 @@ impl Earlier {
     }
 }
 
-/// Why a journal is not read to its end.
+/// Why reading a journal stopped early.
 enum Stopped {
-    /// It is of something else.
+    /// It is of another subject.
     Other,
     Unread(DocketError),
 }
@@ -199,7 +211,7 @@ impl From<JournalError> for Stopped {
     }
 }
 
-/// The first ones by name, and how many more there are.
+/// The first names, and how many more there are.
 fn named(mut unread: Vec<String>) -> Vec<String> {
     let more = unread.len().saturating_sub(UNREAD_MAX);
     unread.truncate(UNREAD_MAX);

@@ -1,5 +1,8 @@
 //! What an approval's evidence may name, gathered from what is judged: the files and symbols of a change, the tasks and
-//! files of a plan, the sections of a document. Whether words are evidence is decided elsewhere.
+//! files of a plan, the sections of a document.
+//!
+//! An approval has to name something that is really there, so the list comes from git and not from the answer. Core
+//! decides whether the words are evidence.
 
 use crate::site::{PlanText, Site};
 use std::collections::BTreeSet;
@@ -8,10 +11,10 @@ use tribunal_findings::Judged;
 use tribunal_git::{GitPath, Oid};
 use tribunal_view::prompt::JudgeBrief;
 
-/// What is known of what is judged, besides its files and its diff.
+/// What is known about the subject, besides its files and its diff.
 pub(crate) struct Gathered<'a> {
     pub(crate) brief: &'a JudgeBrief,
-    /// Titles of a plan's tasks.
+    /// The titles of a plan's tasks.
     pub(crate) titles: &'a [String],
     /// Commands that were run on it, or may be.
     pub(crate) commands: Vec<String>,
@@ -24,6 +27,8 @@ impl Gathered<'_> {
         match brief.job.matter() {
             Matter::Change => Judged::change(files, diff, self.commands),
             Matter::Plan => {
+                // A plan names files that it will create. Nobody can have looked at those, so they are marked as
+                // absent.
                 let is_there = |file: &&String| {
                     site.repo
                         .file_at(commit, &GitPath::from(file.as_str()))
@@ -31,6 +36,7 @@ impl Gathered<'_> {
                 };
                 let planned = &brief.plan.files;
                 let absent = planned.iter().filter(|file| !is_there(file)).cloned().collect();
+                // A title of one word would be found in any text by chance.
                 let named = |title: &&String| title.split_whitespace().count() >= 2;
                 let names = self.titles.iter().filter(named).cloned().collect();
                 Judged { matter: Matter::Plan, files: planned.clone(), absent, names, commands: Vec::new() }

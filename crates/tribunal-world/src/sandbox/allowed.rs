@@ -1,5 +1,7 @@
-//! What a launch is allowed besides its own, collected before it is mounted. Each place is held against what is denied, and
-//! a place that is reached by a link is there by both of its names.
+//! The places that a launch may see besides its own, collected before they are mounted.
+//!
+//! Each place is compared with what is denied. A place that is reached through a link gets both of its names, because
+//! programs use either one.
 
 use super::denied::Denied;
 use super::plan::MountPlan;
@@ -15,16 +17,19 @@ struct Grant {
 }
 
 /// The places that are allowed.
+///
+/// Everything is collected first and mounted at the end, because a later rule can take a place back or hide a part of
+/// it.
 pub(super) struct Allowed<'a> {
     denied: &'a Denied,
     plan: &'a mut MountPlan,
-    /// Where something is by another name, which must be mounted after all others.
+    /// Other names of places. They are mounted after all others, because the link itself may be visible by then.
     aliases: Vec<Grant>,
-    /// What lies in them and is hidden all the same.
+    /// Places inside them that are hidden all the same.
     hidden: Vec<PathBuf>,
-    /// What lies in them and could not be looked through: hidden, unless it is named itself.
+    /// Places inside them that could not be searched. They are hidden, unless the settings name them.
     unknown: BTreeSet<PathBuf>,
-    /// What the settings name.
+    /// The places that the settings name.
     named: BTreeSet<PathBuf>,
 }
 
@@ -38,7 +43,7 @@ impl<'a> Allowed<'a> {
         self.denied
     }
 
-    /// Whether a place is seen already, in its own place.
+    /// Whether a place is already visible under its own path.
     pub(super) fn is_seen(&self, path: &Path) -> bool {
         self.plan.shows(path)
     }
@@ -48,14 +53,18 @@ impl<'a> Allowed<'a> {
         self.allow(path, false);
     }
 
-    /// Allows what the settings name. Projects that lie there keep what they know of runs, and what could not be looked
-    /// through for projects is not shown: it can be named by its parts.
+    /// Allows a place that the settings name.
+    ///
+    /// Projects that lie there keep the folders of their runs hidden. A part that could not be searched for such
+    /// projects is not shown; the user can name it by itself.
     pub(super) fn named(&mut self, path: &Path, write: bool) {
         let Ok(real) = path.canonicalize() else { return };
+        // The settings cannot open the login of another agent.
         if self.denied.is_of_another(&real) {
             return;
         }
         let below = search::below(&real, LIMITS);
+        // The named folder itself could not be searched, so nothing in it is safe to show.
         if below.unknown.contains(&real) {
             return;
         }
@@ -72,37 +81,41 @@ impl<'a> Allowed<'a> {
         }
     }
 
-    /// Hides what lies in an allowed place.
+    /// Hides a place inside an allowed one.
     pub(super) fn hidden(&mut self, path: PathBuf) {
         self.hidden.push(path);
     }
 
     fn allow(&mut self, path: &Path, write: bool) {
         let Ok(real) = path.canonicalize() else { return };
+        // The root would show everything. A link's own path is checked too: it may be a secret by its name.
         if real.parent().is_none() || self.denied.holds(&real) || self.denied.holds(path) {
             return;
         }
-        // A socket, a pipe or a device is somebody's way in.
+        // A socket, a pipe or a device is a way to a service outside.
         if !real.symlink_metadata().is_ok_and(|meta| meta.is_dir() || meta.is_file()) {
             return;
         }
+        // A second rule is needed only to make it writable.
         if write || !self.plan.shows(&real) {
             self.plan.show(&real, write);
         }
+        // A path with `..` would have to be resolved by the mount, after links that nobody has checked.
         let plain = path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
         if path != real && path.is_absolute() && plain {
             self.aliases.push(Grant { from: real, to: path.to_path_buf(), write });
         }
     }
 
-    /// Adds the other names, and hides what is hidden.
+    /// Adds the other names, then hides what is hidden.
     pub(super) fn finish(self) {
         for Grant { from, to, write } in self.aliases {
-            // Where the link itself is seen, it leads to the right place.
+            // Where the link itself is visible, it leads to the right place.
             if !to.parent().is_some_and(|above| self.plan.shows(above)) {
                 self.plan.put(&from, &to, write);
             }
         }
+        // A place that was named by itself was searched by itself.
         let unknown = self.unknown.difference(&self.named);
         for path in self.hidden.iter().chain(unknown) {
             if path.symlink_metadata().is_ok_and(|meta| !meta.is_symlink()) {

@@ -1,5 +1,8 @@
-//! What no launch sees, whatever else shows it: secrets by their usual names, where links to them lead, the folders of
-//! Tribunal, and the logins of other agents. It is the second layer; home is empty to begin with.
+//! Places that no launch sees, whatever else shows them: secrets by their usual names, the targets of links to them,
+//! Tribunal's folders, and the logins of other agents.
+//!
+//! This is the second layer. The home is empty to begin with, so these rules matter where the settings or a tool's root
+//! show more of it.
 
 use super::expand;
 use std::collections::BTreeSet;
@@ -8,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tribunal_agent::{Adapter, Adapters};
 
-/// What nobody but the user needs, in a home.
+/// Paths in a home that only the user needs.
 pub(super) const SECRETS: [&str; 58] = [
     ".ssh",
     ".gnupg",
@@ -69,34 +72,38 @@ pub(super) const SECRETS: [&str; 58] = [
     ".julia/servers",
     ".ghcup/config.yaml",
 ];
-/// How many entries of a secret folder are looked at for links, and where links may lead without being secret.
+/// How many entries of a secret folder are searched for links, and where a link may lead without making its target
+/// secret.
 const ENTRIES_MAX: usize = 500;
 const MACHINE: [&str; 3] = ["/usr", "/nix", "/gnu"];
 
-/// The places that are kept from a launch, and where links to them lead.
+/// The places that are kept from a launch, and the targets of links to them.
 #[derive(Default)]
 pub(super) struct Denied {
-    /// The user's own: nothing in them is shown.
+    /// The user's own secrets. Nothing in them is shown.
     pub(super) secrets: BTreeSet<PathBuf>,
-    /// Of other agents: a program that lies there may be started.
+    /// Folders of other agents. A program that lies there may still be started.
     pub(super) others: BTreeSet<PathBuf>,
 }
 
 impl Denied {
-    /// Adds a secret, where it leads, and where links in it lead.
+    /// Adds a secret, its target, and the targets of links inside it.
+    ///
+    /// People keep `~/.ssh` or a key as a link into another folder. Hiding only the link would leave the key readable
+    /// under its real path.
     pub(super) fn secret(&mut self, path: PathBuf) {
         if let Ok(real) = path.canonicalize() {
             let entries = fs::read_dir(&real).into_iter().flatten().filter_map(Result::ok).take(ENTRIES_MAX);
             let links = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
             let targets = links.filter_map(|entry| entry.path().canonicalize().ok());
-            // A program of the machine is nobody's secret.
+            // A program of the machine is not a secret.
             self.secrets.extend(targets.filter(|target| !MACHINE.iter().any(|top| target.starts_with(top))));
             self.secrets.insert(real);
         }
         self.secrets.insert(path);
     }
 
-    /// Adds what belongs to every agent but one.
+    /// Adds the places of every agent but one.
     pub(super) fn agents(
         &mut self,
         adapters: &Adapters,
@@ -105,6 +112,7 @@ impl Denied {
         env: &[(OsString, OsString)],
     ) {
         let rows = adapters.names().filter_map(|name| adapters.get(name).ok());
+        // Rows with the same home are the same program, so they share its login.
         for row in rows.filter(|row| but.is_none_or(|own| own.home != row.home)) {
             let of_home =
                 row.home.private.iter().chain(&row.home.write).chain(&row.home.copy).chain(&row.login_files);
@@ -125,9 +133,10 @@ impl Denied {
         path.ancestors().any(|above| self.others.contains(above))
     }
 
-    /// Whether a secret, or something of another agent, lies below a place.
+    /// Whether a secret, or a place of another agent, lies below a place.
     pub(super) fn is_below(&self, path: &Path) -> bool {
         let below = |set: &BTreeSet<PathBuf>| {
+            // Paths are ordered by their components, so everything below a path directly follows it.
             set.range(path.to_path_buf()..).next().is_some_and(|first| first.starts_with(path))
         };
         below(&self.secrets) || below(&self.others)
@@ -139,14 +148,18 @@ impl Denied {
     }
 }
 
-/// Whether a text of settings looks as if it held a password or a token.
+/// Whether the text of a settings file looks as if it held a password or a token.
+///
+/// It errs on the side of hiding: a comment is skipped, but any mention of a token in a setting counts.
 pub(super) fn holds_credential(text: &str) -> bool {
     const NAMES: [&str; 8] =
         ["token", "secret", "password", "passwd", "credential", "extraheader", "api_key", "apikey"];
+    // `https://user:password@host`: a credential in an address.
     let address = |line: &str| {
         let rest = line.split_once("://").map(|(_, rest)| rest);
         rest.is_some_and(|rest| rest.split('/').next().is_some_and(|host| host.contains('@')))
     };
+    // Both signs begin a comment in git's settings.
     text.lines().map(str::trim).filter(|line| !line.starts_with(['#', ';'])).any(|line| {
         let low = line.to_ascii_lowercase();
         address(line) || NAMES.iter().any(|name| low.contains(name))

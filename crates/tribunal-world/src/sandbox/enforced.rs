@@ -1,5 +1,7 @@
-//! What is enforced around launches here, as facts for the words of reports, and the network of one launch. Who may use
-//! the network is core's to say; whether that can be enforced is the process driver's.
+//! What is enforced around launches on this machine, as facts for reports, and the network of one launch.
+//!
+//! Core says who may use the network, and the process driver whether that can be enforced. Reports are written from
+//! these facts, so a promise that the machine cannot keep is never made.
 
 use crate::sandbox::Sandbox;
 use crate::site::Site;
@@ -11,16 +13,17 @@ use tribunal_engine::settings::Settings;
 use tribunal_process::{Containment, Enforced, Network};
 use tribunal_view::sandbox::{self, SandboxFacts, Walls};
 
-/// What a command that lacks the network is told.
+/// The hint for a command that lacks the network.
 pub(crate) const WITHOUT_NETWORK: &str = "checks run without network: `checks.network = true` gives it to them, `checks.prepare` installs what they need before";
 
-/// What is promised of the sandbox, by the settings and by what the machine enforces.
+/// What is promised about the sandbox, by the settings and by what the machine enforces.
 pub fn facts(sandbox: Sandbox, containment: &Containment, settings: &Settings) -> SandboxFacts {
     let walls = match sandbox {
         Sandbox::Walls => Walls::Raised,
         Sandbox::Off => Walls::Off,
         Sandbox::Missing => Walls::Missing,
     };
+    // Without the sandbox nothing else is promised, whatever the kernel could do.
     let found = if walls == Walls::Raised { containment.enforced() } else { Enforced::default() };
     SandboxFacts {
         walls,
@@ -36,7 +39,7 @@ pub fn facts(sandbox: Sandbox, containment: &Containment, settings: &Settings) -
     }
 }
 
-/// The network of a launch: cut off where it may not use it and the machine can do that.
+/// The network of a launch: cut off where the launch may not use it and the machine can do that.
 pub(crate) fn network_of(started: Started, facts: &SandboxFacts) -> Network {
     let may_use = network::may_use(started, facts.checks_network) || !stands(Defence::CheckNetwork);
     match facts.walls == Walls::Raised && facts.network && !may_use {
@@ -45,28 +48,34 @@ pub(crate) fn network_of(started: Started, facts: &SandboxFacts) -> Network {
     }
 }
 
-/// What a command without a network is told in its environment. cargo asks its registry wherever a project keeps no
-/// `Cargo.lock`, and waits for it in vain; told that it is offline, it takes what the user has.
+/// The variable that tells a command without network that it is offline.
+///
+/// Where a project has no `Cargo.lock`, cargo asks its registry and waits in vain. Told that it is offline, it takes
+/// what the user has.
 pub(crate) fn offline(network: Network) -> Option<(OsString, OsString)> {
     (network == Network::None).then(|| ("CARGO_NET_OFFLINE".into(), "true".into()))
 }
 
-/// The way out for a command that was cut off and says that it reached nobody.
+/// The hint for a command that was cut off and whose output says that it reached nobody.
 pub(crate) fn way_out(network: Network, output: &str) -> Option<&'static str> {
     (network == Network::None && tribunal_docs::qa::lacks_network(output)).then_some(WITHOUT_NETWORK)
 }
 
 impl Site {
-    /// How the sandbox is told in reports.
+    /// The sandbox in the words of reports.
     pub(crate) fn sandbox_words(&self) -> String {
         sandbox::words(&self.promised)
     }
 
-    /// What a run that goes on notes where other things are enforced than when it began: its claims must hold for all
-    /// of its launches.
+    /// The note of a resumed run, where the sandbox is weaker than when it began.
+    ///
+    /// The run's claims must hold for all of its launches, so a weaker sandbox has to be recorded before the next
+    /// launch.
     pub(crate) fn promised_since(&self, about: &RunNote) -> Option<Note> {
         let containment = self.keeper.containment().name().to_owned();
+        // A stronger sandbox is no news: the claim is already the weakest of all.
         let weaker = about.promised.is_none_or(|before| before.weakest(self.promised) != before);
+        // Partial containment is recorded by itself: it is no fact of the sandbox, and it is final.
         let escapes = containment == sandbox::PARTIAL && about.containment != sandbox::PARTIAL;
         (weaker || escapes).then_some(Note::Promised { containment, facts: self.promised })
     }

@@ -1,12 +1,14 @@
-//! What a command lacked because its sandbox does not show it. A program that misses a file says so in its output; the
-//! person who reads that is told which key shows the file.
+//! Names the file that a command lacked because its sandbox does not show it.
+//!
+//! A program that misses a file says so in its output, but not that the file exists outside. The person who reads the
+//! output is told which setting shows it.
 
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use tribunal_process::{Wall, Walls};
 
-/// Words of a program that misses a file.
+/// Phrases of programs that miss a file.
 const MISSES: [&str; 9] = [
     "no such file",
     "not found",
@@ -18,10 +20,10 @@ const MISSES: [&str; 9] = [
     "cannot open",
     "not installed",
 ];
-/// How many lines of an output are looked at, from its end.
+/// How many lines of an output are searched, from its end.
 const LINES_MAX: usize = 200;
 
-/// The first place that an output names as missing, is there for the user, and is hidden by these steps.
+/// The first place that an output names as missing, that exists for the user, and that these mounts hide.
 pub(super) fn missing_place(walls: &Walls, output: &str) -> Option<PathBuf> {
     let misses = |line: &&str| {
         let low = line.to_ascii_lowercase();
@@ -31,15 +33,15 @@ pub(super) fn missing_place(walls: &Walls, output: &str) -> Option<PathBuf> {
     lines.into_iter().rev().flat_map(paths_in).find(|path| is_lacked(walls, path))
 }
 
-/// Says at the end of what a failed command wrote what it lacked, for whoever reads that.
+/// Adds the hint to the output of a failed command, for whoever reads that.
 pub(crate) fn add_to(stderr: &Path, walls: &Walls, output: &str) {
     let Some(place) = missing_place(walls, output) else { return };
     let file = fs::File::options().append(true).open(stderr);
-    // Without the words the failure stands all the same.
+    // Without the hint the failure is reported all the same.
     let _ = file.and_then(|mut file| writeln!(file, "\ntribunal: {}", way_out(&place)));
 }
 
-/// How a person gives a place to launches.
+/// How a person makes a place visible to launches.
 pub(super) fn way_out(place: &Path) -> String {
     format!(
         "{} is there for you and not in the sandbox; name it, or the folder it belongs to, in `agents.readable`",
@@ -50,11 +52,13 @@ pub(super) fn way_out(place: &Path) -> String {
 /// Absolute paths in a line of text.
 fn paths_in(line: &str) -> impl Iterator<Item = PathBuf> {
     let ends = |c: char| c.is_whitespace() || "\"'`,;()[]<>=".contains(c);
+    // With and without a trailing mark: a path may itself end with a full stop.
     let words = line.split(ends).flat_map(|word| [word, word.trim_end_matches([':', '.', '!'])]);
     words.filter(|word| word.starts_with('/') && word.len() > 1).map(PathBuf::from)
 }
 
-/// Whether a place is there outside and not inside. A secret is not told from what is not there.
+/// Whether a place exists outside and not inside. A secret is treated as if it did not exist, so the hint never reveals
+/// one.
 fn is_lacked(walls: &Walls, path: &Path) -> bool {
     let secret = |path: &Path| {
         let under = |name: &str| path.ancestors().any(|above| above.ends_with(name));
@@ -67,7 +71,7 @@ fn is_lacked(walls: &Walls, path: &Path) -> bool {
     match rule {
         None => false,
         Some(Wall::Hide(_)) => true,
-        // In a home or a folder of its own, what is shown has a rule of its own.
+        // In a home or a folder of its own, everything that is shown has its own rule.
         Some(Wall::Show { from, to, .. }) => {
             let inside = path.strip_prefix(to).map_or_else(|_| from.clone(), |rest| from.join(rest));
             from != to && to != path && !inside.exists()

@@ -1,5 +1,8 @@
-//! The folder that a launch may write to, in the making: temporary files, and a home that is empty but for what is
-//! mounted or copied there. What a program leaves in it is gone afterwards.
+//! The folder that a launch may write to: temporary files, and a home that is empty except for what is mounted or
+//! copied there.
+//!
+//! Whatever a program leaves in it is gone afterwards. So no agent can leave a hook or an instruction in a home for the
+//! next one.
 
 use super::plan::MountPlan;
 use super::{SandboxHost, SandboxSpec, expand};
@@ -12,11 +15,11 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use tribunal_process::{Wall, Walls};
 
-/// Where the home is in the scratch folder, and where copies are that belong elsewhere.
+/// The home within the scratch folder, and the copies that belong elsewhere.
 const HOME: &str = "home";
 const COPIES: &str = "copies";
 
-/// Files of git in a home that launches get a copy of, without credentials.
+/// Files of git in a home, of which launches get a copy without credentials.
 pub(crate) const GIT_FILES: [&str; 2] = [".gitconfig", ".config/git/config"];
 
 /// What happens to a place that an agent's row names.
@@ -28,19 +31,21 @@ pub(super) enum Place {
     Copy,
 }
 
-/// The user's settings of git, as launches may see them. A file that cannot be read has no copy.
+/// The user's git settings, as launches may see them. A file that cannot be read has no copy.
 pub(crate) fn git_settings(home: Option<&Path>) -> Vec<(PathBuf, String)> {
     let files = GIT_FILES.into_iter().filter_map(|name| Some((PathBuf::from(name), home?.join(name))));
     let there = files.filter(|(_, file)| file.is_file());
     there.filter_map(|(name, file)| Some((name, tribunal_git::public_config(&file).ok()?))).collect()
 }
 
-/// The scratch folder of a launch.
+/// The scratch folder of a launch, before it is made.
+///
+/// The mounts are planned first, because the folder needs a mount point for each of them.
 pub(super) struct HomeLayout {
     home: PathBuf,
     scratch: PathBuf,
     skeleton: Skeleton,
-    /// What it gets a copy of, and where.
+    /// Files to copy, and where to.
     copies: Vec<(PathBuf, PathBuf)>,
     /// Files that are written for it.
     texts: Vec<(PathBuf, String)>,
@@ -60,7 +65,7 @@ impl HomeLayout {
         }
     }
 
-    /// The folder itself.
+    /// The path of the scratch folder.
     pub(super) fn scratch(&self) -> &Path {
         &self.scratch
     }
@@ -74,7 +79,7 @@ impl HomeLayout {
         }
     }
 
-    /// Puts a text in the place of a file, wherever that lies.
+    /// Puts a text in the place of a file, wherever the file lies.
     pub(super) fn replace(&mut self, plan: &mut MountPlan, file: &Path, text: String) {
         let copy = Path::new(COPIES).join(self.texts.len().to_string());
         self.skeleton.folder(Path::new(COPIES));
@@ -82,12 +87,13 @@ impl HomeLayout {
         self.texts.push((copy, text));
     }
 
-    /// Gives an agent what its row names.
+    /// Gives an agent the places that its row names.
     pub(super) fn give(&mut self, plan: &mut MountPlan, places: &BTreeMap<PathBuf, Place>) {
         for (path, place) in places {
             let at_home = path.starts_with(&self.home);
             let Ok(real) = path.canonicalize() else { continue };
             match place {
+                // The agent's own folder is there, but it holds only what the row names.
                 Place::Private => {
                     if at_home && real.is_dir() {
                         self.skeleton.folder(&self.inside(path));
@@ -103,6 +109,7 @@ impl HomeLayout {
                     self.skeleton.folder(&folder);
                     self.copies.push((real, self.inside(path)));
                 }
+                // Outside the home there is no folder to copy into, so the copy is mounted.
                 Place::Copy => {
                     let copy = Path::new(COPIES).join(path.file_name().unwrap_or_default());
                     self.skeleton.folder(Path::new(COPIES));
@@ -113,12 +120,12 @@ impl HomeLayout {
         }
     }
 
-    /// Where a path of the home lies in the scratch folder.
+    /// The path in the scratch folder for a path of the home.
     fn inside(&self, path: &Path) -> PathBuf {
         Path::new(HOME).join(path.strip_prefix(&self.home).unwrap_or(path))
     }
 
-    /// Makes it. What is mounted in the home, or where temporary files are, gets its place when that is done.
+    /// Makes the folder. Everything that is mounted inside it needs a mount point, which is made here as well.
     pub(super) fn build(mut self, walls: &Walls, scratches: &Scratches) -> io::Result<()> {
         let rules: BTreeMap<&Path, &Wall> = walls.0.iter().map(|wall| (wall.place(), wall)).collect();
         let above = |path: &Path| path.ancestors().skip(1).find_map(|above| rules.get(above).copied());
@@ -126,7 +133,7 @@ impl HomeLayout {
             let Wall::Show { from, to, .. } = wall else { continue };
             let Some(Wall::Show { from: own, to: around, .. }) = above(to) else { continue };
             if let (Ok(own), Ok(inside)) = (own.strip_prefix(&self.scratch), to.strip_prefix(around)) {
-                // What is ours is not there yet: folders, but for copies.
+                // Our own folders do not exist yet when this is asked. They are folders, except for the copies.
                 let ours = from.starts_with(&self.scratch) && !from.starts_with(self.scratch.join(COPIES));
                 self.skeleton.mount(&own.join(inside), ours || is_dir(from));
             }
@@ -134,7 +141,8 @@ impl HomeLayout {
         scratches.make(&self.scratch, &self.skeleton)?;
         for (from, to) in &self.copies {
             let copied = copy(from, &self.scratch.join(to));
-            // What is not in the home after all is missed by who needs it, who will say so; what is elsewhere is mounted.
+            // A copy that fails in the home is simply missing, and the program that needs it will say so. A copy
+            // outside is mounted, so it must exist.
             if !to.starts_with(HOME) {
                 copied?;
             }
@@ -163,13 +171,14 @@ impl SandboxHost<'_> {
             true => find(text).into_iter().collect::<Vec<_>>(),
             false => private.iter().map(|folder| folder.join(text.trim_end_matches('/'))).collect(),
         };
-        // A program that never ran here makes its folder at its first launch, where its variables say.
+        // A program that never ran here makes its folder at the first launch, at the place that its variables name.
         let fresh = private.iter().all(|folder| !folder.is_dir()).then(|| private.last()).flatten();
         let used = |path: &Path| {
             private
                 .iter()
                 .any(|folder| path.starts_with(folder) && (folder.is_dir() || Some(folder) == fresh))
         };
+        // The order matters: a later list overrides an earlier one for the same place.
         let lists = [
             (&row.login_files, Place::Read),
             (&row.home.read, Place::Read),
@@ -180,6 +189,7 @@ impl SandboxHost<'_> {
             for (text, path) in
                 texts.iter().flat_map(|text| every(text).into_iter().map(move |path| (text, path)))
             {
+                // A folder that a session needs must exist outside, or nothing could be kept in it.
                 if text.ends_with('/') && (text.starts_with('~') || used(&path)) {
                     fs::create_dir_all(&path)?;
                 }

@@ -1,17 +1,19 @@
-//! What every launch sees of the machine, whoever it is: programs, libraries and the settings they read. It is an allow
-//! list. A top folder that is not named here is absent, and with it other people's homes, other projects, other disks
-//! and the sockets of services.
+//! What every launch sees of the machine: programs, libraries and the settings they read.
+//!
+//! It is an allow list. A top folder that is not named here is absent, and with it other people's homes, other
+//! projects, other disks and the sockets of services.
 
 use super::plan::MountPlan;
 use super::search;
 use std::fs;
 use std::path::Path;
 
-/// Top folders that are seen as they are; every one whose name begins with `lib` is, too. Of `/opt`, where companies keep
-/// whatever is theirs, only programs on PATH are seen, with what they belong to.
+/// Top folders that are shown as they are, besides every one whose name begins with `lib`.
+///
+/// Of `/opt`, where companies keep whatever is theirs, only programs on PATH are shown, with their installations.
 const SHOWN: [&str; 10] = ["bin", "dev", "etc", "gnu", "nix", "proc", "sbin", "snap", "sys", "usr"];
 
-/// Places below folders that are absent, each with its reason.
+/// Places below absent folders that are shown, each with its reason.
 const NEEDED: [(&str, &str); 12] = [
     ("/run/systemd/resolve", "the addresses of name servers, where /etc/resolv.conf leads"),
     ("/run/resolvconf", "the same"),
@@ -27,7 +29,7 @@ const NEEDED: [(&str, &str); 12] = [
     ("/var/lib/locales", "languages"),
 ];
 
-/// What lies in a folder that is shown and is nobody's business. Root could read it.
+/// Places in shown folders that are nobody's business. They matter where launches run as root, which could read them.
 const SECRET: [&str; 38] = [
     "/etc/shadow",
     "/etc/shadow-",
@@ -69,7 +71,7 @@ const SECRET: [&str; 38] = [
     "/sys/kernel/tracing",
 ];
 
-/// Hides what is not for launches.
+/// Hides everything of the machine that is not for launches.
 pub(super) fn restrict(plan: &mut MountPlan) {
     for entry in fs::read_dir("/").into_iter().flatten().filter_map(Result::ok) {
         let name = entry.file_name();
@@ -82,6 +84,7 @@ pub(super) fn restrict(plan: &mut MountPlan) {
     }
     for (place, _) in NEEDED {
         let place = Path::new(place);
+        // If it is a link, its target has a rule of its own.
         if place.canonicalize().is_ok_and(|real| real == place) {
             plan.show(place, false);
         }
@@ -91,16 +94,16 @@ pub(super) fn restrict(plan: &mut MountPlan) {
     for key in host_keys.filter(|entry| entry.file_name().to_string_lossy().ends_with("_key")) {
         hide_readable(plan, &key.path());
     }
-    // Of what could not be looked through, only programs on PATH are shown.
+    // Of folders that could not be searched, only programs on PATH are shown.
     search::of_machine().unknown.into_iter().for_each(|path| plan.hide(path));
-    // Settings of git for everybody are seen, unless somebody keeps a token there.
+    // The machine's git settings are shown, unless somebody keeps a token there.
     let git = Path::new("/etc/gitconfig");
     if fs::read_to_string(git).is_ok_and(|text| super::denied::holds_credential(&text)) {
         plan.hide(git.to_owned());
     }
 }
 
-/// What the user cannot read needs no mount.
+/// Hides a place that the user can read. What the user cannot read needs no mount.
 fn hide_readable(plan: &mut MountPlan, place: &Path) {
     let plain = place.symlink_metadata().is_ok_and(|meta| !meta.is_symlink());
     if plain && rustix::fs::access(place, rustix::fs::Access::READ_OK).is_ok() {

@@ -1,7 +1,9 @@
 //! Which files a launch sees. It is an allow list: its tree, its own folder, an empty home with what its row names, the
 //! programs it may start, and the machine's own. Everything else is absent: journals, other launches, other projects,
-//! the user's work tree, secrets. It only says so; the process driver mounts it. Paths an agent could have made are
-//! never followed here.
+//! the user's worktree, secrets.
+//!
+//! This module only makes the list; the process driver mounts it. Paths that an agent could have made are never
+//! followed here. `docs/design/sandbox.md` has the whole table and the reasons.
 
 mod allowed;
 mod denied;
@@ -44,16 +46,18 @@ pub(crate) const SCRATCH: &str = "scratch";
 /// Whether agents and checks are kept to their own files in this run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sandbox {
-    /// They are.
+    /// Launches are kept to their own files.
     Walls,
-    /// The settings say no.
+    /// The settings switch the sandbox off.
     Off,
-    /// This machine permits no walls.
+    /// This machine permits no sandbox.
     Missing,
 }
 
 impl Sandbox {
-    /// What this machine gives to what the settings ask for.
+    /// The sandbox that this machine gives for a setting.
+    ///
+    /// The machine is asked only if the setting wants a sandbox, because asking starts a process.
     pub fn of(setting: &str, can_wall: impl FnOnce() -> bool) -> Sandbox {
         match setting {
             "off" => Sandbox::Off,
@@ -63,17 +67,17 @@ impl Sandbox {
     }
 }
 
-/// What one launch needs.
+/// What one launch needs of its sandbox.
 pub(crate) struct SandboxSpec<'a> {
-    /// Where it works.
+    /// The tree it works in.
     pub(crate) tree: &'a Path,
-    /// Whether it may change that.
+    /// Whether it may change the tree.
     pub(crate) write: bool,
-    /// Its own folder: shown to read, but for its scratch folder.
+    /// Its own folder, readable except for the scratch folder in it.
     pub(crate) own: &'a Path,
-    /// More that it is shown, and whether it may write there.
+    /// More places, and whether it may write there.
     pub(crate) more: Vec<(PathBuf, bool)>,
-    /// The agent, if it is one.
+    /// The adapter row, if it is an agent.
     pub(crate) row: Option<&'a Adapter>,
     /// Its whole environment.
     pub(crate) env: &'a [(OsString, OsString)],
@@ -81,36 +85,39 @@ pub(crate) struct SandboxSpec<'a> {
     pub(crate) program: Option<&'a OsStr>,
 }
 
-/// Where launches happen: whose machine it is, and which project, if it is one.
+/// The machine and the project in which launches happen.
+///
+/// It holds references only and is made for each launch, so that a run and a command started by hand build the same
+/// sandbox.
 pub(crate) struct SandboxHost<'a> {
     /// Whether launches are kept to their own files.
     pub(crate) sandbox: Sandbox,
     /// The user's environment.
     pub(crate) environment: &'a BTreeMap<String, OsString>,
-    /// Every agent there is: the homes of others are hidden.
+    /// Every known agent; the homes of the others are hidden.
     pub(crate) adapters: &'a Adapters,
-    /// What every launch may read besides.
+    /// Places that every launch may also read.
     pub(crate) readable: &'a [String],
-    /// What builders and checks may write besides.
+    /// Places that builders and checks may also write.
     pub(crate) writable: &'a [String],
-    /// Where the user's signing keys lie, wherever that is: nobody sees these places.
+    /// The places of the user's signing keys, which nobody sees.
     pub(crate) keys: &'a [PathBuf],
-    /// Settings of git that stand in the home of every launch.
+    /// Git settings for the home of every launch.
     pub(crate) git_settings: &'a [(PathBuf, String)],
-    /// The Tribunal program.
+    /// The Tribunal program itself.
     pub(crate) own_binary: &'a Path,
-    /// The project's places.
+    /// The places of the project, if there is one.
     pub(crate) project: Option<ProjectPlaces<'a>>,
-    /// A folder of ours that trees lie in: from there on, a tree is where it was made.
+    /// The folder of ours in which trees lie. A tree below it must be where it was made.
     pub(crate) within: &'a Path,
-    /// Where scratch folders come from; without it each is made anew.
+    /// The pool of scratch folders; without it each one is made anew.
     pub(crate) scratches: Option<&'a Scratches>,
 }
 
 impl Site {
-    /// What a launch sees; none where there is no sandbox. Makes the launch's scratch folder in any case.
+    /// The mounts of a launch; none where there is no sandbox. Makes the launch's scratch folder in any case.
     pub(crate) fn mounts(&self, spec: &SandboxSpec<'_>) -> Result<Option<Walls>, String> {
-        // A tool's warm tree lies outside the run.
+        // A tool's warm tree lies outside the run's folder.
         let warm = crate::tool::cache::folder(&self.project);
         let within = if spec.tree.starts_with(&warm) { &warm } else { &self.dir };
         let home = home_of(&self.environment);
@@ -136,26 +143,26 @@ impl Site {
         host.mounts(spec)
     }
 
-    /// A launch has ended: what it had to itself may be used again, when nothing of it is left.
+    /// Records that a launch has ended. Its scratch folder may be recycled if no process of it is left.
     pub(crate) fn left(&self, own: &Path, exit: &Exit) {
         if let (true, Ok(own)) = (exit.left.is_empty(), own.canonicalize()) {
             self.scratches.release(&own.join(SCRATCH));
         }
     }
 
-    /// Whether nobody could write in a judge's checkout.
+    /// Whether nobody can write in a reviewer's checkout. Only then may the checkout be recycled.
     pub(crate) fn seats_are_read_only(&self) -> bool {
         self.sandbox == Sandbox::Walls && stands(Defence::Walls) && stands(Defence::ReadOnlySeat)
     }
 
-    /// A launch could not be started: nothing of it runs.
+    /// Records that a launch could not be started, so nothing of it runs.
     pub(crate) fn never_began(&self, own: &Path) {
         own.canonicalize().into_iter().for_each(|own| self.scratches.unused(&own.join(SCRATCH)));
     }
 }
 
 impl SandboxHost<'_> {
-    /// What a launch sees; none where there is no sandbox. Makes the launch's scratch folder in any case.
+    /// The mounts of a launch; none where there is no sandbox. Makes the launch's scratch folder in any case.
     pub(crate) fn mounts(&self, spec: &SandboxSpec<'_>) -> Result<Option<Walls>, String> {
         let fail = |error: io::Error| format!("{}: {error}", spec.own.display());
         let tree = in_place(self.within, spec.tree).map_err(fail)?;
@@ -171,6 +178,8 @@ impl SandboxHost<'_> {
         Ok(Some(steps))
     }
 
+    /// Collects the rules of a launch. A later rule for the same place replaces an earlier one, so the order is part of
+    /// the design.
     fn plan(&self, plan: &mut MountPlan, spec: &SandboxSpec<'_>, tree: &Path) -> io::Result<HomeLayout> {
         let home = home_of(self.environment);
         let home = home.as_deref();
@@ -181,7 +190,8 @@ impl SandboxHost<'_> {
             plan.put(&layout.scratch().join("tmp"), Path::new(temporary), true);
         }
         let denied = self.denied(spec, tree, home);
-        // The home is in its place before anything of it is asked for; a rule for all of it comes after.
+        // The home is empty before anything in it is allowed, and once more after: a setting may have named the whole
+        // home.
         if home.is_some() {
             layout.mount(plan, &[]);
         }
@@ -192,22 +202,26 @@ impl SandboxHost<'_> {
         if let Some(project) = &self.project {
             project.restrict(plan, &mut layout, tree)?;
         }
+        // After everything that shows something, and before the agent's own login, which is denied to all others.
         hide_denied(plan, &denied);
         if let Some(home) = home {
             layout.give(plan, &self.agent_places(spec, home)?);
         }
+        // The launch's own folder lies among the runs, which were hidden above, so it is shown again.
         plan.show(&own, false);
         plan.show(&own.join(SCRATCH), true);
         for (path, write) in &spec.more {
             path.canonicalize().into_iter().for_each(|path| plan.show(&path, *write));
         }
+        // The tree comes last: no other rule may make it writable or hide it.
         plan.show(tree, spec.write || !stands(Defence::ReadOnlySeat));
         Ok(layout)
     }
 
-    /// What is allowed besides its own.
+    /// Allows everything besides its own places.
     fn allow(&self, mut allowed: Allowed<'_>, spec: &SandboxSpec<'_>, tree: &Path, home: Option<&Path>) {
-        // What the user lets everybody write comes before what is kept from everybody.
+        // What the user opens for everybody comes before what is kept from everybody. Reviewers see these places, too,
+        // but do not write there.
         let writes = spec.write || spec.row.is_none();
         let find = |text: &String| expand(text, home, spec.env);
         for path in self.readable.iter().filter_map(find) {
@@ -228,7 +242,7 @@ impl SandboxHost<'_> {
         allowed.finish();
     }
 
-    /// What is kept from this launch, wherever it lies.
+    /// The places that are kept from this launch, wherever they lie.
     fn denied(&self, spec: &SandboxSpec<'_>, tree: &Path, home: Option<&Path>) -> Denied {
         let mut denied = Denied::default();
         for secret in home.into_iter().flat_map(|home| denied::SECRETS.map(|name| home.join(name))) {
@@ -249,7 +263,7 @@ impl SandboxHost<'_> {
         denied
     }
 
-    /// Where the user's signing keys lie, and where links to them lead. A place that holds more than keys is not one.
+    /// The places of the user's signing keys, and the targets of links to them.
     fn key_places(&self, tree: &Path, home: Option<&Path>) -> Vec<PathBuf> {
         let root = self.project.as_ref().map(|project| project.root);
         let keep: Vec<&Path> = [tree].into_iter().chain(home).chain(root).collect();
@@ -259,18 +273,19 @@ impl SandboxHost<'_> {
             places.extend(parent.zip(key.file_name()).map(|(folder, name)| folder.join(name)));
             places.extend(key.canonicalize());
         }
+        // A configured key path may be a folder that holds the home or the project. Hiding it would hide everything.
         places.retain(|place| !keep.iter().any(|kept| kept.starts_with(place)));
         places
     }
 }
 
-/// The second layer: what is denied is hidden under every name by which it would be seen.
+/// The second layer: hides every denied place under every name by which it would be visible.
 fn hide_denied(plan: &mut MountPlan, denied: &Denied) {
     let plain = |place: &&PathBuf| place.symlink_metadata().is_ok_and(|meta| !meta.is_symlink());
     denied.places().filter(plain).for_each(|place| plan.hide_by_every_name(place));
 }
 
-/// The user's home; a root is none.
+/// The user's home; none if it is the root folder.
 pub(crate) fn home_of(environment: &BTreeMap<String, OsString>) -> Option<PathBuf> {
     let home = environment.get("HOME").and_then(|home| PathBuf::from(home).canonicalize().ok());
     home.filter(|home| home.parent().is_some())
@@ -278,12 +293,16 @@ pub(crate) fn home_of(environment: &BTreeMap<String, OsString>) -> Option<PathBu
 
 fn value<'a>(env: &'a [(OsString, OsString)], name: &str) -> Option<&'a OsStr> {
     env.iter()
+        // The last value of a variable counts, as it does for a process.
         .rfind(|(key, _)| key == name)
         .map(|(_, value)| value.as_os_str())
         .filter(|value| !value.is_empty())
 }
 
-/// Where a tree lies; refused when it is not the folder that we made there, or is reached through a link.
+/// The real path of a tree. An error if it is not the folder that was made there, or is reached through a link.
+///
+/// A launch that could write beside its tree might have put a link in its place. The next sandbox would then be built
+/// around the link's target.
 fn in_place(within: &Path, tree: &Path) -> io::Result<PathBuf> {
     if !stands(Defence::TreeInPlace) {
         return Ok(tree.to_path_buf());
@@ -293,7 +312,7 @@ fn in_place(within: &Path, tree: &Path) -> io::Result<PathBuf> {
     tree.canonicalize().ok().filter(|real| *real == expect && is_dir(real)).ok_or_else(moved)
 }
 
-/// `~/` is the home, `$NAME/` what a variable says; one that is not set leads nowhere.
+/// Expands `~/` and `$NAME/` in a path of the settings. A variable that is not set leads nowhere.
 fn expand(text: &str, home: Option<&Path>, env: &[(OsString, OsString)]) -> Option<PathBuf> {
     let text = text.trim_end_matches('/');
     if let Some(rest) = text.strip_prefix('~') {

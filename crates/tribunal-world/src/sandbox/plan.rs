@@ -1,46 +1,49 @@
-//! The mounts of one launch in the making: one rule per place, those above before those below. It only collects; what is
-//! shown is decided elsewhere.
+//! The mounts of one launch while they are collected: one rule per place, those above before those below.
+//!
+//! It only collects; other files decide what is shown. All questions ("is this visible?") are answered from the rules
+//! so far, without looking at the disk.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tribunal_process::{Wall, Walls};
 
-/// One rule per place. A place without a rule is as the nearest one above it says; without any it is shown as it is.
+/// One rule per place. A place without a rule follows the nearest rule above it; without any it is shown as it is.
 #[derive(Default)]
 pub(super) struct MountPlan(BTreeMap<PathBuf, Wall>);
 
 impl MountPlan {
-    /// Nothing of what lies there is seen.
+    /// Hides everything that lies there.
     pub(super) fn hide(&mut self, path: PathBuf) {
         self.0.insert(path.clone(), Wall::Hide(path));
     }
 
-    /// What lies there is seen as it is.
+    /// Shows what lies there, as it is.
     pub(super) fn show(&mut self, path: &Path, write: bool) {
         self.put(path, path, write);
     }
 
-    /// What lies at `from` is seen at `to`.
+    /// Shows what lies at `from` under the name `to`.
     pub(super) fn put(&mut self, from: &Path, to: &Path, write: bool) {
         let wall = Wall::Show { from: from.to_path_buf(), to: to.to_path_buf(), write };
         self.0.insert(to.to_path_buf(), wall);
     }
 
-    /// The rule that a place is under, its own or the nearest above.
+    /// The rule for a place: its own, or the nearest above it.
     fn rule(&self, path: &Path) -> Option<&Wall> {
         path.ancestors().find_map(|above| self.0.get(above))
     }
 
-    /// Whether what lies there outside is seen there inside.
+    /// Whether what lies there outside is visible at the same place inside.
     pub(super) fn shows(&self, path: &Path) -> bool {
         match self.rule(path) {
             None => true,
             Some(Wall::Hide(_)) => false,
+            // Something else under the same name, such as the empty home, does not count as visible.
             Some(Wall::Show { from, to, .. }) => from == to,
         }
     }
 
-    /// Where a place lies outside, when it is seen inside, whatever its name there.
+    /// Where a place lies outside, if it is visible inside under this name.
     pub(super) fn source(&self, path: &Path) -> Option<PathBuf> {
         match self.rule(path) {
             None => Some(path.to_path_buf()),
@@ -60,7 +63,10 @@ impl MountPlan {
         })
     }
 
-    /// Nothing of what lies there is seen, neither in its place nor where something that holds it is seen by another name.
+    /// Hides a place under its own name and under every other name by which it would be visible.
+    ///
+    /// A bind mount gives a folder a second name. Hiding only the first would leave a secret readable through the
+    /// second.
     pub(super) fn hide_by_every_name(&mut self, place: &Path) {
         let names = self.shown().filter_map(|(from, to)| {
             let rest = place.strip_prefix(from).ok()?;
@@ -68,13 +74,16 @@ impl MountPlan {
         });
         let seen: Vec<PathBuf> = names
             .chain([place.to_path_buf()])
+            // Another rule may already hide or replace it under this name.
             .filter(|inside| self.source(inside).as_deref() == Some(place))
             .collect();
         seen.into_iter().for_each(|inside| self.hide(inside));
     }
 
-    /// The steps of it. A rule that says what the one above it says already is left out: every one costs a mount. But the
-    /// tree has one of its own in any case: what is mounted nobody can rename.
+    /// The mounts, in order.
+    ///
+    /// A rule that repeats the one above it is left out, because every rule costs a mount. The tree always has its own:
+    /// nobody can rename a mount point.
     pub(super) fn steps(self, tree: &Path) -> Walls {
         let says_more =
             |(path, wall): &(&PathBuf, &Wall)| match (wall, path.parent().and_then(|up| self.rule(up))) {

@@ -1,6 +1,7 @@
-//! Whether a program that works for the user also works in a sandbox, asked before a run is. A program that needs more of
-//! the home than launches see would otherwise fail in the middle of one. It is started with `--version` or the like, and
-//! judges nothing else.
+//! Tests before a run whether a program that works for the user also works in a sandbox.
+//!
+//! A program that needs more of the home than launches see would otherwise fail in the middle of a run. It is started
+//! with `--version` or the like; nothing else is judged.
 
 use super::hint::{missing_place, way_out};
 use super::{ProjectPlaces, Sandbox, SandboxHost, SandboxSpec, git_settings, home_of};
@@ -15,35 +16,38 @@ use tribunal_git::Repo;
 use tribunal_process::{Containment, ExitHow, Launch, Network, Stdin, Walls, run_to_end};
 use tribunal_view::plain;
 
-/// How long a program may take to say its version.
+/// How long a program may take to print its version.
 const LIMIT: Duration = Duration::from_secs(20);
 const GRACE: Duration = Duration::from_secs(1);
 const OUTPUT_MAX: u64 = 1 << 20;
 const WORDS_MAX: usize = 200;
 
-/// Where programs are tried: as launches of a run would be, in an empty tree.
+/// The conditions of a test: those of a run's launches, in an empty tree.
 pub struct Probe<'a> {
-    /// What the user set.
+    /// The user's settings.
     pub settings: &'a Settings,
-    /// Every agent there is.
+    /// Every known agent.
     pub adapters: &'a Adapters,
     /// The user's environment.
     pub environment: &'a Environment,
     /// The project, if there is one.
     pub project: Option<&'a Path>,
-    /// A folder for what the programs print.
+    /// A folder for the programs' output.
     pub scratch: &'a Path,
 }
 
 impl Probe<'_> {
-    /// Why a program does not work inside, and what would help; none where it does, where it does not work for the user
-    /// either, or where there is no sandbox.
+    /// Why a program does not work inside, and what would help.
+    ///
+    /// None where it works, where it does not work for the user either, or where there is no sandbox. So the message
+    /// always points at the sandbox.
     pub fn fault(&self, name: &str, row: Option<&Adapter>, argv: &[String]) -> Option<String> {
         let sandbox = Sandbox::of(&self.settings.agents.sandbox, || Containment::detect().can_wall());
         if sandbox != Sandbox::Walls {
             return None;
         }
         let at = self.scratch.join(name.replace('/', "_"));
+        // Outside first: a program that is broken for the user says nothing about the sandbox.
         let outside = self.run(&at.join("outside"), row, argv, None).ok()?;
         if outside.how != ExitHow::Code(0) {
             return None;
@@ -56,6 +60,7 @@ impl Probe<'_> {
         let why = match inside {
             Ok((_, ran)) if ran.how == ExitHow::Code(0) => return None,
             Ok((walls, ran)) => {
+                // The place that the program misses is the best hint; the general one names both settings.
                 let place = missing_place(&walls, &ran.said).map(|place| way_out(&place));
                 let last = ran.said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
                 let help = "`agents.readable` shows it more, `agents.writable` lets it write";
@@ -67,6 +72,7 @@ impl Probe<'_> {
     }
 
     fn env(&self, row: Option<&Adapter>) -> Vec<(OsString, OsString)> {
+        // An agent gets the variables of its row, a check those of every check.
         let kept = KEPT.iter().map(|name| (*name).to_owned());
         let of_row = row.map(|row| row.keep_env.clone());
         let names = of_row
@@ -144,13 +150,13 @@ impl Probe<'_> {
     }
 }
 
-/// How a program ended, and all it printed.
+/// How a program ended, and everything it printed.
 struct Ran {
     how: ExitHow,
     said: String,
 }
 
-/// The tree of a probe lies beside its own folder, which it may not write to.
+/// The tree of a test. It lies beside the launch's own folder, which the launch may not write to.
 fn tree_of(own: &Path) -> PathBuf {
     own.with_extension("tree")
 }

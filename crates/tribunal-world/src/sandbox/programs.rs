@@ -1,6 +1,8 @@
-//! The programs that a launch may start, as a closure: folders on PATH, the program it runs, where their links lead, the
-//! interpreters that scripts name, and the roots of the tools they belong to. A place that an agent could have made is
-//! never followed: a link there shows nothing.
+//! The programs that a launch may start, as a closure: folders on PATH, the program it runs, the targets of their
+//! links, the interpreters that scripts name, and the roots of the tools they belong to.
+//!
+//! A place that an agent could have made is never followed, because a link there could make anything visible. The same
+//! holds for names that look like secrets.
 
 use super::allowed::Allowed;
 use super::{SandboxHost, SandboxSpec, value};
@@ -13,9 +15,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use tribunal_process::find_program;
 
-/// Where programs lie that did not come with the distribution, each in a folder of its own with all that belongs to it.
+/// The folder for programs that did not come with the distribution, each in a folder of its own.
 const OPTIONAL: &str = "/opt";
-/// Variables by which programs find an installation there that is not on PATH itself.
+/// Variables that name an installation which is not on PATH itself.
 const INSTALLATIONS: [&str; 12] = [
     "ANDROID_HOME",
     "ANDROID_SDK_ROOT",
@@ -32,34 +34,36 @@ const INSTALLATIONS: [&str; 12] = [
 ];
 /// Folders whose links the distribution made.
 const DISTRIBUTION: [&str; 4] = ["/usr/bin", "/usr/sbin", "/bin", "/sbin"];
-/// How many entries of a folder, and how many links in a row, are followed.
+/// How many entries of a folder are followed, and how many links in a row.
 const ENTRIES_MAX: usize = 2_000;
 const LINKS_MAX: usize = 16;
 /// How much of a script is read for its first line.
 const FIRST_LINE_MAX: u64 = 256;
-/// What a folder of programs may hold besides them, and nobody needs.
+/// What a folder of programs may hold besides them, and no launch needs.
 const BESIDE: [&str; 3] = [".git", ".env", crate::FOLDER];
 
-/// Looks for what programs need.
+/// Finds everything that programs need.
+///
+/// It runs for every launch, so it remembers real paths and never follows the same program twice.
 pub(super) struct Closure<'a, 'b> {
     allowed: &'a mut Allowed<'b>,
     /// A folder above one of these holds more than programs.
     keep: Vec<PathBuf>,
-    /// Where agents may write.
+    /// Folders in which agents may write.
     open: Vec<PathBuf>,
-    /// The user's work tree, where they may not, whatever lies around it.
+    /// The user's worktree, in which agents may not write, even if a folder around it is open to them.
     root: Option<PathBuf>,
     env: &'a [(OsString, OsString)],
-    /// The roots of tools that were met.
+    /// The roots of tools that were found.
     bases: Vec<PathBuf>,
     seen: BTreeSet<PathBuf>,
-    /// Where folders really lie: a folder of programs holds thousands of links, most of them into the same few folders.
+    /// Real paths of folders. A folder of programs holds thousands of links, most of them into the same few folders.
     folders: BTreeMap<PathBuf, Option<PathBuf>>,
 }
 
 /// Where the links of a program lead.
 struct Way {
-    /// The folder of each link, and the name that it says.
+    /// The folder of each link, and the path that the link names.
     links: Vec<(PathBuf, PathBuf)>,
     end: PathBuf,
 }
@@ -76,10 +80,11 @@ impl<'a, 'b> Closure<'a, 'b> {
         Closure { allowed, keep, open, root, env: spec.env, bases, seen, folders }
     }
 
-    /// Everything that this launch may start, and the roots of tools in its home.
+    /// Allows everything that this launch may start, and the roots of tools in its home.
     pub(super) fn all(mut self, host: &SandboxHost<'_>, spec: &SandboxSpec<'_>, home: Option<&Path>) {
         self.allowed.program(host.own_binary);
         let path = value(spec.env, "PATH").unwrap_or_default();
+        // A relative entry means a folder of the tree, which the launch sees anyway.
         for folder in std::env::split_paths(path).filter(|folder| folder.is_absolute()) {
             self.folder(&folder);
         }
@@ -89,15 +94,17 @@ impl<'a, 'b> Closure<'a, 'b> {
         }
         let env = self.env;
         let variable = |name: &str| value(env, name).map(OsStr::to_owned);
+        // Last, when all roots of tools are known.
         for part in tool_roots::parts(home, &self.bases, &variable) {
             self.allowed.program(&part);
         }
     }
 
-    /// What programs of the machine need of `/opt`: where links of the distribution lead, libraries that every program is
-    /// given, and installations that variables name.
+    /// Allows what programs of the machine need of `/opt`: targets of the distribution's links, libraries, and
+    /// installations that variables name.
     fn optional(&mut self) {
         let optional = Path::new(OPTIONAL);
+        // Reading every link of the distribution costs time, and most machines have nothing in `/opt`.
         if !fs::read_dir(optional).is_ok_and(|mut entries| entries.next().is_some()) {
             return;
         }
@@ -122,17 +129,17 @@ impl<'a, 'b> Closure<'a, 'b> {
         }
     }
 
-    /// Shows an installation, or a folder of programs, without the secrets that lie at its first two levels.
+    /// Shows an installation, or a folder of programs, without the secrets at its first two levels.
     fn installed(&mut self, folder: &Path) {
         self.allowed.program(folder);
-        // Packages of node were published as they are.
+        // Packages of node were published as they are, so they hold no secrets of the user.
         let deeper = !folder.ends_with("node_modules");
         for secret in secret_names::in_folder(folder, deeper) {
             self.allowed.hidden(secret);
         }
     }
 
-    /// The program of the launch: its folder, unless an agent could have put it there.
+    /// Shows the program of the launch with its folder, unless an agent could have put it there.
     fn program(&mut self, program: &Path, tree: &Path) {
         let folder = program.parent().and_then(|folder| folder.canonicalize().ok());
         let Some(folder) = folder.filter(|folder| !program.starts_with(tree) && !self.is_open(folder)) else {
@@ -144,13 +151,13 @@ impl<'a, 'b> Closure<'a, 'b> {
             self.allowed.program(program);
         }
         self.follow(program);
-        // A script of the distribution may be run by a program that is none of it.
+        // A script of the distribution may be run by a program from elsewhere.
         if let Some(way) = self.way(program).filter(|way| way.end.parent().is_some_and(is_of_distribution)) {
             self.run_by(&way.end);
         }
     }
 
-    /// A folder of programs.
+    /// Shows a folder of programs and follows every program in it.
     fn folder(&mut self, folder: &Path) {
         let Ok(real) = folder.canonicalize() else { return };
         if is_of_distribution(&real) || self.is_open(&real) {
@@ -165,6 +172,7 @@ impl<'a, 'b> Closure<'a, 'b> {
                 Some(base) => self.bases.push(base),
                 None => self.installed(self.installation(&real).unwrap_or(&real)),
             }
+            // People keep scripts in a repository: the folder is shown, its `.git` is not.
             for name in BESIDE {
                 self.allowed.hidden(real.join(name));
             }
@@ -177,23 +185,26 @@ impl<'a, 'b> Closure<'a, 'b> {
         secrets.into_iter().for_each(|secret| self.allowed.hidden(secret));
     }
 
-    /// Where a program's link leads, and what a script is run by.
+    /// Follows the links of a program, and the interpreter of a script.
+    ///
+    /// The walk stops at the first link in a folder where an agent may write.
     fn follow(&mut self, program: &Path) {
         let Some(Way { links, end }) = self.way(program) else { return };
-        // A link may be named as a secret, or lead to one.
+        // A link may have the name of a secret, or lead to one.
         if [program, &end].into_iter().any(secret_names::is_secret) {
             return;
         }
         for (folder, target) in links {
+            // An agent could have made this link, so nothing behind it is shown.
             if self.is_open(&folder) {
                 return;
             }
             if !self.allowed.is_seen(&target) {
-                // The name on the way must be there as well.
+                // Every name on the way must be visible as well, or the link is broken inside.
                 self.allowed.program(&target);
             }
         }
-        // What the distribution's own programs need is there.
+        // What the distribution's own programs need is visible already.
         if end.parent().is_some_and(is_of_distribution) || !self.seen.insert(end.clone()) {
             return;
         }
@@ -202,7 +213,7 @@ impl<'a, 'b> Closure<'a, 'b> {
         }
     }
 
-    /// Shows the end of a program's links with what it belongs to, and follows what it is run by.
+    /// Shows the target of a program's links with its installation, and follows its interpreter.
     fn found(&mut self, real: &Path) {
         if !self.allowed.is_seen(real) {
             match self.root_of(real) {
@@ -231,7 +242,7 @@ impl<'a, 'b> Closure<'a, 'b> {
         }
     }
 
-    /// The way that a program's links lead; none where they lead nowhere, or in a circle.
+    /// The links that lead to a program; none if they lead nowhere or in a circle.
     fn way(&mut self, program: &Path) -> Option<Way> {
         let mut links = Vec::new();
         let mut at = program.to_path_buf();
@@ -250,7 +261,7 @@ impl<'a, 'b> Closure<'a, 'b> {
         None
     }
 
-    /// Where a folder really lies; asked for once.
+    /// The real path of a folder, looked up once.
     fn real_folder(&mut self, folder: &Path) -> Option<PathBuf> {
         if let Some(known) = self.folders.get(folder) {
             return known.clone();
@@ -260,14 +271,15 @@ impl<'a, 'b> Closure<'a, 'b> {
         real
     }
 
-    /// The folder that a folder of programs is a part of: packages of node, or what `bin` lies in.
+    /// The installation that a folder of programs belongs to: packages of node, or the folder around `bin`.
     fn installation<'p>(&self, folder: &'p Path) -> Option<&'p Path> {
+        // The outermost one: packages inside packages belong to the same installation.
         let packages = folder.ancestors().filter(|above| above.ends_with("node_modules")).last();
         let prefix = folder.parent().filter(|_| folder.ends_with("bin") || folder.ends_with(".bin"));
         // A package in `/opt` need not have a folder for programs.
         let package = Some(folder).filter(|folder| folder.starts_with(OPTIONAL));
         packages.or(prefix).or(package).filter(|whole| {
-            // The home of many programs, and a project with a folder of scripts, are no installations.
+            // `~/.local`, the home of many programs, and a project with a folder of scripts are not installations.
             whole.components().count() > 2
                 && !whole.ends_with(".local")
                 && self.is_of_programs(whole)
@@ -281,6 +293,7 @@ impl<'a, 'b> Closure<'a, 'b> {
     }
 
     fn is_of_programs(&self, folder: &Path) -> bool {
+        // A folder above the home, the project or the tree would show those as well.
         folder.parent().is_some() && !self.keep.iter().any(|place| place.starts_with(folder))
     }
 
@@ -296,7 +309,7 @@ fn is_of_distribution(folder: &Path) -> bool {
     DISTRIBUTION.iter().any(|known| folder == Path::new(known))
 }
 
-/// Folders in which every program looks for libraries, as the distribution was told.
+/// Folders in which every program looks for libraries, by the distribution's configuration.
 fn libraries() -> Vec<PathBuf> {
     let files = fs::read_dir("/etc/ld.so.conf.d").into_iter().flatten().filter_map(Result::ok);
     let files = files.map(|entry| entry.path()).chain([PathBuf::from("/etc/ld.so.conf")]);
@@ -307,6 +320,7 @@ fn libraries() -> Vec<PathBuf> {
 
 /// The program that a script's first line names.
 fn interpreter(script: &Path) -> Option<PathBuf> {
+    // Opening a pipe or a device could block or have effects.
     if !script.symlink_metadata().ok()?.is_file() {
         return None;
     }
@@ -318,7 +332,7 @@ fn interpreter(script: &Path) -> Option<PathBuf> {
     path.is_absolute().then_some(path)
 }
 
-/// A path without `.` and `..`. What it is made of has no links before the last name that is told so.
+/// A path without `.` and `..`. The folders in it are resolved already, so no link can change the meaning of `..`.
 fn tidy(path: &Path) -> PathBuf {
     let mut tidy = PathBuf::new();
     for part in path.components() {

@@ -1,6 +1,8 @@
 //! What a launch sees of its project: the objects that its private repository borrows, and the packages that the user
-//! installed there. The user's work tree is absent, with all files that git ignores, and so is the repository, but
-//! for a command that is run in the work tree itself: it gets the repository with settings that hold no credential.
+//! installed there.
+//!
+//! The user's worktree is absent, with all files that git ignores, and so is the repository. Only a command that runs
+//! in the worktree itself gets the repository, with settings that hold no credential.
 
 use super::allowed::Allowed;
 use super::home::{HomeLayout, is_dir};
@@ -14,36 +16,38 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use tribunal_core::defence::{Defence, stands};
 
-/// Folders of a project that hold what was installed for it and git does not have.
+/// Folders of a project for installed packages, which git does not have.
 pub(crate) const BORROWED: [&str; 4] = ["node_modules", ".venv", "venv", "vendor"];
-/// What may lie in them with a password.
+/// Files in them that may hold a password.
 const IN_BORROWED: [&str; 2] = ["pip.conf", ".npmrc"];
-/// How many folders of theirs are looked into for repositories: what lies beyond is not shown.
+/// How many of their folders are searched for repositories. Folders beyond that are not shown.
 const REPOSITORIES: Limits = Limits { folders_max: 200_000, unknown_max: 100 };
-/// What of a repository git does not need to look at it.
+/// Parts of a repository that git does not need for reading it.
 const NOT_NEEDED: [&str; 3] = ["hooks", "credentials", "lfs/cache"];
-/// How many stores of objects in a row may lean on each other.
+/// How many object stores in a row may borrow from each other.
 const ALTERNATES_MAX: usize = 8;
-/// How deep modules in modules are looked for.
+/// How deep submodules inside submodules are looked for.
 const MODULES_MAX: u32 = 4;
 
-/// A project's places.
+/// The places of a project.
 pub(crate) struct ProjectPlaces<'a> {
-    /// The user's work tree.
+    /// The user's worktree.
     pub(crate) root: &'a Path,
-    /// The repository, which all its work trees share.
+    /// The repository, which all its worktrees share.
     pub(crate) common_dir: &'a Path,
-    /// Its objects.
+    /// The object store of the repository.
     pub(crate) objects: &'a Path,
     /// The folder with the runs.
     pub(crate) runs: PathBuf,
-    /// Whether the launch works in the user's own work tree, and needs its repository.
+    /// Whether the launch works in the user's own worktree, and so needs its repository.
     pub(crate) is_tested: bool,
 }
 
 impl ProjectPlaces<'_> {
-    /// Allows what the work in a checkout needs: objects, and packages. The work trees are the user's own, also where the
-    /// settings open a folder that they lie in.
+    /// Allows what work in a checkout needs: objects and packages.
+    ///
+    /// The user's worktrees are taken back even if the settings open a folder around them. A launch that could write
+    /// there would bypass every review.
     pub(super) fn allow(&self, allowed: &mut Allowed<'_>, tree: &Path) {
         self.work_trees().into_iter().for_each(|place| allowed.take_back(place));
         object_stores(self.objects).iter().for_each(|store| allowed.program(store));
@@ -52,6 +56,7 @@ impl ProjectPlaces<'_> {
         }
         for name in BORROWED {
             let packages = self.root.join(name);
+            // Packages that the checkout has itself are part of the change, so those are used.
             if is_dir(&packages) && !is_dir(&tree.join(name)) {
                 allowed.program(&packages);
                 IN_BORROWED.iter().for_each(|name| allowed.hidden(packages.join(name)));
@@ -60,7 +65,7 @@ impl ProjectPlaces<'_> {
         }
     }
 
-    /// Puts the checkout, or the repository, in the place of what is the user's own.
+    /// Puts the checkout, or the repository, in the place of the user's own files.
     pub(super) fn restrict(
         &self,
         plan: &mut MountPlan,
@@ -77,21 +82,25 @@ impl ProjectPlaces<'_> {
         Ok(())
     }
 
-    /// Every work tree of the repository.
+    /// Every worktree of the repository.
     fn work_trees(&self) -> Vec<PathBuf> {
         let linked = fs::read_dir(self.common_dir.join("worktrees")).into_iter().flatten();
         let linked = linked.filter_map(|entry| fs::read_to_string(entry.ok()?.path().join("gitdir")).ok());
         let linked = linked.filter_map(|text| Some(Path::new(text.trim_end()).parent()?.to_path_buf()));
+        // A bare repository has no main worktree.
         let main =
             (self.common_dir.file_name() == Some(OsStr::new(".git"))).then(|| self.common_dir.parent());
         let all = linked.chain(main.flatten().map(Path::to_path_buf)).chain([self.root.to_path_buf()]);
         all.filter_map(|place| place.canonicalize().ok()).collect()
     }
 
-    /// Packages name their project by its path: links of a workspace, environments that lead to the source. There the
-    /// launch finds its own checkout, never the user's files.
+    /// Shows the launch's own checkout at the path of the user's worktree.
+    ///
+    /// Packages name their project by its path: links of a workspace, environments that lead to the source. A launch
+    /// must find its own files there, never the user's.
     fn show_checkout(&self, plan: &mut MountPlan, tree: &Path) {
         let Ok(root) = self.root.canonicalize() else { return };
+        // Only needed where packages are borrowed.
         if !BORROWED.iter().any(|name| plan.shows(&root.join(name)) && is_dir(&root.join(name))) {
             return;
         }
@@ -105,7 +114,7 @@ impl ProjectPlaces<'_> {
         }
     }
 
-    /// The repository to be read, with settings that hold no credential.
+    /// Shows the repository for reading, with settings that hold no credential.
     fn show_repository(&self, plan: &mut MountPlan, layout: &mut HomeLayout) -> io::Result<()> {
         let Ok(git) = self.common_dir.canonicalize() else { return Ok(()) };
         plan.show(&git, false);
@@ -116,6 +125,7 @@ impl ProjectPlaces<'_> {
             }
         }
         for file in settings_in(&git, 0) {
+            // A settings file that git cannot read stops the command: its credentials could not be removed.
             let text = tribunal_git::public_config(&file).map_err(io::Error::other)?;
             layout.replace(plan, &file, text);
         }
@@ -123,7 +133,7 @@ impl ProjectPlaces<'_> {
     }
 }
 
-/// Files of settings in a repository, in its work trees and in its modules.
+/// The settings files of a repository, of its worktrees and of its submodules.
 fn settings_in(git: &Path, depth: u32) -> Vec<PathBuf> {
     let mut found = vec![git.join("config"), git.join("config.worktree")];
     let below = |folder: &str| {
@@ -139,8 +149,10 @@ fn settings_in(git: &Path, depth: u32) -> Vec<PathBuf> {
     found
 }
 
-/// The repositories that lie in a folder of packages, whose settings may hold a password: packages that were fetched with git
-/// have one each. All of it is looked through once for this program, and its first level for every launch.
+/// The repositories inside a folder of packages, whose settings may hold a password. Packages that were fetched with
+/// git have one each.
+///
+/// The whole folder is searched once for this program, and its first level for every launch.
 fn repositories(packages: &Path) -> Vec<PathBuf> {
     static KNOWN: Mutex<BTreeMap<PathBuf, Vec<PathBuf>>> = Mutex::new(BTreeMap::new());
     if !stands(Defence::ProgramSecrets) {
@@ -149,6 +161,7 @@ fn repositories(packages: &Path) -> Vec<PathBuf> {
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let whole = known.entry(packages.to_path_buf()).or_insert_with(|| {
         let search = search::named(packages, ".git", REPOSITORIES);
+        // A folder that could not be searched is hidden like a repository.
         search.found.into_iter().chain(search.unknown).collect()
     });
     let entries = fs::read_dir(packages).into_iter().flatten().filter_map(Result::ok);
@@ -156,12 +169,13 @@ fn repositories(packages: &Path) -> Vec<PathBuf> {
     whole.iter().cloned().chain(first).collect()
 }
 
-/// A store of objects and all it leans on.
+/// An object store and all stores that it borrows from.
 fn object_stores(objects: &Path) -> Vec<PathBuf> {
     let mut stores = vec![objects.to_path_buf()];
     let mut at = 0;
     while let Some(store) = stores.get(at).filter(|_| at < ALTERNATES_MAX) {
         let text = fs::read_to_string(store.join("info/alternates")).unwrap_or_default();
+        // Git's own format: comments, and quoted paths, which nothing here writes.
         let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with(['#', '"']));
         let more: Vec<PathBuf> = lines.map(|line| store.join(line)).collect();
         let new = more.into_iter().filter(|more| !stores.contains(more)).collect::<Vec<_>>();

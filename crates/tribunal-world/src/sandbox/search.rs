@@ -1,6 +1,8 @@
-//! Looks for folders of Tribunal below a folder that a launch is shown: journals, prompts and sockets of whatever project
-//! lies there are hidden. A search has a limit, because it is made for every launch. It fails closed: a folder that it
-//! could not look into may hold anything, and is not shown.
+//! Searches a shown folder for Tribunal's own folders, so that the journals, prompts and sockets of projects that lie
+//! there are hidden.
+//!
+//! The search has a limit, because it is made for every launch. It fails closed: a folder that was not searched may
+//! hold anything, and is not shown.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,40 +13,45 @@ use std::sync::OnceLock;
 /// How far a search goes.
 #[derive(Clone, Copy)]
 pub(super) struct Limits {
-    /// Folders that are looked into.
+    /// How many folders are searched.
     pub(super) folders_max: usize,
-    /// Folders that are hidden one by one; beyond it the folders above them are. Each costs every launch a mount.
+    /// How many folders are hidden one by one. With more, the folders above them are hidden: each one costs every
+    /// launch a mount.
     pub(super) unknown_max: usize,
 }
 
-/// The limits of every search but those of tests: a few tenths of a second.
+/// The limits of every search except in tests: a few tenths of a second.
 pub(super) const LIMITS: Limits = Limits { folders_max: 20_000, unknown_max: 100 };
 
-/// Folders of many files in which hardly anybody keeps a project: they are looked into after all others.
+/// Folders of many files in which hardly anybody keeps a project. They are searched after all others.
 const DEEP: [&str; 5] = [".git", "node_modules", "target", ".venv", "site-packages"];
 
-/// Folders that every launch is shown and in which people keep projects as well.
+/// Folders that every launch is shown, and in which people keep projects as well.
 const PERHAPS_PROJECTS: [&str; 3] = ["/opt", "/usr/src", "/usr/local/src"];
 
-/// What a search came to.
+/// The result of a search.
+///
+/// Both sets are hidden. They are kept apart because the settings can name an unknown folder, which is then searched by
+/// itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Search {
-    /// Folders of Tribunal.
+    /// Folders of Tribunal that were found.
     pub(super) found: BTreeSet<PathBuf>,
     /// Folders of which nobody knows what lies in them.
     pub(super) unknown: BTreeSet<PathBuf>,
 }
 
-/// Looks through a folder for those of Tribunal.
+/// Searches a folder for those of Tribunal.
 pub(super) fn below(folder: &Path, limits: Limits) -> Search {
     named(folder, crate::FOLDER, limits)
 }
 
-/// Looks through a folder for folders of this name. No link is followed.
+/// Searches a folder for folders of this name. No link is followed.
 pub(super) fn named(folder: &Path, wanted: &str, limits: Limits) -> Search {
     let mut search = Search::default();
     let (mut next, mut later) = (vec![folder.to_path_buf()], Vec::new());
     let mut looked = 0;
+    // Depth first, with the large package folders last: the limit is spent where projects are likely.
     while let Some(at) = next.pop().or_else(|| later.pop()) {
         looked += 1;
         if looked > limits.folders_max {
@@ -57,8 +64,9 @@ pub(super) fn named(folder: &Path, wanted: &str, limits: Limits) -> Search {
                 Some(name) if DEEP.iter().any(|deep| name == *deep) => later.push(path),
                 _ => next.push(path),
             }),
-            // A file that is named itself, and what somebody took away meanwhile, hold no folder.
+            // A file that is named itself, and a folder that somebody removed meanwhile, hold no folders.
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
+            // Fail closed: nobody knows what lies there.
             Err(_) => _ = search.unknown.insert(at),
         }
     }
@@ -66,7 +74,7 @@ pub(super) fn named(folder: &Path, wanted: &str, limits: Limits) -> Search {
     search
 }
 
-/// What every launch sees of the machine, looked through once for this program, and its first level each time.
+/// The search of what every launch sees of the machine: once for this program, and its first level each time.
 pub(super) fn of_machine() -> Search {
     static WHOLE: OnceLock<Search> = OnceLock::new();
     let whole = WHOLE.get_or_init(|| {
@@ -79,6 +87,7 @@ pub(super) fn of_machine() -> Search {
         whole
     });
     let mut search = whole.clone();
+    // A project may have begun its first run since the program started.
     for top in PERHAPS_PROJECTS.map(Path::new) {
         let projects = folders_in(top).unwrap_or_default().into_iter().chain([top.to_path_buf()]);
         search.found.extend(projects.map(|path| path.join(crate::FOLDER)).filter(|path| is_folder(path)));
@@ -86,7 +95,7 @@ pub(super) fn of_machine() -> Search {
     search
 }
 
-/// The folders in a folder. One entry that cannot be told apart makes all of it unknown.
+/// The folders in a folder. One entry whose kind is unknown makes the whole folder unknown.
 fn folders_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut folders = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -102,7 +111,9 @@ fn is_folder(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|meta| meta.is_dir())
 }
 
-/// The same folders, or those above them, so that they are few; at last the one that was looked through.
+/// The same folders, or those above them, until they are few enough; in the end the one that was searched.
+///
+/// Hiding a folder above hides more than necessary, which is the safe direction.
 fn fewer(mut unknown: BTreeSet<PathBuf>, top: &Path, max: usize) -> BTreeSet<PathBuf> {
     let depth = |path: &Path| path.components().count();
     while unknown.len() > max {

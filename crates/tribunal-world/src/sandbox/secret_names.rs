@@ -1,5 +1,8 @@
-//! Files that hold secrets by their usual names, where a folder of programs is shown: people keep a `.env`, a key or a token
-//! beside the scripts that read it. Only files by such names are hidden; programs and code by the same names stay.
+//! Files that are secrets by their usual names, where a folder of programs is shown: people keep a `.env`, a key or a
+//! token beside the scripts that read it.
+//!
+//! Only names of data count. Programs and sources with the same names stay visible, because a tool that misses a file
+//! of its own fails for no visible reason.
 
 use std::fs;
 use std::io::Read;
@@ -7,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tribunal_core::defence::{Defence, stands};
 
-/// Files of settings with a password or a token.
+/// Settings files with a password or a token.
 const NAMES: [&str; 12] = [
     ".git-credentials",
     ".htpasswd",
@@ -22,33 +25,33 @@ const NAMES: [&str; 12] = [
     "_netrc",
     "auth.json",
 ];
-/// Folders that hold nothing else.
+/// Folders that hold nothing but secrets.
 const FOLDERS: [&str; 7] = [".aws", ".azure", ".docker", ".gnupg", ".kube", ".password-store", ".ssh"];
 /// Ends of names: keys, and databases of passwords.
 const ENDS: [&str; 9] = [".env", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".ovpn"];
-/// Examples, which say what a file of that name would hold.
+/// Ends of examples, which only show what such a file would hold.
 const EXAMPLES: [&str; 5] = [".example", ".sample", ".template", ".dist", ".pub"];
 /// Beginnings of names that programs and sources have as well.
 const BEGINNINGS: [&str; 9] =
     ["api-key", "api_key", "apikey", "client_secret", "credential", "id_", "password", "secret", "token"];
-/// Ends of names that are no data: sources, libraries, documents. A token has none of them.
+/// Ends of names that are not data: sources, libraries, documents. A token has none of them.
 const CODE: [&str; 32] = [
     "a", "bash", "bat", "c", "cc", "class", "cpp", "css", "go", "h", "hpp", "html", "jar", "js", "lua",
     "map", "md", "mjs", "cjs", "php", "pl", "pm", "ps1", "py", "pyc", "pyi", "rb", "rs", "so", "ts", "tsx",
     "vim",
 ];
-/// How much of a file of certificates is looked through.
+/// How much of a file of certificates is searched.
 const CERTIFICATES_MAX: u64 = 4 << 20;
 
-/// What a name says.
+/// What a name says about its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Says {
     Nothing,
-    /// A secret, whatever it holds.
+    /// A secret, whatever the file holds.
     Secret,
-    /// A secret, unless it is a program.
+    /// A secret, unless the file is a program.
     OrProgram,
-    /// A private key, unless it holds certificates alone.
+    /// A private key, unless the file holds only certificates.
     OrCertificates,
 }
 
@@ -56,6 +59,7 @@ fn says(name: &str) -> Says {
     let name = name.to_ascii_lowercase();
     let example = || EXAMPLES.iter().any(|end| name.ends_with(end));
     let code = || name.rsplit_once('.').is_some_and(|(_, end)| CODE.contains(&end));
+    // The order matters: an example is never a secret, and an exact name is one whatever its end.
     match name.as_str() {
         _ if example() => Says::Nothing,
         exact if NAMES.contains(&exact) => Says::Secret,
@@ -67,7 +71,7 @@ fn says(name: &str) -> Says {
     }
 }
 
-/// Whether a file is a secret by its name. What cannot be read is one.
+/// Whether a file is a secret by its name. A file that cannot be read is one.
 pub(super) fn is_secret(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     match says(&name) {
@@ -89,6 +93,7 @@ pub(super) fn in_folder(folder: &Path, deeper: bool) -> Vec<PathBuf> {
             if FOLDERS.iter().any(|name| entry.file_name() == *name) {
                 found.push(path);
             } else if deeper {
+                // Two levels and no more, because the search is made for every launch.
                 found.extend(in_folder(&path, false));
             }
         } else if kind.is_file() && is_secret(&path) {
@@ -100,6 +105,7 @@ pub(super) fn in_folder(folder: &Path, deeper: bool) -> Vec<PathBuf> {
 
 fn is_program(path: &Path) -> bool {
     let runs = path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0);
+    // The mode alone is not enough: on some file systems every file is executable.
     let mut begin = [0; 4];
     let read = runs && fs::File::open(path).and_then(|mut file| file.read_exact(&mut begin)).is_ok();
     read && (begin.starts_with(b"#!") || begin == *b"\x7fELF")
@@ -109,6 +115,7 @@ fn holds_certificates(path: &Path) -> bool {
     let mut bytes = Vec::new();
     let read = fs::File::open(path).and_then(|file| file.take(CERTIFICATES_MAX + 1).read_to_end(&mut bytes));
     let has = |word: &[u8]| bytes.windows(word.len()).any(|window| window == word);
+    // A larger file was not searched completely, so it counts as a key.
     read.is_ok_and(|length| length as u64 <= CERTIFICATES_MAX)
         && has(b"BEGIN CERTIFICATE")
         && !has(b"PRIVATE KEY")

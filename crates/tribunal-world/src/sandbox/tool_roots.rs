@@ -1,6 +1,8 @@
-//! Where tools that people install in their home keep themselves and what they fetched. Home is empty for a launch, so what
-//! programs on PATH need is listed here: the folder, which parts of it are shown, and why. Everything is shown to be
-//! read. A file that may hold a token is not in any part.
+//! Where tools that people install in their home keep themselves and what they fetched.
+//!
+//! The home of a launch is empty, so everything that programs on PATH need is listed here: the folder, which parts of
+//! it are shown, and why. All parts are read-only, and none holds a file that may contain a token. To support another
+//! tool, add a row with its reason.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -9,13 +11,13 @@ use std::path::{Path, PathBuf};
 pub(super) struct ToolRoot {
     /// The variable that names another place for it.
     variable: &'static str,
-    /// Where it lies in a home.
+    /// Its place in a home.
     home: &'static str,
-    /// What of it is shown; all of it when nothing is named.
+    /// The parts that are shown; all of it if none is named.
     parts: &'static [&'static str],
-    /// Settings that are shown where they hold no credential.
+    /// Settings that are shown if they hold no credential.
     settings: &'static [&'static str],
-    /// What for.
+    /// What the folder is shown for.
     #[cfg_attr(not(test), expect(dead_code, reason = "for readers, and held by a test"))]
     why: &'static str,
 }
@@ -29,7 +31,7 @@ const fn root(
     ToolRoot { variable, home, parts, settings: &[], why }
 }
 
-/// Every root. One that lies in another comes before it.
+/// Every root. A root inside another one comes before it.
 pub(super) const TOOL_ROOTS: &[ToolRoot] = &[
     ToolRoot {
         variable: "CARGO_HOME",
@@ -151,18 +153,19 @@ pub(super) const TOOL_ROOTS: &[ToolRoot] = &[
     root("", ".gitignore", &[], "what git ignores everywhere, by custom"),
 ];
 
-/// The base of the root that a place belongs to, known by its usual name in any home, or by its variable.
+/// The root that a place belongs to, by its usual name in any home or by its variable.
 pub(super) fn root_of(path: &Path, variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     TOOL_ROOTS.iter().find_map(|root| {
         let named = root.named(variable);
         let above = path.ancestors().find(|above| {
+            // Only hidden folders are recognized by name: a folder called `go` or `sdk` can be anything.
             Some(*above) == named.as_deref() || (root.home.starts_with('.') && above.ends_with(root.home))
         });
         above.map(Path::to_path_buf)
     })
 }
 
-/// What is shown of the roots: of those in a home, those that variables name, and those at these bases.
+/// The visible parts of all roots: those in a home, those that variables name, and those at these bases.
 pub(super) fn parts(
     home: Option<&Path>,
     bases: &[PathBuf],
@@ -182,12 +185,13 @@ pub(super) fn parts(
 impl ToolRoot {
     fn named(&self, variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
         let value = Some(self.variable).filter(|name| !name.is_empty()).and_then(variable)?;
-        // A list of folders has the first one to write in.
+        // In a list of folders the tool writes to the first one.
         let first = std::env::split_paths(OsStr::new(&value)).next()?;
         first.is_absolute().then_some(first)
     }
 
     fn parts_at(&self, base: &Path) -> Vec<PathBuf> {
+        // A row without parts shows the whole folder.
         if self.parts.is_empty() {
             return vec![base.to_path_buf()];
         }

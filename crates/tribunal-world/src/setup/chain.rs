@@ -1,5 +1,7 @@
-//! Beginning one step of an artifact chain: from a feature's folder and settings to a run. Everything that can be wrong is
-//! found here, before anything is written. How an artifact is made and judged is elsewhere.
+//! Begins one step of an artifact chain: from a feature's folder and the settings to a run.
+//!
+//! Everything that can be wrong is found here, before anything is written: a refused request leaves no trace. How an
+//! artifact is made and judged is in `artifact`.
 
 use super::Ask;
 use super::SHELF;
@@ -44,36 +46,39 @@ use tribunal_engine::settings::{Settings, When};
 use tribunal_git::{GitError, GitPath, Oid};
 use tribunal_process::Containment;
 
-/// Who judges an artifact, and who what was built.
+/// The reviewers of an artifact and of the finished feature.
 const REVIEWER: &str = "chain-reviewer";
 const FINAL: &str = "final-reviewer";
-/// Documents of a feature's folder at most.
+/// How many documents a feature's folder may hold.
 const DOCUMENTS_MAX: usize = 50;
 
-/// What the user asks for.
+/// The user's request for one artifact.
 #[derive(Clone, Debug)]
 pub struct ChainAsk {
-    /// Which artifact.
+    /// The artifact that is wanted.
     pub artifact: Artifact,
-    /// Of which feature.
+    /// The name of the feature.
     pub feature: String,
-    /// What is wanted, in the user's words.
+    /// What the feature should be, in the user's words.
     pub wanted: String,
-    /// The mode, where the user says so.
+    /// The mode, where the user names one.
     pub mode: Option<String>,
     /// Whether it is reviewed, where the user says so.
     pub review: Option<bool>,
-    /// Stay and wait for a person.
+    /// Whether to stay and wait for a person.
     pub attached: bool,
 }
 
-/// A feature as it lies in the planning folder, and what is asked of it.
+/// A feature as it lies in the planning folder, with the request for it.
+///
+/// The documents are read once and kept as bytes, so that the run is made from what was checked here, whatever happens
+/// to the folder meanwhile.
 pub(crate) struct Feature {
     ask: ChainAsk,
     folder: String,
-    /// The folder of its plans, where there is one or will be.
+    /// The folder of its plans, existing or planned.
     plans: String,
-    /// Its documents, from the project's root.
+    /// Its documents, with paths from the project's root.
     documents: Vec<(String, Vec<u8>)>,
     mode: String,
     skipped: Option<String>,
@@ -82,6 +87,9 @@ pub(crate) struct Feature {
 }
 
 /// Begins the run that makes one artifact.
+///
+/// It is a run without plans: the run machine begins at its review, which makes the artifact first. The caller gets the
+/// engine and drives it.
 pub fn begin_chain(
     project: &Project,
     settings: &Settings,
@@ -93,11 +101,13 @@ pub fn begin_chain(
     let mut settings = settings.clone();
     panel::personify(project, &mut settings, REVIEWER, &["reviewer"]);
     roster::check_chain(project, &settings, feature.seat())?;
+    // Before the run's folder exists: a run that cannot keep its promise is not begun.
     if settings.agents.sandbox == "required" {
         sandbox(&settings, &Containment::detect())?;
     }
     let spec = feature.run_spec(&settings)?;
     rules::check(project, &settings, None)?;
+    // Everything above only reads. From here on the run leaves traces.
     project.prepare()?;
     let at = now();
     let run = run_id(project, at.0, &format!("{}-{}", ask.artifact.word(), ask.feature));
@@ -119,7 +129,7 @@ pub fn begin_chain(
     Ok((run, engine))
 }
 
-/// Begins the run that builds a feature's plans, and holds what was built against its spec.
+/// Begins the run that builds a feature's plans and compares the result with its spec.
 pub fn begin_implementation(
     project: &Project,
     settings: &Settings,
@@ -130,12 +140,12 @@ pub fn begin_implementation(
     let mut settings = settings.clone();
     panel::personify(project, &mut settings, FINAL, &["reviewer"]);
     roster::check_chain(project, &settings, feature.seat())?;
-    // The final reviewer sits in the place of a panel.
+    // The final reviewer takes the place of a panel.
     let run = Ask { panel: Some(false), ..run.clone() };
     begin_for(project, &settings, &run, Some(&feature))
 }
 
-/// The folder of a feature's plans, as the program names phases; none where there are none.
+/// The folder of a feature's plans, named like a phase; none where there are no plans.
 pub fn plans_of(project: &Project, feature: &str) -> Option<String> {
     let phases = project.phases().ok()?;
     let named = |name: &String| name.split_once('-').is_some_and(|(_, slug)| slug == feature);
@@ -143,7 +153,7 @@ pub fn plans_of(project: &Project, feature: &str) -> Option<String> {
 }
 
 impl Feature {
-    /// Reads the feature's folder, and refuses what cannot be begun.
+    /// Reads the feature's folder, and refuses a step that cannot be begun.
     pub(crate) fn read(
         project: &Project,
         settings: &Settings,
@@ -156,6 +166,7 @@ impl Feature {
             ))
         })?;
         let folder = format!("{}/features/{name}", project.planning());
+        // A feature keeps the folder of its first plans, whatever numbers came after.
         let known = plans_of(project, name);
         let plans = known.clone().unwrap_or_else(|| next_folder(project, name));
         let plans = format!("{}/phases/{plans}", project.planning());
@@ -163,6 +174,7 @@ impl Feature {
             documents(project.root(), &folder, |name| name.ends_with(".md") && !name.starts_with('.'))?;
         let planned = self::documents(project.root(), &plans, |name| name.ends_with("PLAN.md"))?;
         let has_plan = !planned.is_empty();
+        // The plans of an implementation are read by the run itself, as those of every phase.
         if ask.artifact != Artifact::Implementation {
             documents.extend(planned);
         }
@@ -182,9 +194,10 @@ impl Feature {
         Ok(feature)
     }
 
-    /// What the record in the folder says of earlier artifacts: whoever makes the next one is told.
+    /// Reads from the record in the folder what earlier artifacts left open. The next builder is told.
     fn recall(&mut self, project: &Project) {
         let path = format!("{}/.meta.json", self.folder);
+        // A missing or oversized record means that nothing is known, which is no reason to refuse the step.
         let Some(bytes) = inside::read(project.root(), &path).filter(|bytes| bytes.len() <= BYTES_MAX) else {
             return;
         };
@@ -204,7 +217,7 @@ impl Feature {
         path.is_some_and(|path| self.documents.iter().any(|(known, _)| *known == path))
     }
 
-    /// A spec before code, plans before tasks: those are missed at once. The rest is told.
+    /// Refuses a step without its essentials: code without a spec, tasks without plans. The rest becomes a warning.
     fn prerequisites(&mut self, has_plan: bool) -> Result<(), SetupError> {
         let (artifact, name) = (self.ask.artifact, self.ask.feature.clone());
         let refused = |what: &str, needs: Artifact| {
@@ -248,9 +261,10 @@ impl Feature {
         self.skipped.is_none().then(|| self.seat_name())
     }
 
-    /// What the run is told of it. Keeps what it is made on.
+    /// The note about the chain for the run. It also keeps the revision that the artifact is made on.
     pub(crate) fn note(&self, site: &Site, head: &Oid) -> Result<ChainNote, SetupError> {
         let ask = &self.ask;
+        // An earlier version of the same artifact is not one of the documents it builds on.
         let own = ask.artifact.file().map(|file| format!("{}/{file}", self.folder));
         let earlier = self.documents.iter().map(|(path, _)| path.clone());
         let earlier = earlier.filter(|path| Some(path) != own.as_ref() && is_earlier(ask.artifact, path));
@@ -270,6 +284,8 @@ impl Feature {
     }
 
     /// The user's commit with the feature's documents as they lie in the folder, tracked or not.
+    ///
+    /// A user writes a brainstorm or a spec and need not commit it: the builder has to see it all the same.
     fn ground(&self, site: &Site, head: &Oid) -> Result<Revision, GitError> {
         let mut blobs = Vec::new();
         for (path, bytes) in &self.documents {
@@ -277,6 +293,7 @@ impl Feature {
         }
         let tree = site.repo.tree_placing(head, &blobs)?;
         let revision = digest(&[b"ground", tree.as_str().as_bytes(), head.as_str().as_bytes()]);
+        // With everything committed no extra commit is made.
         let commit = if tree == site.repo.tree_of(head)? {
             head.clone()
         } else {
@@ -288,7 +305,7 @@ impl Feature {
         Ok(revision)
     }
 
-    /// How its loop judges.
+    /// The rules by which the loop of the chain judges.
     pub(crate) fn spec(&self, settings: &Settings) -> Result<ChainSpec, SetupError> {
         let (_, rounds_max) = rounds(&self.mode)?;
         let goes_on = one_of(
@@ -300,6 +317,7 @@ impl Feature {
         let like = policies(settings)?;
         let code = self.ask.artifact == Artifact::Implementation;
         let commands = settings.checks.commands.keys().map(Check::new);
+        // Code gets the checks of code. A document only has a form that can be checked without a reviewer.
         let checks = match code {
             true => [INTEGRITY, REGRESSION, HOOKS].into_iter().map(Check::new).chain(commands).collect(),
             false => vec![Check::new(ARTIFACT)],
@@ -332,6 +350,7 @@ impl Feature {
             chain: Some(Box::new(self.spec(settings)?)),
             land_again: settings.run.land_again,
             checkpoint_every: None,
+            // An artifact has no lane, so nothing can be repaired after a landing.
             landing_rounds: 0,
             attempts_max: settings.run.attempts_max,
             policies: policies(settings)?,
@@ -341,7 +360,7 @@ impl Feature {
     }
 }
 
-/// Documents that are no artifact (a brainstorm), and artifacts before this one.
+/// Whether a document is none of the artifacts (a brainstorm), or an artifact before this one.
 fn is_earlier(artifact: Artifact, path: &str) -> bool {
     let of = |known: &Artifact| match known.file() {
         Some(file) => path.rsplit('/').next() == Some(file),
@@ -350,7 +369,7 @@ fn is_earlier(artifact: Artifact, path: &str) -> bool {
     Artifact::ALL.iter().find(|known| of(known)).is_none_or(|known| *known < artifact)
 }
 
-/// Why nobody reviews it, where nobody does.
+/// Why nobody reviews the artifact; none where somebody does.
 fn skipped(when: When, asked: Option<bool>) -> Option<String> {
     if held(when, asked) {
         return None;
@@ -362,7 +381,7 @@ fn skipped(when: When, asked: Option<bool>) -> Option<String> {
     })
 }
 
-/// A mode and its rounds.
+/// A mode and how many rounds it gives.
 fn rounds(mode: &str) -> Result<(&'static str, u32), SetupError> {
     let modes = [
         ("hotfix", ("hotfix", 1)),
@@ -373,19 +392,23 @@ fn rounds(mode: &str) -> Result<(&'static str, u32), SetupError> {
     one_of("chain.mode", mode, "hotfix, quick, standard, full", &modes)
 }
 
-/// The folder that plans of a new feature go to: the next number.
+/// The folder for the plans of a new feature: the next free number.
 fn next_folder(project: &Project, feature: &str) -> String {
     let numbers = project.phases().unwrap_or_default().into_iter();
     let last = numbers.filter_map(|(number, _)| number.split('.').next()?.parse::<u32>().ok()).max();
     format!("{:02}-{feature}", last.unwrap_or(0) + 1)
 }
 
-/// The documents right in a folder of the project. No link is followed; what cannot be read as text is refused.
+/// The documents directly in a folder of the project.
+///
+/// No link is followed, so a folder cannot bring in files from elsewhere. A file that cannot be read as text is
+/// refused, because an agent would be shown something else than the user wrote.
 fn documents(
     root: &Path,
     folder: &str,
     wanted: impl Fn(&str) -> bool,
 ) -> Result<Vec<(String, Vec<u8>)>, SetupError> {
+    // Each part of the path is looked at by itself: a link in the middle would lead out of the project, too.
     let mut at = root.to_path_buf();
     for part in Path::new(folder).components() {
         at.push(part);
@@ -396,6 +419,7 @@ fn documents(
                 let way_out = "put the folder itself there";
                 return Err(SetupError::Document { path: folder.to_owned(), what, way_out });
             }
+            // A folder that does not exist yet is an empty one.
             Err(_) => return Ok(Vec::new()),
         }
     }

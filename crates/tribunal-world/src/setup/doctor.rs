@@ -1,5 +1,8 @@
-//! What a run would find here: which agent programs are installed and in which version, and which of them the settings
-//! need. It runs the commands a row names for this, contained, and asks no model.
+//! What a run would find on this machine: which agent programs are installed, in which version, and which of them the
+//! settings need.
+//!
+//! It runs the commands that an adapter row names for this, contained, and asks no model. `tribunal doctor` shows what
+//! is found here, and messages about a missing agent list it.
 
 use crate::gates;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,27 +26,27 @@ const GRACE: Duration = Duration::from_secs(1);
 const OUTPUT_MAX: u64 = 1 << 20;
 const VERSION_MAX: usize = 80;
 
-/// The user's environment, by name.
+/// The user's environment variables, by name.
 pub type Environment = BTreeMap<String, OsString>;
 
-/// An agent program as it is here.
+/// An agent program as it is installed here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installed {
-    /// The adapter.
+    /// The name of the adapter.
     pub agent: String,
-    /// The program's name.
+    /// The name of the program.
     pub program: String,
-    /// Where it is; none when it is not there.
+    /// Its path; none if it is not installed.
     pub path: Option<PathBuf>,
-    /// What it says its version is.
+    /// The version that it reports.
     pub version: Option<String>,
-    /// How that version stands to those it was tested with.
+    /// How that version compares with those it was tested with.
     pub tested: Tested,
-    /// The versions it was tested with.
+    /// The versions that it was tested with.
     pub known: Vec<String>,
-    /// Signs of a login.
+    /// Signs that the user is logged in.
     pub login: Login,
-    /// What is wrong with it.
+    /// Problems with the program.
     pub faults: Vec<String>,
 }
 
@@ -52,8 +55,9 @@ pub fn environment() -> Environment {
     std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value))).collect()
 }
 
-/// Where an adapter's program is; `Err` holds the name of one that is not there, and none is fine where the settings
-/// name the program.
+/// The path of an adapter's program.
+///
+/// `Err` holds the name of a program that is not installed. None is fine where the settings name the program.
 pub fn program_of(row: &Adapter, environment: &Environment) -> Result<Option<PathBuf>, String> {
     let Some(program) = &row.program else { return Ok(None) };
     let path = environment.get("PATH").cloned().unwrap_or_default();
@@ -72,10 +76,11 @@ pub fn installed(adapters: &Adapters, environment: &Environment) -> Vec<String> 
     FIRST.into_iter().chain(others).filter(there).map(str::to_owned).collect()
 }
 
-/// The adapters the settings choose, each with the roles and seats it plays.
+/// The adapters that the settings choose, each with its roles and reviewers.
 pub fn chosen(settings: &Settings) -> BTreeMap<String, BTreeSet<String>> {
     let agents = &settings.agents;
     let seats = [&agents.plan_seats, &agents.task_seats, &agents.qa_seats, &agents.phase_seats];
+    // By the order in which a launch looks for its adapter: the reviewer's own name, then its role.
     let seats = seats.into_iter().flatten().map(|seat| vec![seat.as_str(), "reviewer"]);
     let makers = ["dev", "architect"].into_iter().map(|role| vec![role]);
     let mut chosen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -87,8 +92,9 @@ pub fn chosen(settings: &Settings) -> BTreeMap<String, BTreeSet<String>> {
     chosen
 }
 
-/// The build and test commands of a project as a run that begins now would find them: those of the settings, otherwise
-/// what the files of its newest commit name. None where there is no commit to look at.
+/// The build and test commands of a project, as a run that begins now would find them.
+///
+/// The settings come first, then what the files of the newest commit name. None where there is no commit to look at.
 pub fn commands(root: &Path, settings: &Settings) -> Option<FoundCommands> {
     let configured = |argv: &[String], key: &str| {
         let found = format!("`{key}`");
@@ -101,6 +107,7 @@ pub fn commands(root: &Path, settings: &Settings) -> Option<FoundCommands> {
         found.build = Some(build);
     }
     match configured(&checks.test, "checks.test") {
+        // A command such as `true` would make every change pass. It is named instead of used.
         Some(test) if tests_nothing(&test.argv) => {
             let note = format!("`{}` ({}) tests nothing", test.shown(), test.found);
             found = FoundCommands { build: found.build, notes: vec![note], ..FoundCommands::default() };
@@ -115,8 +122,9 @@ pub fn commands(root: &Path, settings: &Settings) -> Option<FoundCommands> {
     Some(found)
 }
 
-/// The programs that a run would start as commands: of the project's build and tests, of `checks.commands`, and of tools
-/// that are installed. Each with the words that make it say its version.
+/// The programs that a run would start as commands, each with the words that make it print its version.
+///
+/// They are those of the project's build and tests, of `checks.commands`, and of the installed tools.
 pub fn programs(root: &Path, settings: &Settings, environment: &Environment) -> Vec<Vec<String>> {
     let found = commands(root, settings).unwrap_or_default();
     let of_project =
@@ -127,9 +135,10 @@ pub fn programs(root: &Path, settings: &Settings, environment: &Environment) -> 
     let of_tools = tools.iter().flat_map(|tools| tools.names().filter_map(|name| tools.get(name)));
     let of_tools = of_tools.filter_map(|tool| crate::tool::tools::program(root, path, tool.program()));
     let of_tools = of_tools.map(|program| program.display().to_string());
-    // What lies in the tree is the project's own, and a shell says nothing of what it is given.
+    // A program in the tree is the project's own, and asking it for its version would run the project's code.
     let plain = |program: &String| program.starts_with('/') || !program.contains('/');
     let all: BTreeSet<String> = of_project.chain(of_settings).chain(of_tools).filter(plain).collect();
+    // `go` has a subcommand instead of a flag.
     let version = |program: &str| if program.ends_with("go") { "version" } else { "--version" };
     all.into_iter().map(|program| vec![program.clone(), version(&program).to_owned()]).collect()
 }
@@ -141,7 +150,7 @@ pub fn is_missing(command: &FoundCommand, root: &Path, environment: &Environment
     find_program(program.as_ref(), root, &[("PATH".into(), path)]).is_err()
 }
 
-/// Looks at every adapter that has a program of its own; `scratch` is a folder for what the commands print.
+/// Looks at every adapter with a program of its own. `scratch` is a folder for the commands' output.
 pub fn look(adapters: &Adapters, environment: &Environment, scratch: &Path) -> Vec<Installed> {
     let rows = adapters.names().filter_map(|name| adapters.get(name).ok());
     rows.filter_map(|row| look_at(row, environment, &scratch.join(&row.name))).collect()
@@ -164,6 +173,7 @@ fn look_at(row: &Adapter, environment: &Environment, scratch: &Path) -> Option<I
     }
     for (n, command) in row.lint_commands.iter().enumerate() {
         match said(row, command, environment, &scratch.join(n.to_string())) {
+            // The first command of a row prints the version; the others only have to succeed.
             Ok(said) if n == 0 => {
                 found.tested = row.tested(&said);
                 let line = said.lines().next().unwrap_or_default();
@@ -176,14 +186,14 @@ fn look_at(row: &Adapter, environment: &Environment, scratch: &Path) -> Option<I
     Some(found)
 }
 
-/// The version of a row's program: the first line of the first command that the row names for looking at it.
+/// The version of a row's program: the first line of the first command that the row names for this.
 pub(crate) fn version(row: &Adapter, environment: &Environment, scratch: &Path) -> Option<String> {
     program_of(row, environment).ok().flatten()?;
     let said = said(row, row.lint_commands.first()?, environment, scratch).ok()?;
     said.lines().next().map(|line| tribunal_view::plain::clipped(line, VERSION_MAX))
 }
 
-/// What a command of a row prints.
+/// The output of a row's command.
 fn said(
     row: &Adapter,
     command: &[String],
@@ -191,6 +201,7 @@ fn said(
     out_dir: &Path,
 ) -> Result<String, String> {
     std::fs::create_dir_all(out_dir).map_err(|error| error.to_string())?;
+    // Only these variables and the row's own: the check has to see what a launch would see.
     let names = ["PATH", "LANG", "TMPDIR"].into_iter().map(str::to_owned).chain(row.keep_env.iter().cloned());
     let env = names.filter_map(|name| Some((name.clone().into(), environment.get(&name)?.clone())));
     let launch = Launch {

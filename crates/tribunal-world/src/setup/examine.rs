@@ -1,5 +1,8 @@
-//! Reviewing what exists: a range of commits, what is staged, a patch, a phase. From a target to a plan of who judges it,
-//! from the plan to a run that only reviews. Nothing of the user's is written; the plan is made before anything is.
+//! Reviewing existing work: a range of commits, staged changes, a patch, or a phase. It goes from a target to a plan of
+//! who judges it, and from the plan to a run that only reviews.
+//!
+//! Nothing of the user's is written. The plan is complete before the run's folder exists, so `plan_review` can be
+//! called just to show what would happen.
 
 use super::RealWorld;
 use super::SHELF;
@@ -46,51 +49,53 @@ use tribunal_engine::engine::Engine;
 use tribunal_engine::settings::Settings;
 use tribunal_git::{GitError, GitPath, Head, Oid, Repo};
 
-/// What is reviewed.
+/// The subject of a review.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// `A..B`, `A...B`, or `A` for everything since.
+    /// A range: `A..B`, `A...B`, or `A` for everything since.
     Diff(String),
-    /// What is staged for the next commit.
+    /// The changes staged for the next commit.
     Staged,
-    /// What a patch would change.
+    /// The changes of a patch on top of HEAD.
     Patch {
-        /// The file it was read from.
+        /// The file that it was read from.
         path: PathBuf,
-        /// What is in it.
+        /// The content of the patch.
         bytes: Vec<u8>,
     },
-    /// What a phase built.
+    /// What a phase built; the only phase where none is named.
     Phase(Option<String>),
 }
 
-/// What the user asks for.
+/// The user's request for a review.
 #[derive(Clone, Debug)]
 pub struct ReviewAsk {
-    /// What is reviewed.
+    /// The subject of the review.
     pub target: Target,
-    /// Findings are mended.
+    /// Whether findings are fixed, too.
     pub fix: bool,
-    /// Judgings at most.
+    /// How many review rounds there may be; by the settings if none.
     pub rounds_max: Option<u32>,
-    /// Only these tools and reviewers.
+    /// Only these tools and reviewers; everybody who fits if empty.
     pub panel: Vec<String>,
-    /// What is filtered out is shown too.
+    /// Whether to show filtered findings, too.
     pub include_filtered: bool,
-    /// Stay and wait for a person.
+    /// Whether to stay and wait for a person.
     pub attached: bool,
 }
 
 /// Who would judge what, before anything is written.
+///
+/// A face can show it and change a reviewer with `replace_seat`. `begin_review` turns it into a run.
 #[derive(Clone, Debug)]
 pub struct ReviewPlan {
-    /// What the run will say of it.
+    /// What the run will record about it.
     pub note: ReviewNote,
-    /// The phase, where it is one.
+    /// The phase, where the subject is one.
     pub phase: Option<PhaseFiles>,
-    /// The settings the run will have: the user's, with the personalities of the panel.
+    /// The settings of the run: the user's, with the personalities of the panel.
     pub settings: Settings,
-    /// The settings before that.
+    /// The user's settings, without those personalities. A changed panel is planned from these.
     asked: Settings,
     branch: String,
     base: Oid,
@@ -100,17 +105,19 @@ pub struct ReviewPlan {
     roster: Roster,
 }
 
-/// Settings files of the repository as a review reads them.
+/// Settings files of the repository, as a review reads them.
+///
+/// A change could otherwise bring the settings that judge it: switch a check off, or name another reviewer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SettingsBase {
-    /// The commit that the change begins from, as people call it: `main at 1234567`.
+    /// The commit that the change begins from, as people name it: `main at 1234567`.
     pub commit: String,
-    /// Files, by their path from the root, of which the commit's text counts instead of the worktree's; none where the
-    /// commit has no such file.
+    /// The files whose text comes from that commit instead of the worktree, by path; none where the commit has no such
+    /// file.
     pub files: BTreeMap<String, Option<Vec<u8>>>,
 }
 
-/// Whose settings count for a review of this: the texts that are not those of the worktree.
+/// The settings files that a review takes from the base instead of the worktree.
 pub fn settings_base(
     project: &Project,
     target: &Target,
@@ -123,6 +130,8 @@ pub fn settings_base(
     for path in paths.iter().filter(|_| stands(Defence::BaseSettings)) {
         let at = |commit: &Oid| repo.file_at(commit, &GitPath::from(path.as_str()));
         let base = at(&ends.base)?;
+        // Only where the change or the checked-out branch differs from the base. An uncommitted edit is the user's own
+        // order.
         if trust::whose(at(&ends.head)? == base, at(&user.commit)? == base) == Whose::Base {
             files.insert(path.clone(), base);
         }
@@ -138,7 +147,7 @@ pub fn settings_base(
     Ok(SettingsBase { commit, files })
 }
 
-/// Two commits, and what they are called.
+/// The two ends of a change, and what it is called.
 pub(crate) struct Ends {
     pub(crate) base: Oid,
     pub(crate) head: Oid,
@@ -148,15 +157,16 @@ pub(crate) struct Ends {
 }
 
 impl ReviewPlan {
-    /// Nothing differs.
+    /// Whether nothing differs between the two ends.
     pub fn is_empty(&self) -> bool {
         self.base == self.head
     }
 
-    /// Whether a check will be asked: a tool that sits, a command of the settings, or what a phase verifies itself by.
+    /// Whether a check will run: a tool on the panel, a command of the settings, or what a phase verifies itself by.
     pub(crate) fn asks(&self, check: &Check) -> bool {
         let (note, name) = (&self.note, check.as_str());
         note.tools.iter().any(|tool| tool.name == name)
+            // A panel that the user names leaves the commands of the settings out.
             || (self.ask.panel.is_empty() && self.settings.checks.commands.contains_key(name))
             || (name == VERIFICATION && !note.verification.is_empty())
             || matches!(name, SECRETS | PROTECTED)
@@ -165,7 +175,7 @@ impl ReviewPlan {
     }
 }
 
-/// Finds out what is reviewed and who can judge it.
+/// Finds out what is reviewed and who can judge it. Writes nothing but git objects.
 pub fn plan_review(
     project: &Project,
     settings: &Settings,
@@ -178,6 +188,7 @@ pub fn plan_review(
     if !misread.is_empty() {
         return Err(SetupError::Plans { problems: misread });
     }
+    // A check of the user's under this name would replace a defence.
     let taken =
         |name: &&str| settings.checks.commands.contains_key(*name) || settings.tools.contains_key(*name);
     if let Some(own) = [SECRETS, PROTECTED].into_iter().find(taken) {
@@ -200,8 +211,10 @@ pub fn plan_review(
         ask: ask.clone(),
         roster,
     };
+    // An empty change needs no reviewer.
     let nobody = plan.note.tools.is_empty() && plan.note.seats.is_empty() && !plan.is_empty();
-    // That no secret and nothing protected is in it says nothing else of a change; that something is, is enough.
+    // A change without a secret and without protected files is not judged by that alone. But if there is one, that
+    // finding is worth a review.
     if nobody
         && secrets::found(repo, &environment(), &plan.base, &plan.head)?.is_empty()
         && protected::found(repo, &plan.base, &plan.head)?.is_empty()
@@ -211,12 +224,14 @@ pub fn plan_review(
     Ok(plan)
 }
 
-/// What the user has before them and a review of commits does not see: how many files, and the first of them.
+/// Uncommitted files that a review of commits does not see: how many, and the first of them.
+///
+/// A user who asks for a review usually means what is on the screen, so it is said that these files are left out.
 fn uncommitted(repo: &Repo, target: &Target, ends: &Ends, user: &Oid) -> Result<Option<String>, SetupError> {
     const NAMED: usize = 3;
     let whole = match target {
         Target::Diff(_) | Target::Phase(_) => ends.head == *user,
-        // What is staged is judged; where nothing is, everything else is not.
+        // Staged changes are judged. Where nothing is staged, everything that is changed is left out.
         Target::Staged => ends.base == ends.head,
         Target::Patch { .. } => false,
     };
@@ -233,7 +248,8 @@ fn uncommitted(repo: &Repo, target: &Target, ends: &Ends, user: &Oid) -> Result<
     Ok(Some(format!("{many} with changes that are not committed: {}", named.join(", "))))
 }
 
-/// Who judges a change: tools and reviewers. The settings get the personalities; a roster that is given is not looked for.
+/// Chooses who judges a change: tools and reviewers. The settings get the personalities; a roster that is given is used
+/// as it is.
 pub(crate) fn seated(
     project: &Project,
     settings: &mut Settings,
@@ -266,13 +282,15 @@ pub(crate) fn seated(
     Ok((note, roster))
 }
 
-/// What was noticed in the plans of a phase.
+/// Problems that were noticed in the plans of a phase.
 fn noticed_in(phase: Option<&PhaseFiles>) -> (Vec<String>, Vec<String>) {
     noticed(phase.into_iter().flat_map(|files| &files.plans))
 }
 
-/// The commands by which the plans of a phase verify themselves, each once. They are those of the base where it has the
-/// plan, also one that the change took away: nobody sets the rules they are judged by.
+/// The commands by which the plans of a phase verify themselves, each once.
+///
+/// They are the base's where the base has the plan, also of a plan that the change removed: nobody sets the rules by
+/// which they are judged.
 fn verification(repo: &Repo, ends: &Ends, user: &Oid) -> Result<Vec<String>, GitError> {
     let Some(phase) = &ends.phase else { return Ok(Vec::new()) };
     let mut texts: BTreeMap<String, String> =
@@ -301,7 +319,7 @@ fn verification(repo: &Repo, ends: &Ends, user: &Oid) -> Result<Vec<String>, Git
     Ok(commands)
 }
 
-/// What a phase says of itself.
+/// What a phase says about itself: its context and its summaries.
 fn documents(project: &Project, phase: Option<&PhaseFiles>) -> String {
     let Some(files) = phase else { return String::new() };
     let context = format!("{}/{}-CONTEXT.md", files.path, files.number);
@@ -317,6 +335,8 @@ fn documents(project: &Project, phase: Option<&PhaseFiles>) -> String {
 fn ends(project: &Project, user: &Head, target: &Target) -> Result<Ends, SetupError> {
     let repo = project.repo();
     let on = user.branch.clone().unwrap_or_else(|| "no branch".to_owned());
+    // A fixed author and the time 0: the same content gives the same commit, and so the same revision in the next
+    // review.
     let who = tribunal_git::Signature::new("Tribunal", "tribunal@localhost", 0);
     let proposed = |tree: &Oid, what: &str| {
         let message = format!("{what}\n");
@@ -367,13 +387,14 @@ fn ends(project: &Project, user: &Head, target: &Target) -> Result<Ends, SetupEr
     }
 }
 
-/// What a range is called in every review of it: a hash or a distance is another one tomorrow.
+/// A name for the start of a range that is the same in every review of it. A hash or a distance is another one
+/// tomorrow.
 fn lasting(from: &str) -> &str {
     let hash = from.len() >= 7 && from.bytes().all(|b| b.is_ascii_hexdigit());
     if hash || from.is_empty() || from.contains(['~', '^', '@']) { "*" } else { from }
 }
 
-/// `A..B`, `A...B` (since they parted), or `A` (since then). A side left out is HEAD.
+/// The two ends of `A..B`, `A...B` (since they parted) or `A` (since then). A side left out is HEAD.
 fn range_ends(repo: &Repo, range: &str) -> Result<(Oid, Oid), SetupError> {
     let resolve = |rev: &str| {
         repo.resolve(if rev.is_empty() { "HEAD" } else { rev }).map_err(|error| match error {
@@ -383,9 +404,11 @@ fn range_ends(repo: &Repo, range: &str) -> Result<(Oid, Oid), SetupError> {
             other => other.into(),
         })
     };
+    // It would reach git as an option.
     if range.starts_with('-') {
         return Err(SetupError::Refused(format!("{range:?} is no range\nhint: write it as main..HEAD")));
     }
+    // Three dots first: two dots would match them as well.
     if let Some((from, to)) = range.split_once("...") {
         let (from, to) = (resolve(from)?, resolve(to)?);
         let parted = repo.merge_base(&from, &to)?;
@@ -426,8 +449,10 @@ fn detect(
     Ok(tools.detect(&tool::Ground { exists: &exists, text: &text, installed: &installed, changed }))
 }
 
-/// Which tools sit: those that are there; those that the project asks for and are not there sit too, and will not have
-/// run. Where the user names a panel, those of it.
+/// Puts tools on the panel.
+///
+/// Installed tools judge. A tool that the project configures and that is not installed is on the panel too, so that the
+/// report shows a check that did not run. If the user names a panel, only its tools count.
 fn seat_tools(
     note: &mut ReviewNote,
     found: Vec<DetectedTool>,
@@ -443,29 +468,33 @@ fn seat_tools(
     }
     for seat in found {
         let picked = ask.panel.is_empty() || named(&seat.name);
+        // A command of the same name in the settings replaces the tool.
         if !picked || settings.checks.commands.contains_key(&seat.name) {
             continue;
         }
+        // A tool that nobody configured and nobody named is only mentioned.
         if !seat.missing.is_empty() && seat.configured.is_none() && !named(&seat.name) {
             let what = tools.get(&seat.name).map(|tool| tool.what.clone()).unwrap_or_default();
             note.absent.push(format!("{} ({what}): {} not installed", seat.name, seat.missing.join(", ")));
             continue;
         }
+        // The places are found again for each revision, because a fix may add files.
         note.tools.push(DetectedTool { places: BTreeMap::new(), ..seat });
     }
     Ok(())
 }
 
-/// The tools that judge a change which is not made yet.
+/// The tools for a change that is not made yet.
 pub(crate) struct Seated {
     pub(crate) tools: Vec<DetectedTool>,
-    /// Tools that are configured here and cannot judge, in words.
+    /// Configured tools that cannot judge, in words.
     pub(crate) left_out: Vec<String>,
 }
 
-/// Which tools can judge a change of this commit: those that have files there and are installed. One whose files a change
-/// does not touch passes it without a look. One that is configured and not installed is named instead: it would hold up
-/// every change, and the builder's work would be spent by then.
+/// Which tools can judge a change based on this commit: those that have files there and are installed.
+///
+/// A tool whose files a change does not touch passes it without running. A tool that is configured and not installed is
+/// only named: it would stop every change, after the builder's work is spent.
 pub(crate) fn seat_tools_of(
     project: &Project,
     settings: &Settings,
@@ -481,6 +510,7 @@ pub(crate) fn seat_tools_of(
         key: String::new(),
         phase: None,
     };
+    // Every file counts as changed, because nobody knows yet what the change will be.
     let found = detect(project, &tools, &ends, &files)?.into_iter();
     let named = |seat: &DetectedTool| settings.checks.commands.contains_key(&seat.name);
     let (there, missing): (Vec<_>, Vec<_>) =
@@ -497,7 +527,7 @@ pub(crate) fn seat_tools_of(
     Ok(Seated { tools, left_out: told.collect() })
 }
 
-/// Puts another reviewer in a seat.
+/// Replaces one reviewer of a planned panel by another one.
 pub fn replace_seat(
     project: &Project,
     plan: &mut ReviewPlan,
@@ -511,16 +541,18 @@ pub fn replace_seat(
     let tools = plan.note.tools.iter().map(|tool| tool.name.as_str());
     let panel = tools.chain(seats).map(str::to_owned).collect();
     let ask = ReviewAsk { panel, ..plan.ask.clone() };
+    // Planned anew from the user's own settings: those of the old plan hold the personality of the old reviewer.
     *plan = plan_review(project, &plan.asked, &ask)?;
     Ok(())
 }
 
-/// Begins the review.
+/// Begins the review that was planned.
 pub fn begin_review(project: &Project, plan: ReviewPlan) -> Result<(String, Engine<RealWorld>), SetupError> {
     let settings = plan.settings.clone();
     if plan.ask.fix {
         rules::check_of_fixes(project, &settings)?;
     }
+    // Everything above only reads. From here on the run leaves traces.
     project.prepare()?;
     let at = now();
     let label = plan.phase.as_ref().map_or("review".to_owned(), |files| format!("review-{}", files.number));
@@ -529,6 +561,8 @@ pub fn begin_review(project: &Project, plan: ReviewPlan) -> Result<(String, Engi
     let journal = open_journal(project, &run, at)?;
     let world = world(project, &settings, &run, SHELF)?;
     let site = Arc::clone(&world.site);
+    // The run branch begins at the user's commit and not at the judged one, because fixes are brought to the user's
+    // branch.
     begin_branch(&site, &plan.user)?;
     let revision = judged(&site, &plan)?;
     let (exists, note) = earlier::taken_over(project, &site, &plan, revision)?;
@@ -549,7 +583,7 @@ pub fn begin_review(project: &Project, plan: ReviewPlan) -> Result<(String, Engi
     Ok((run, engine))
 }
 
-/// Names what is judged: the commit, and what it is a change of.
+/// Names the judged revision: the commit, and the base that it is a change of.
 fn judged(site: &Site, plan: &ReviewPlan) -> Result<Revision, SetupError> {
     let revision = digest(&[b"review", plan.head.as_str().as_bytes(), plan.base.as_str().as_bytes()]);
     site.keep(&revision, &plan.head, Vec::new())?;
@@ -566,6 +600,7 @@ fn spec(plan: &ReviewPlan, exists: Exists) -> Result<RunSpec, SetupError> {
     if plan.phase.is_some() {
         finish.push(FinishStep::Boundary);
     }
+    // Without fixes there is nothing to bring to the branch, except the review document of a phase.
     if plan.ask.fix || plan.phase.is_some() {
         finish.push(FinishStep::Forward);
     }
@@ -594,15 +629,16 @@ fn policy(plan: &ReviewPlan, row: Policy) -> Policy {
     let note = &plan.note;
     let commands = plan.settings.checks.commands.keys().filter(|_| plan.ask.panel.is_empty());
     let tools = note.tools.iter().map(|tool| tool.name.as_str());
+    // Zero rounds would judge nothing.
     let rounds = plan.ask.rounds_max.unwrap_or(row.rounds_max).max(1);
-    // Nobody waits for a person where nobody mends: the findings are the answer.
+    // Without fixes nobody waits for a person: the findings are the answer.
     let asks = plan.ask.fix && (plan.phase.is_some() || !note.seats.is_empty());
     let alone = note.seats.is_empty() && plan.phase.is_none();
     let agents = plan.ask.fix && plan.settings.agents.adapter_for(&["fixer", "dev"]).is_some();
     let kept = agents.then_some(SCOPE);
-    // What a phase promised is looked at whoever sits.
+    // What a phase promised is checked whoever is on the panel.
     let promised = (!note.verification.is_empty()).then_some(VERIFICATION);
-    // What nobody fixes is not committed either.
+    // Without fixes nothing is committed, so the hooks have nothing to judge.
     let hooks = plan.ask.fix.then_some(HOOKS);
     let checks = tools.chain(commands.map(String::as_str)).chain(promised).chain(kept);
     let checks = checks.chain([SECRETS, PROTECTED]);
@@ -616,7 +652,7 @@ fn policy(plan: &ReviewPlan, row: Policy) -> Policy {
             false if alone => AtTheCap::Leave,
             false => AtTheCap::End,
         },
-        // Tools look at everything every time.
+        // Tools look at everything every time, so a confirming pass would only repeat them.
         confirm: row.confirm && !note.seats.is_empty(),
         ..row
     }

@@ -1,5 +1,7 @@
-//! Where a change begins that gates and reviewers look at: the one place that says so. Whatever commits lie between,
-//! whoever made them, nothing of the change is left out.
+//! The base commit of a change, for gates and reviewers: the single source of truth.
+//!
+//! Whatever commits lie between the base and the change, and whoever made them, the whole difference is judged. A
+//! second definition somewhere else could leave a commit out of both.
 
 use super::Site;
 use tribunal_core::ids::{PlanId, Revision};
@@ -7,19 +9,19 @@ use tribunal_core::run::{Job, Subject};
 use tribunal_engine::docket::Docket;
 use tribunal_git::{GitError, Oid};
 
-/// What a subject's change is held against.
+/// The commit that a subject's change is compared with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Base {
-    /// What was approved of its lane before it.
+    /// The last approved revision of its lane.
     Approved(Revision),
-    /// Everything a lane did: where it left the run's branch.
+    /// The commit where its lane left the run's branch: everything the lane did.
     Fork,
-    /// What everything landed on.
+    /// The head of the run's branch, on which everything landed.
     Landed,
 }
 
 impl Base {
-    /// That of a subject. A lane's first task begins where the lane does.
+    /// The base for reviewers. A lane's first task begins where the lane does.
     pub(crate) fn of(subject: &Subject, docket: &Docket) -> Base {
         match subject {
             Subject::Lane(plan, Job::Task(_)) => Base::approved(plan, docket),
@@ -28,7 +30,10 @@ impl Base {
         }
     }
 
-    /// That of the gates. A delivery's is what was delivered: all before it went through them, or a person took it.
+    /// The base for gates.
+    ///
+    /// The gates of a delivery look at what came after the tasks: everything before went through the gates already, or
+    /// a person accepted it.
     pub(crate) fn of_gates(subject: &Subject, docket: &Docket) -> Base {
         match subject {
             Subject::Lane(plan, Job::Qa) => Base::approved(plan, docket),
@@ -38,10 +43,11 @@ impl Base {
 
     fn approved(plan: &PlanId, docket: &Docket) -> Base {
         let approved = docket.run.as_ref().and_then(|run| run.lane_head(plan));
+        // Before the first approval the lane begins where it left the run's branch.
         approved.cloned().map_or(Base::Fork, Base::Approved)
     }
 
-    /// As a commit, for the change that leads to this one.
+    /// The base as a commit, for the change that ends at `commit`.
     pub(crate) fn commit(&self, site: &Site, commit: &Oid) -> Result<Oid, GitError> {
         match self {
             Base::Approved(revision) => site.commit_of(revision),
@@ -51,8 +57,9 @@ impl Base {
     }
 }
 
-/// Where a lane's commit left the run's branch.
+/// The commit where a lane left the run's branch.
 pub(crate) fn fork(site: &Site, commit: &Oid) -> Result<Oid, GitError> {
     let head = site.run_head()?;
+    // Without a common commit everything that differs from the head counts as the change.
     Ok(site.repo.merge_base(commit, &head)?.unwrap_or(head))
 }

@@ -1,6 +1,8 @@
-//! The check settings of a result that was rebased. Trust comes from the base: when the user's branch brings other commands
-//! that build, test or judge the project, the rebased result is held against those. Everything else of a run stays as it
-//! began, and what changed without being read is said by name.
+//! The check settings of a rebased result.
+//!
+//! Trust comes from the base: if the user's branch brings other commands that build, test or judge the project, the
+//! rebased result is held against those. All other settings stay as the run began, and the run names those that changed
+//! without being read.
 
 use super::Site;
 use super::lock;
@@ -13,15 +15,15 @@ use tribunal_engine::settings::CheckSettings;
 use tribunal_git::{GitPath, Oid};
 use tribunal_view::plain;
 
-/// The project's own settings, in its root.
+/// The project's own settings file, in its root.
 const FILE: &str = "tribunal.toml";
-/// The settings that are read again.
+/// The settings that a rebase reads again.
 const READ: [&str; 4] = ["checks.build", "checks.test", "checks.no_tests", "checks.commands."];
 
 /// The check settings by the commit that a result stands on.
 pub(crate) type ByBase = Mutex<BTreeMap<String, Arc<CheckSettings>>>;
 
-/// What a commit's settings file says of checks.
+/// The checks in a commit's settings file; other tables are ignored.
 #[derive(Default, Deserialize)]
 struct FileSettings {
     #[serde(default)]
@@ -41,21 +43,22 @@ struct FileChecks {
 }
 
 impl Site {
-    /// The check settings that hold for what stands on this base.
+    /// The check settings that hold on the current base.
     pub(crate) fn check_settings(&self, docket: &Docket) -> Arc<CheckSettings> {
         let kept = &self.settings.checks;
         let (began, base) = (&docket.about.base, docket.base());
+        // Not rebased: the settings of the run hold as they are.
         if began == base {
             return Arc::new(kept.clone());
         }
         let mut known = lock(&self.checks_by_base);
         let known = known.entry(base.to_owned());
-        // A rebase onto settings that cannot be read is refused, so that there are always some here.
+        // A rebase onto settings that cannot be read is refused, so the fallback is never meant to be used.
         let now = || rebased(kept, &text_at(self, began).ok()?, &text_at(self, base).ok()?).ok();
         Arc::clone(known.or_insert_with(|| Arc::new(now().unwrap_or_else(|| kept.clone()))))
     }
 
-    /// What a rebase onto this commit changes about settings, for the journal; the error says why they cannot be read.
+    /// The note about settings that a rebase onto this commit changes. The error says why they cannot be read.
     pub(crate) fn settings_change(&self, began: &str, onto: &Oid) -> Result<Option<Note>, String> {
         let (before, now) = (text_at(self, began)?, text_at(self, onto.as_str())?);
         if before == now {
@@ -76,9 +79,10 @@ fn unreadable(error: &toml::de::Error) -> String {
     format!("{FILE} of the branch cannot be read: {}", plain::clipped(error.message(), 200))
 }
 
-/// The settings a run began with, with the commands of the new base in place of those of the old one. What a flag, the
-/// environment or the user's own file set is not the base's, and stays. A check that the new base has no more stays too: loops
-/// are judged by it.
+/// The settings a run began with, with the commands of the new base in place of the old base's.
+///
+/// A value from a flag, the environment or the user's own file is not the base's, and stays. A check that the new base
+/// no longer has stays too, because loops were judged by it.
 fn rebased(kept: &CheckSettings, before: &str, now: &str) -> Result<CheckSettings, String> {
     let read = |text: &str| {
         toml::from_str::<FileSettings>(text).map(|file| file.checks).map_err(|error| unreadable(&error))
@@ -89,11 +93,13 @@ fn rebased(kept: &CheckSettings, before: &str, now: &str) -> Result<CheckSetting
     checks.test = after_rebase(kept.test.clone(), &before.test, now.test);
     checks.no_tests = after_rebase(kept.no_tests, &before.no_tests, now.no_tests);
     for (name, argv) in now.commands {
+        // What the run has under this name, whether it came from the old base or from the user.
         let own = kept.commands.get(&name);
         if let Some(argv) = after_rebase(own, &before.commands.get(&name), Some(&argv)) {
             checks.commands.insert(name, argv.clone());
         }
     }
+    // An empty command cannot judge anything.
     match checks.commands.iter().find(|(_, argv)| argv.is_empty()) {
         Some((name, _)) => Err(format!("{FILE} of the branch: the command of check {name:?} is empty")),
         None => Ok(checks),
@@ -123,7 +129,7 @@ fn flatten(name: &str, value: &toml::Value, found: &mut BTreeMap<String, String>
     }
 }
 
-/// What is read from now on and what is not, with the way out.
+/// The sentence about settings that are read from now on and those that are not.
 fn said(changed: &BTreeSet<String>) -> Option<String> {
     let is_read = |key: &&String| READ.iter().any(|read| key.starts_with(read));
     let names = |keys: Vec<&String>| plain::line(&keys.into_iter().cloned().collect::<Vec<_>>().join(", "));

@@ -1,6 +1,9 @@
-//! The judge as the base has it: which of the files that judge a change it also changes, and its tree with those put back.
-//! `tribunal_core::judge_files` says which files judge; this file reads them from git. What a named person took of them
-//! is the judge from then on, in later rounds, landings and rebases.
+//! The judging files as the base has them: which of the files that judge a change it also changes, and the change's
+//! tree with those files put back.
+//!
+//! A change that edits its own tests or build scripts could make any command pass. `tribunal_core::judge_files` says
+//! which files judge; this file reads them from git. Files that a named person accepted are trusted from then on, in
+//! later rounds, landings and rebases.
 
 use crate::site::Site;
 use std::collections::BTreeSet;
@@ -12,40 +15,41 @@ use tribunal_docs::project_commands::{ProjectFiles, defines, recipe_of};
 use tribunal_engine::docket::{CommandNote, Docket};
 use tribunal_git::{GitError, GitPath, Oid};
 
-/// Where the judge's files come from: the commit that a run or review began with, and what people took since.
+/// The source of trusted judging files: the commit that a run or review began with, and the files that people accepted
+/// since.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TrustedJudge {
     base: String,
-    /// Files that a named person took, and the tree that has them so.
+    /// Files that a named person accepted, with the tree that has them.
     taken: Vec<(String, Vec<String>)>,
 }
 
-/// A command that judges, for which files of its judge are looked for.
+/// A judging command, for which the judging files are looked up.
 pub(crate) struct JudgingCommand {
-    /// It and what runs before it.
+    /// The command, after the commands that run before it.
     pub(crate) steps: Vec<Vec<String>>,
-    /// What the files are that it names.
+    /// Whether the files it names judge or are judged.
     pub(crate) named: Named,
 }
 
-/// How a change stands with its judge put back: at the first stage that is not green, otherwise at the last one.
+/// The result of a change with its judging files put back: of the first stage that is not green, else of the last one.
 pub(crate) struct BaseLook<T> {
-    /// How the command stands there.
+    /// How the command ended there.
     pub(crate) judged: BaseJudge,
     /// What that run left behind.
     pub(crate) evidence: T,
-    /// All files of the judge that the change has otherwise. Whoever takes the change takes these.
+    /// All judging files that the change has changed. Whoever accepts the change accepts these.
     pub(crate) files: Vec<String>,
 }
 
-/// Runs the command on a tree and watches these files of it: the ones that were read.
+/// Runs the command on a tree, watches these files, and returns those that were read.
 pub(crate) type ReadOn<'a> = &'a mut dyn FnMut(&Oid, &[String]) -> Result<BTreeSet<String>, GitError>;
 
-/// Runs the command on a tree: how it stands there, and what the run left behind.
+/// Runs the command on a tree. Returns how it ended and what the run left behind.
 pub(crate) type RunOn<'a, T> = &'a mut dyn FnMut(&Oid) -> Result<(CommandState, T), GitError>;
 
 impl TrustedJudge {
-    /// What the docket knows.
+    /// The trusted files that the docket knows.
     pub(crate) fn of(docket: &Docket) -> TrustedJudge {
         TrustedJudge {
             base: docket.reviewed_from().to_owned(),
@@ -56,7 +60,7 @@ impl TrustedJudge {
         }
     }
 
-    /// The tree whose files judge.
+    /// The tree whose files judge: the base, with every accepted file put into it.
     fn tree(&self, site: &Site) -> Result<Oid, GitError> {
         let mut tree = site.repo.tree_of(&Oid::parse(&self.base)?)?;
         for (taken, files) in &self.taken {
@@ -66,8 +70,10 @@ impl TrustedJudge {
         Ok(tree)
     }
 
-    /// How commands stand on a change with the files that judge it put back, stage by stage; none where it changes none of
-    /// them, or only tests together with what they test.
+    /// Runs commands on a change with its judging files put back, stage by stage.
+    ///
+    /// None if the change touches none of these files, or only tests together with the code that they test. Files that
+    /// nothing names are found by watching which ones a run reads.
     pub(crate) fn look<T>(
         &self,
         site: &Site,
@@ -77,10 +83,12 @@ impl TrustedJudge {
         read: ReadOn<'_>,
     ) -> Result<Option<BaseLook<T>>, GitError> {
         let trusted = self.tree(site)?;
+        // The files of all commands together, because they run one after the other in one checkout.
         let mut files = JudgeFiles::default();
         for command in commands {
             files = files.and(changed_judge(site, &trusted, commit, command)?);
         }
+        // Watching costs a run of its own, so it is done only if there is a file worth it.
         let mut watched = BTreeSet::new();
         for command in commands {
             watched.extend(with_facts(site, &trusted, commit, command, "", |facts| {
@@ -92,6 +100,7 @@ impl TrustedJudge {
             true => BTreeSet::new(),
             false => read(&trusted, &watched)?,
         };
+        // Files that a run read may themselves name others, so they are added before anything is put back.
         for command in commands.iter().filter(|_| !observed.is_empty()) {
             let more = with_facts(site, &trusted, commit, command, "", |facts| facts.observed(&observed))?;
             files = files.and(more);
@@ -105,11 +114,14 @@ pub(crate) struct Change<'a> {
     pub(crate) site: &'a Site,
     pub(crate) trusted: &'a Oid,
     pub(crate) commit: &'a Oid,
-    /// Files of the judge that nothing names: a run was seen to read them.
+    /// Judging files that nothing names: a run was seen to read them.
     pub(crate) observed: &'a BTreeSet<String>,
 }
 
-/// How a change stands with files of its judge put back, stage by stage, as `TrustedJudge::look` says it.
+/// The stages behind `TrustedJudge::look`, with the judging files already known.
+///
+/// The stages go from files that surely judge to files that might. With everything put back at once, the code under
+/// test may be among it, and a red run would prove nothing.
 pub(crate) fn put_back<T>(
     change: &Change<'_>,
     files: &JudgeFiles,
@@ -119,17 +131,22 @@ pub(crate) fn put_back<T>(
     let (mut last, mut tests_stay) = (None, false);
     for stage in Stage::ALL {
         let back = files.put_back(stage, tests_stay);
+        // The change touches nothing of this stage.
         if back.is_empty() {
             continue;
         }
         let (state, evidence) = run(&site.repo.tree_with(commit, trusted, &paths(&back))?)?;
         let is_green = state.is_green();
+        // The base's tests may fail because code and tests changed together. That is ordinary work and no reason to ask
+        // a person.
         if !is_green && change.are_ordinary(stage, files.own(stage), run)? {
+            // From here on the tests stay as the change has them: they were found to be ordinary.
             tests_stay |= stage == Stage::Tests;
             continue;
         }
         let mut new = BTreeSet::new();
         for file in &back {
+            // Reports tell files that the change brings from files that it edits.
             if site.repo.file_at(trusted, &GitPath::from(file.as_str()))?.is_none() {
                 new.insert(file.clone());
             }
@@ -144,7 +161,8 @@ pub(crate) fn put_back<T>(
 }
 
 impl Change<'_> {
-    /// Whether each script only changed as ordinary work changes it: with what it tests, or by a name of what it calls.
+    /// Whether each script changed only as ordinary work changes it: with the code it tests, or by a new name of what
+    /// it calls.
     fn are_ordinary<T>(&self, stage: Stage, all: &[String], run: RunOn<'_, T>) -> Result<bool, GitError> {
         if !matches!(stage, Stage::Tests | Stage::Tools | Stage::Either) {
             return Ok(false);
@@ -158,6 +176,7 @@ impl Change<'_> {
             }
         }
         let is_known = old.is_empty() && new.is_empty();
+        // Each script costs runs of its own below, so a large number of them goes to a person.
         if is_known || stage != Stage::Tests || old.len() > ordinary::ALONE_MAX {
             return Ok(is_known);
         }
@@ -176,8 +195,10 @@ impl Change<'_> {
         self.changed_with_code(&old, &new, run)
     }
 
-    /// Whether scripts of tests changed with what they test, each by itself. Those that find the code of the base good, too,
-    /// must find the change good as they were.
+    /// Whether test scripts changed with the code they test, each by itself.
+    ///
+    /// A changed script that also passes on the base's code proves nothing about the code. For those the old versions
+    /// must pass on the change.
     fn changed_with_code<T>(
         &self,
         old: &[String],
@@ -189,10 +210,12 @@ impl Change<'_> {
             Ok(run(&repo.tree_with(self.trusted, self.commit, &paths(files))?)?.0)
         };
         let base = on_base(&[])?;
+        // On a red base no script can show anything.
         if !base.is_green() {
             return Ok(false);
         }
-        // A new script that fails on the base would speak for all others: it comes along only where one names it.
+        // A new script that fails on the base would speak for all the others. It comes along only where a script names
+        // it.
         let with_new = on_base(new)?;
         let mut same = Vec::new();
         for path in old {
@@ -210,7 +233,7 @@ impl Change<'_> {
         }
     }
 
-    /// Whether a script only calls by a new name what another file of the change defines.
+    /// Whether a script only calls something by a new name, which another file of the change defines.
     fn is_renamed(&self, path: &str, before: &str) -> Result<bool, GitError> {
         let Some(now) = self.text(self.commit, path)? else { return Ok(false) };
         let mut others = Vec::new();
@@ -240,16 +263,17 @@ fn paths(files: &[String]) -> Vec<GitPath> {
     files.iter().map(|file| GitPath::from(file.as_str())).collect()
 }
 
-/// The notes of changes that judge themselves and that a named person took so.
+/// The notes of changes that judge themselves and that a named person accepted.
 fn taken(docket: &Docket) -> impl Iterator<Item = &CommandNote> {
     docket.commands.iter().filter(|note| !note.judge.is_empty()).filter(|note| {
         let same = |one: &&CommandNote| one.of() == note.of() && one.command == note.command;
+        // Only the last run counts. An earlier version of the files was never accepted.
         let is_last = docket.commands.iter().rev().find(same) == Some(*note);
         is_last && docket.accepter(&LoopId::new(note.of())).is_some()
     })
 }
 
-/// The files of the judge that a named person took with the work of a plan.
+/// The judging files that a named person accepted with the work of a plan.
 pub(crate) fn taken_of(docket: &Docket, plan: &PlanId) -> BTreeSet<String> {
     let prefix = format!("{plan}/");
     let of_plan = taken(docket).filter(|note| note.of().starts_with(&prefix));
@@ -257,7 +281,7 @@ pub(crate) fn taken_of(docket: &Docket, plan: &PlanId) -> BTreeSet<String> {
     of_plan.flat_map(|note| &note.judge).chain(others.flat_map(|note| &note.files)).cloned().collect()
 }
 
-/// The files of a commit that are part of a command's judge and not as they are in a trusted tree.
+/// The judging files of a command that differ between a commit and the trusted tree.
 fn changed_judge(
     site: &Site,
     trusted: &Oid,
@@ -267,8 +291,10 @@ fn changed_judge(
     with_facts(site, trusted, commit, command, "", |facts| facts.judge_files())
 }
 
-/// The files of a change that a script calls, with what those include and start: they judge when the script does. What only
-/// configures a runner is among them where the script calls one by name: a hook is otherwise shown the change as it is.
+/// The files of a change that a script calls, with everything those include and start: they judge when the script does.
+///
+/// Configuration of a test runner is among them only where the script calls the runner by name, because a hook
+/// otherwise sees the change as it is.
 pub(crate) fn called_by(site: &Site, base: &Oid, change: &Oid, script: &str) -> Result<JudgeFiles, GitError> {
     let command = JudgingCommand { steps: commands_in(script), named: Named::Judge };
     with_facts(site, base, change, &command, script, |facts| {
@@ -280,7 +306,7 @@ pub(crate) fn called_by(site: &Site, base: &Oid, change: &Oid, script: &str) -> 
     })
 }
 
-/// The files of a change that a judging command takes its orders from.
+/// The files of a change from which a judging command takes its orders.
 pub(crate) fn orders_of(
     site: &Site,
     base: &Oid,
@@ -290,7 +316,9 @@ pub(crate) fn orders_of(
     with_facts(site, base, change, command, "", |facts| facts.orders())
 }
 
-/// Asks about a change. The recipes of the commands are read from the trusted tree; `script` is what is run besides.
+/// Gathers the facts about a change and asks about them. `script` is text that runs besides the command.
+///
+/// The recipes of the commands are read from the trusted tree: those of the change could hide what is run.
 fn with_facts<T: Default>(
     site: &Site,
     trusted: &Oid,
@@ -311,7 +339,7 @@ fn with_facts<T: Default>(
     };
     let (before, now) = (|path: &str| read(trusted, path), |path: &str| read(change, path));
     let project = ProjectFiles { paths: &paths, text: &before };
-    // A line for a shell is several commands.
+    // One line for a shell holds several commands.
     let lines = command.steps.iter().flatten().filter(|word| word.contains(char::is_whitespace));
     let inner: Vec<Vec<String>> = lines.flat_map(|line| commands_in(line)).collect();
     let all = || command.steps.iter().chain(&inner);

@@ -1,7 +1,7 @@
-//! What the project's own commands said of a tree in an earlier run, so that the same commit reviewed again is not built and
-//! tested again. An answer is kept by everything it came from, beside those of the tools, where only Tribunal writes: no
-//! launch sees the folder. Where launches are not contained, or share a folder that they can write, nothing is kept, because
-//! code of one change could then speak for another.
+//! Remembers what the project's own commands said about a tree, so that the same commit is not built and tested twice.
+//!
+//! An answer is kept under a digest of everything it came from, in a folder that no launch sees. Where launches are not
+//! contained, or share a folder that they can write, nothing is kept: code of one change could then speak for another.
 
 use super::green::{KnownCommand, Seen};
 use crate::land::write_atomic;
@@ -15,11 +15,11 @@ use std::path::{Path, PathBuf};
 use tribunal_core::green::ProjectCommand;
 use tribunal_git::{GitError, Oid};
 
-/// What a changed form of these files is called by.
+/// Part of every key. Change it when the form of the stored files changes.
 const FORM: &[u8] = b"tribunal project commands 1";
-/// How long an answer is believed. Tests may depend on the date, or on what the network has.
+/// How long an answer is believed. Tests may depend on the date, or on the network.
 const AGE_MAX_MS: u64 = 24 * 60 * 60 * 1_000;
-/// Settings outside of the tree that builds and tests commonly read.
+/// Settings outside the tree that builds and tests commonly read. They are part of the digest.
 const OUTSIDE: [&str; 7] = [
     "~/.rustup/settings.toml",
     "~/.rustup/toolchains",
@@ -30,7 +30,7 @@ const OUTSIDE: [&str; 7] = [
     "~/.gradle/gradle.properties",
 ];
 
-/// Where an answer is kept: named by everything that it comes from.
+/// The place of an answer, named by everything that the answer comes from.
 pub(crate) struct CommandMemo {
     path: PathBuf,
     asked: String,
@@ -39,15 +39,16 @@ pub(crate) struct CommandMemo {
 /// An answer, and when it was given.
 #[derive(Serialize, Deserialize)]
 struct Kept {
-    /// What was asked, so that a file of another name is no answer.
+    /// The digest of the question, so that a renamed file is not taken for an answer.
     asked: String,
     at: u64,
     seen: Seen,
 }
 
 impl CommandMemo {
-    /// The place for what a command says of a tree, a commit's own or one with files of the base put back. There is none
-    /// where the answer may be another one tomorrow, or where anybody but Tribunal could have had a hand in it.
+    /// The place for a command's answer about a tree: a commit's own, or one with files of the base put back.
+    ///
+    /// There is none where the answer could change by itself, or where anything but Tribunal could have written it.
     pub(crate) fn of(
         site: &Site,
         command: ProjectCommand,
@@ -55,6 +56,7 @@ impl CommandMemo {
         tree: &Oid,
     ) -> Result<Option<CommandMemo>, GitError> {
         let settings = &site.settings;
+        // A folder that every launch can write outlives the change that wrote to it.
         let contained = site.sandbox == Sandbox::Walls && settings.agents.writable.is_empty();
         if settings.checks.cache_mb == 0 || !contained || leads_out(site, tree)? {
             return Ok(None);
@@ -70,28 +72,31 @@ impl CommandMemo {
         let names: Vec<String> = steps.iter().filter_map(|argv| argv.first().cloned()).collect();
         let Some(programs) = programs_of(site, &names, &OUTSIDE.map(str::to_owned)) else { return Ok(None) };
         let Some(around) = surroundings(site) else { return Ok(None) };
+        // Each part with its length, so that two different splits of the same bytes have two digests.
         let mut hasher = blake3::Hasher::new();
         for part in [FORM, &said, programs.as_bytes(), around.as_bytes(), tree.as_str().as_bytes()] {
             hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
         }
-        // Whole: whoever writes the code that is judged may look for two trees with one name.
+        // The whole digest: whoever writes the judged code may search for two trees with the same short name.
         let asked = hasher.finalize().to_hex().to_string();
         let name = format!("project-{name}-{asked}.json");
         Ok(Some(CommandMemo { path: folder(&site.project).join("answers").join(name), asked }))
     }
 
-    /// What it said before, if that is not too long ago.
+    /// The remembered answer, unless it is too old.
     pub(crate) fn read(&self) -> Option<Seen> {
         let kept: Kept = serde_json::from_slice(&fs::read(&self.path).ok()?).ok()?;
+        // An answer from the future, after the clock went back, is not believed.
         let age = now().0.checked_sub(kept.at)?;
         (kept.asked == self.asked && age <= AGE_MAX_MS && kept.seen.state.is_remembered())
             .then_some(kept.seen)
     }
 
-    /// Keeps what it said; an earlier answer that it no longer stands by goes. That it cannot be kept costs time, and
-    /// nothing else.
+    /// Keeps an answer, and removes an earlier one that no longer holds. A failure to keep it costs time and nothing
+    /// else.
     pub(crate) fn keep(&self, seen: &Seen) {
         let Some(dir) = self.path.parent() else { return };
+        // A flaky or unknown result is not remembered, and it disproves what was remembered before.
         if !seen.state.is_remembered() {
             let _ = fs::remove_file(&self.path);
             return;
@@ -105,7 +110,7 @@ impl CommandMemo {
     }
 }
 
-/// What else outside of the tree an answer comes from: the packages that a run borrows, and what is installed on the path.
+/// Everything else outside the tree that an answer depends on: borrowed packages, and programs on the path.
 fn surroundings(site: &Site) -> Option<String> {
     let mut text = String::new();
     for name in BORROWED {
@@ -118,7 +123,7 @@ fn surroundings(site: &Site) -> Option<String> {
     Some(text)
 }
 
-/// A folder of programs by when something in it was added, removed or replaced.
+/// Identifies a folder of programs by the time at which an entry was last added, removed or replaced.
 fn of_folder(folder: &Path) -> String {
     let times = folder.metadata().map(|meta| (meta.ino(), meta.mtime(), meta.mtime_nsec()));
     format!("{} {:?}\n", folder.display(), times.ok())

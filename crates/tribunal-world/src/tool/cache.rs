@@ -1,8 +1,11 @@
-//! What a tool keeps for the next review, and what it said before. A warm folder is one tool's, in one version, for one set
-//! of lock files, in one repository; whoever holds its lock has it alone. Where the tool runs code of what it looks at, that
-//! code can write anything there: such a run begins with a copy of what the base left, and what it leaves itself is used
-//! only when its commit has become part of a base. An answer is kept by everything it came from, so that the same commit
-//! asks no tool twice. Neither is shown to anything judged, but for the folder that the tool itself writes to.
+//! What tools keep for the next review: warm folders, and remembered answers.
+//!
+//! A warm folder belongs to one tool in one version, for one set of lock files in one repository, and one launch at a
+//! time holds its lock. If the tool runs code of what it judges, that code can write anything there. Such a run gets a
+//! copy of what the base left, and its own leavings are used only once its commit is part of a base.
+//!
+//! An answer is kept under a digest of everything it came from, so no tool is asked twice about the same commit.
+//! Nothing judged ever sees the answers.
 
 use super::tools::{Looked, program};
 use crate::build::make::digest;
@@ -23,69 +26,72 @@ use tribunal_core::tool::DetectedTool;
 use tribunal_findings::track::Change;
 use tribunal_git::{GitError, GitPath, Mode, Oid, Tree};
 
-/// Answers that are kept.
+/// How many answers are kept.
 pub(crate) const ANSWERS_MAX: usize = 500;
-/// Bytes of a settings file that are read to know it by; a larger one is known by its times.
+/// Up to this size a settings file is identified by its content, above it by its times.
 const SETTINGS_MAX: u64 = 64 << 10;
-/// What a changed form of these files is called by.
+/// Part of every key. Change it when the form of the stored files changes, so that old ones are not read.
 const FORM: &[u8] = b"tribunal tools 3";
-/// What is known of a warm folder, in it.
+/// The file in a warm folder that describes it.
 const ABOUT: &str = "about.json";
 
-/// Where a project's caches are.
+/// The folder of a project's caches.
 pub(crate) fn folder(project: &Project) -> PathBuf {
     project.folder().join("cache")
 }
 
-/// A folder that a tool has to itself. What is in it was written by runs in which only code of the base ran, if any: so
-/// nothing that one branch's build script or macro leaves behind is there when another branch is judged.
+/// A folder that a tool has to itself.
+///
+/// Its content was written by runs in which at most code of the base ran. So a build script or macro of one branch
+/// leaves nothing behind for the review of another branch.
 pub(crate) struct Warm {
     dir: PathBuf,
     about: About,
-    /// Code of what is judged may run in it: what it leaves behind is taken out again.
+    /// Code of the judged commit may run in it, so everything it leaves is taken out again.
     runs: bool,
-    /// Held as long as this is.
+    /// The lock is held as long as this value lives.
     _lock: File,
 }
 
-/// What is known of a warm folder.
+/// The description of a warm folder.
 #[derive(Default, Serialize, Deserialize)]
 struct About {
     bytes: u64,
     used: u64,
-    /// Commits whose own code may have run in it. It is used only where each of them is part of the base.
+    /// Commits whose own code may have run in it. It is used only where all of them are part of the base.
     #[serde(default)]
     ran: Vec<String>,
-    /// The commit whose run left what is kept beside it, until that is part of a base.
+    /// The commit whose run left the content beside it, until that commit is part of a base.
     #[serde(default)]
     next: Option<String>,
 }
 
-/// When each file of a tool's tree was first as it is: tools that go by times know by it what changed.
+/// The time at which each file of a tool's tree got its present content. Tools that go by times see from it what
+/// changed.
 #[derive(Default, Serialize, Deserialize)]
 struct Times(BTreeMap<String, (String, i64, i64)>);
 
-/// What a warm folder is wanted for.
+/// The request for a warm folder.
 pub(crate) struct Wanted<'a> {
-    /// The tool, and what its folder is called.
+    /// The tool, and the name of its folder.
     pub(crate) tool: &'a Tool,
     pub(crate) name: &'a str,
-    /// What it looks at, and from where: code of the base is believed, code of the commit is not.
+    /// The base is trusted to run code; the commit is not.
     pub(crate) base: &'a Oid,
     pub(crate) commit: &'a Oid,
     /// Whether code of the commit may run.
     pub(crate) runs: bool,
 }
 
-/// What a tool writes to, and what one run writes.
+/// The part of the folder that the tool writes to.
 const DATA: &str = "data";
-/// The same, as it was before code of a commit that is judged ran in it.
+/// A copy of it from before code of a judged commit ran.
 const KEPT: &str = "kept";
-/// What such a run left, for when its commit is part of a base.
+/// What such a run left, for the time when its commit is part of a base.
 const NEXT: &str = "next";
 
 impl Warm {
-    /// The warm folder of a tool, if it may have one and nobody else has it now.
+    /// Takes the warm folder of a tool; none if the tool may not have one or another launch holds it.
     pub(crate) fn take(site: &Site, wanted: &Wanted<'_>) -> Result<Option<Warm>, GitError> {
         let Wanted { tool, name, base, commit, runs } = *wanted;
         if site.settings.checks.cache_mb == 0 || !tool.wants_cache() {
@@ -96,9 +102,11 @@ impl Warm {
             serde_json::to_vec(&(&tool.check, &tool.env)).unwrap_or_default(),
             site.sandbox_words().into_bytes(),
         ];
+        // A program that cannot be identified may change between two runs under one key.
         let Some(programs) = programs(site, tool) else { return Ok(None) };
         parts.push(programs.into_bytes());
         for entry in site.repo.list_tree(commit)? {
+            // Other lock files mean other dependencies, and their leavings would not fit.
             let path = entry.path.to_string();
             let file = path.rsplit('/').next().unwrap_or(&path);
             if tool.locks.iter().any(|lock| lock == file) {
@@ -108,6 +116,7 @@ impl Warm {
         let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
         let dir = folder(&site.project).join("tools").join(format!("{}-{}", slug(name), digest(&parts)));
         let trash = |path: &Path| site.shelf.discard(path).is_ok();
+        // A commit that git does not know any more counts as not part of the base, so nothing of it is used.
         let is_part = |commit: &str| {
             let commit = Oid::parse(commit).ok();
             commit.is_some_and(|commit| site.repo.is_ancestor(&commit, base).unwrap_or(false))
@@ -124,25 +133,27 @@ impl Warm {
         let about = fs::read(dir.join(ABOUT)).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let about = about.unwrap_or_default();
         match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-            // Whoever tidied up may have removed it in between.
+            // Between opening and locking, a cleanup may have removed the folder.
             Ok(()) if dir.join("lock").exists() => Ok(Some(Warm { dir, about, runs: false, _lock: lock })),
             _ => Ok(None),
         }
     }
 
-    /// Brings it to what may be trusted: what somebody left whose code is not part of the base goes.
+    /// Removes everything that code outside the base may have written. False if that did not work.
     fn trusted(&mut self, is_part: &dyn Fn(&str) -> bool, trash: &dyn Fn(&Path) -> bool) -> bool {
         let (data, kept, next) = (self.data(), self.dir.join(KEPT), self.dir.join(NEXT));
-        // Whoever had it died while code of a change ran.
+        // The holder before this one died while code of a change ran.
         if kept.exists() && !(trash(&data) && fs::rename(&kept, &data).is_ok()) {
             return false;
         }
+        // The commit has been accepted since, so its leavings are as good as the base's and much warmer.
         if let Some(commit) = self.about.next.take_if(|commit| is_part(commit)) {
             if !(trash(&data) && fs::rename(&next, &data).is_ok()) {
                 return false;
             }
             self.about.ran.push(commit);
         }
+        // Another branch may have a base without these commits. Their code must not have a say there.
         if !self.about.ran.iter().all(|commit| is_part(commit)) {
             if !trash(&data) {
                 return false;
@@ -152,20 +163,23 @@ impl Warm {
         fs::create_dir_all(&data).is_ok() && self.note().is_ok()
     }
 
-    /// Whether there is nothing in it yet.
+    /// Whether the folder is still empty.
     pub(crate) fn is_cold(&self) -> bool {
         fs::read_dir(self.data()).is_ok_and(|mut entries| entries.next().is_none())
     }
 
-    /// Code of this commit, which is believed, is about to run in it.
+    /// Records that code of this commit, which is trusted, is about to run in it.
+    ///
+    /// It is recorded before the run: if the process dies, the folder still says whose code may have written to it.
     pub(crate) fn will_run(&mut self, commit: &Oid) -> io::Result<()> {
         self.about.ran.push(commit.to_string());
         self.note()
     }
 
-    /// Keeps what is in it, before code that nobody believes runs there.
+    /// Makes a copy of the folder before untrusted code runs there.
     pub(crate) fn set_aside(&self, trash: &dyn Fn(&Path) -> bool) -> bool {
         let (kept, part) = (self.dir.join(KEPT), self.dir.join("kept.part"));
+        // The rename comes last, so that a copy under the final name is always complete.
         trash(&part) && copy_folder(&self.data(), &part).is_ok() && fs::rename(&part, &kept).is_ok()
     }
 
@@ -173,12 +187,14 @@ impl Warm {
         write_atomic(&self.dir.join(ABOUT), &serde_json::to_vec(&self.about)?)
     }
 
-    /// What the tool writes to.
+    /// The part of the folder that the tool writes to.
     pub(crate) fn data(&self) -> PathBuf {
         self.dir.join(DATA)
     }
 
-    /// A checkout that lies where the last one lay, in which files that did not change are as old as they were.
+    /// A checkout at the same path as the last one, in which unchanged files keep their old times.
+    ///
+    /// Compilers and linters go by paths and times. With a fresh path or fresh times they would judge everything anew.
     pub(crate) fn tree(&self, site: &Site, commit: &Oid) -> Result<Tree, GitError> {
         let (dest, index) = (self.dir.join("tree"), self.dir.join("index"));
         site.shelf.discard(&dest)?;
@@ -191,6 +207,7 @@ impl Warm {
         for entry in site.repo.list_tree(commit)? {
             let (path, oid) = (entry.path.to_string(), entry.oid.to_string());
             let file = dest.join(&path);
+            // Not checked out, so it has no time to keep.
             let Ok(meta) = file.symlink_metadata() else { continue };
             let known = old.0.get(&path).filter(|(was, ..)| *was == oid);
             let (s, ns) = known.map_or((meta.mtime(), meta.mtime_nsec()), |(_, s, ns)| (*s, *ns));
@@ -203,9 +220,10 @@ impl Warm {
         Ok(tree)
     }
 
-    /// Gives it back. What code of a change could have written is taken out; `looked` is the commit that was looked at,
-    /// whose own leavings are of use once it is part of a base. How large it is now is written down, and what is too much
-    /// of all of them goes, the oldest first.
+    /// Gives the folder back.
+    ///
+    /// Everything that code of a change could have written is taken out. `looked` is the judged commit, whose leavings
+    /// are useful once it is part of a base. Then the caches are cut to their limit, the oldest first.
     pub(crate) fn give_back(mut self, site: &Site, looked: Option<&Oid>) {
         let trash = |path: &Path| site.shelf.discard(path).is_ok();
         let _ = trash(&self.dir.join("tree"));
@@ -215,18 +233,21 @@ impl Warm {
         self.about.bytes = size_of(&self.dir);
         self.about.used = now().0;
         let _ = self.note();
+        // Before trimming, which has to take the lock itself.
         drop(self);
         trim(&site.project, site.settings.checks.cache_mb << 20);
     }
 
-    /// Where this fails half-way, the next who takes it finds what was kept, and goes on from there.
+    /// Puts the trusted content back. If it fails half-way, the next holder finds the copy and continues from there.
     fn take_out(&mut self, looked: Option<String>, trash: &dyn Fn(&Path) -> bool) {
         let (data, kept, next) = (self.data(), self.dir.join(KEPT), self.dir.join(NEXT));
+        // First on disk: content under `next` must never be taken for another commit's.
         self.about.next = None;
         if self.note().is_err() || !trash(&next) {
             return;
         }
         let moved = match looked {
+            // Kept for the day when the commit is part of a base.
             Some(commit) if fs::rename(&data, &next).is_ok() => {
                 self.about.next = Some(commit);
                 true
@@ -243,8 +264,9 @@ fn set_time(file: &Path, s: i64, ns: i64) -> io::Result<()> {
     Ok(utimensat(CWD, file, &times, AtFlags::SYMLINK_NOFOLLOW)?)
 }
 
-/// Copies a folder with the times of its files, by which tools know what is new. A link stays a link and is not followed;
-/// what is neither file, folder nor link is left out.
+/// Copies a folder with the times of its files, by which tools see what is new.
+///
+/// A link stays a link and is not followed. Anything that is neither file, folder nor link is left out.
 pub(crate) fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
@@ -262,14 +284,14 @@ pub(crate) fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a tool may run code of what it looks at.
+/// Whether a tool may run code of what it judges.
 pub(crate) fn may_run_code(
     site: &Site,
     tool: &Tool,
     change: &Change,
     commit: &Oid,
 ) -> Result<bool, GitError> {
-    // What keeps nothing leaves nothing behind.
+    // A tool without a folder leaves nothing behind.
     if !tool.wants_cache() || !stands(Defence::BaseCache) {
         return Ok(false);
     }
@@ -284,8 +306,8 @@ pub(crate) fn may_run_code(
     Ok(tool.may_run_code(&files, &changed, &text))
 }
 
-/// Files by which programs of the same name in the same place become others: where version managers keep what they were
-/// told, and what git leaves out everywhere.
+/// Files that turn a program of the same name and place into another one: the choices of version managers, and git's
+/// global ignores.
 const EVERYWHERE: [&str; 13] = [
     "~/.tool-versions",
     "~/.config/mise",
@@ -302,13 +324,14 @@ const EVERYWHERE: [&str; 13] = [
     "~/.editorconfig",
 ];
 
-/// Which programs these are, by what the system says of their files: their versions, without asking them. With them what
-/// runs them and the packages they lie among; none where those are too many to be known.
+/// Identifies a tool's programs by what the system says about their files, without starting them.
+///
+/// Interpreters and the packages beside a program count, too. None where there are too many packages to look at.
 fn programs(site: &Site, tool: &Tool) -> Option<String> {
     programs_of(site, &tool.programs, &tool.outside)
 }
 
-/// The same by their names, with the settings outside of the tree that they read.
+/// Identifies programs by their names, together with the settings outside the tree that they read.
 pub(crate) fn programs_of(site: &Site, names: &[String], outside: &[String]) -> Option<String> {
     let (root, path) = (site.project.root(), site.environment.get("PATH"));
     let mut text = String::new();
@@ -320,6 +343,7 @@ pub(crate) fn programs_of(site: &Site, names: &[String], outside: &[String]) -> 
         text.push_str(&of_file(&found));
         let Some(runner) = runner(&found) else { continue };
         text.push_str(&program(root, path, &runner).as_deref().map(of_file).unwrap_or_default());
+        // Only for Python the packages lie beside the program, in `lib` of its environment.
         if !runner.contains("python") && !runner.contains("pypy") {
             continue;
         }
@@ -337,10 +361,10 @@ pub(crate) fn programs_of(site: &Site, names: &[String], outside: &[String]) -> 
     Some(text)
 }
 
-/// Everything else outside of the tree that an answer comes from: settings in the folders above the one the tool runs in,
-/// which may lie in the user's own work tree, and the packages that it borrows from there.
+/// Everything else outside the tree that an answer depends on: settings in the folders above, and borrowed packages.
 fn surroundings(site: &Site, tool: &Tool, seat: &DetectedTool) -> Option<String> {
     let mut text = String::new();
+    // Many tools read settings from every folder above, up to the root.
     for folder in folder(&site.project).ancestors() {
         tool.found_above().iter().for_each(|name| text.push_str(&of_settings(&folder.join(name))));
     }
@@ -350,7 +374,7 @@ fn surroundings(site: &Site, tool: &Tool, seat: &DetectedTool) -> Option<String>
     Some(text)
 }
 
-/// The folders that a tool borrows: those of the places it looks at, and all above them.
+/// The package folders that a tool borrows: in the places it looks at, and in all folders above them.
 fn borrowed(root: &Path, tool: &Tool, seat: &DetectedTool) -> BTreeSet<PathBuf> {
     let places = seat.places.keys().map(|place| root.join(place));
     let folders: BTreeSet<PathBuf> = places
@@ -361,11 +385,12 @@ fn borrowed(root: &Path, tool: &Tool, seat: &DetectedTool) -> BTreeSet<PathBuf> 
     folders.iter().flat_map(|folder| tool.borrow.iter().map(|name| folder.join(name))).collect()
 }
 
-/// Files of an installation that are looked at to know it by; of a larger one nothing is remembered.
+/// How many files of an installation are looked at. Answers that depend on a larger one are not kept.
 const PACKAGES_MAX: usize = 300_000;
 
-/// A folder of packages by all its files: whoever installs, patches or removes one changes it. Links are not followed, but
-/// what they lead to counts where that is a file; none where there are too many.
+/// Identifies a folder of packages by all its files, so that installing, patching or removing one changes it.
+///
+/// Links are not followed, but a file that one leads to counts. None where there are too many files.
 pub(crate) fn of_packages(folder: &Path) -> Option<String> {
     let mut hasher = blake3::Hasher::new();
     let (mut left, mut open) = (PACKAGES_MAX, vec![folder.to_owned()]);
@@ -373,19 +398,21 @@ pub(crate) fn of_packages(folder: &Path) -> Option<String> {
         let mut inside: Vec<PathBuf> =
             fs::read_dir(&at).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
         inside.sort();
+        // Too many files to identify the installation: then no answer is remembered at all.
         left = left.checked_sub(inside.len())?;
         for path in inside {
             let Ok(meta) = path.symlink_metadata() else { continue };
-            // Compiled on the way, by whoever reads first.
+            // Python compiles these on the way, whoever reads first.
             if meta.is_dir() && path.ends_with("__pycache__") {
                 continue;
             }
             if meta.is_dir() {
                 open.push(path.clone());
             }
+            // A package can be a link to a folder that somebody works in.
             let link = meta.is_symlink().then(|| of_file(&path));
             let times = (meta.len(), meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec());
-            // A folder is known by what is in it.
+            // A folder is identified by its entries. Its own times change with caches inside it.
             let times = (!meta.is_dir()).then_some(times);
             hasher.update(format!("{} {times:?} {link:?}\n", path.display()).as_bytes());
         }
@@ -393,12 +420,12 @@ pub(crate) fn of_packages(folder: &Path) -> Option<String> {
     Some(format!("{} {}\n", of_place(folder), hasher.finalize().to_hex()))
 }
 
-/// Where something really is.
+/// The real path of a place.
 fn of_place(path: &Path) -> String {
     path.canonicalize().map_or_else(|_| "nowhere".to_owned(), |path| path.display().to_string())
 }
 
-/// `~/x` and `$NAME/x`; nothing where that is not set.
+/// Expands `~/x` and `$NAME/x`; none where the variable is not set.
 fn expand(name: &str, environment: &BTreeMap<String, OsString>) -> Option<PathBuf> {
     let (variable, rest) = match name.strip_prefix("~/") {
         Some(rest) => ("HOME", rest),
@@ -416,13 +443,13 @@ fn runner(path: &Path) -> Option<String> {
     let mut words = text.lines().next()?.strip_prefix("#!")?.split_whitespace();
     let first = words.next()?;
     match first.ends_with("/env") {
-        // By its whole name: `python3` is not `python`.
+        // By its whole name, because `python3` is not `python`.
         true => words.find(|word| !word.starts_with('-') && !word.contains('=')).map(str::to_owned),
         false => Some(first.to_owned()),
     }
 }
 
-/// Folders of packages beside a program of an environment of its own.
+/// The package folders beside a program of a virtual environment.
 fn packages_beside(path: &Path) -> Vec<PathBuf> {
     let lib =
         path.parent().filter(|bin| bin.ends_with("bin")).and_then(Path::parent).map(|root| root.join("lib"));
@@ -449,7 +476,7 @@ fn of_file(path: &Path) -> String {
     }
 }
 
-/// A small file by what is in it, a folder by what is in that, one level deep.
+/// Identifies a small file by its content, and a folder by its entries, one level deep.
 fn of_settings(path: &Path) -> String {
     let small = path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() <= SETTINGS_MAX);
     if small && let Ok(bytes) = fs::read(path) {
@@ -458,6 +485,7 @@ fn of_settings(path: &Path) -> String {
     let mut inside: Vec<PathBuf> =
         fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     inside.sort();
+    // One level and a bounded number: these are settings, not data.
     let below: String = inside.iter().take(200).map(|path| of_file(path)).collect();
     format!("{}{below}", of_file(path))
 }
@@ -465,27 +493,32 @@ fn of_settings(path: &Path) -> String {
 /// An answer, and the run in which the tool gave it.
 #[derive(Serialize, Deserialize)]
 struct Answer {
-    /// What it was asked, so that a file of another name is no answer.
+    /// The digest of the question, so that a renamed file is not taken for an answer.
     asked: String,
     run: String,
     looked: Looked,
 }
 
-/// Where an answer is kept: named by everything that it comes from.
+/// The place of an answer, named by everything that the answer comes from.
 pub(crate) struct Memo {
     path: PathBuf,
     asked: String,
 }
 
 impl Memo {
-    /// The place for what a tool says of a tree, seen from another one; none where that may be something else tomorrow.
+    /// The place for a tool's answer about a tree and its base; none where the answer could change by itself.
+    ///
+    /// Everything that can change an answer has to be part of the digest. A forgotten part means that an old answer is
+    /// given for a new question.
     pub(crate) fn of(
         site: &Site,
         tool: &Tool,
         seat: &DetectedTool,
         (base, commit): (&Oid, &Oid),
     ) -> Result<Option<Memo>, GitError> {
+        // A tool's row can say that the same question may have another answer tomorrow.
         let kept = site.settings.checks.cache_mb != 0 && tool.memo != Some(false);
+        // A link out of the tree leads to files that the digest does not cover.
         if !kept || leads_out(site, commit)? {
             return Ok(None);
         }
@@ -511,21 +544,22 @@ impl Memo {
         let mut hasher = blake3::Hasher::new();
         let trees = [base, commit].map(|tree| tree.as_str().as_bytes());
         for part in [FORM, &said, programs.as_bytes(), around.as_bytes()].into_iter().chain(trees) {
+            // With its length: otherwise two different splits of the same bytes would have one digest.
             hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
         }
-        // Whole: whoever writes the code that is judged may look for two trees with one name.
+        // The whole digest: whoever writes the judged code may search for two trees with the same short name.
         let asked = hasher.finalize().to_hex().to_string();
         let path = folder(&site.project).join("answers").join(format!("{}-{asked}.json", slug(&tool.name)));
         Ok(Some(Memo { path, asked }))
     }
 
-    /// What it said before, and in which run.
+    /// The remembered answer, and the run in which it was given.
     pub(crate) fn read(&self) -> Option<(Looked, String)> {
         let answer: Answer = serde_json::from_slice(&fs::read(&self.path).ok()?).ok()?;
         if answer.asked != self.asked {
             return None;
         }
-        // So that the ones in use are the last to go.
+        // Mark it as used, so that answers in use are the last to go.
         let times = Timestamps {
             last_access: Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW },
             last_modification: Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW },
@@ -534,19 +568,20 @@ impl Memo {
         Some((answer.looked, answer.run))
     }
 
-    /// Keeps what it said. That it cannot be kept costs time, and nothing else.
+    /// Keeps an answer. A failure to keep it costs time and nothing else.
     pub(crate) fn write(&self, run: &str, looked: &Looked) {
         let Some(dir) = self.path.parent() else { return };
         let answer = Answer { asked: self.asked.clone(), run: run.to_owned(), looked: looked.clone() };
         let Ok(bytes) = serde_json::to_vec(&answer) else { return };
         let _ = fs::create_dir_all(dir).and_then(|()| write_atomic(&self.path, &bytes));
         let mut kept = oldest_first(dir);
+        // The new answer is the youngest, so it stays.
         let many = kept.len().saturating_sub(ANSWERS_MAX);
         kept.drain(..many).for_each(|(_, path)| _ = fs::remove_file(path));
     }
 }
 
-/// Whether a link of a commit leads out of its tree, to what may be something else tomorrow.
+/// Whether a link of a commit leads out of its tree, to files that may change.
 pub(crate) fn leads_out(site: &Site, commit: &Oid) -> Result<bool, GitError> {
     let links = site.repo.list_tree(commit)?.into_iter().filter(|entry| entry.mode == Mode::Symlink);
     for link in links {
@@ -558,11 +593,12 @@ pub(crate) fn leads_out(site: &Site, commit: &Oid) -> Result<bool, GitError> {
     Ok(false)
 }
 
-/// Whether a link at a path of a tree with this target leads out of the tree.
+/// Whether a link at this path with this target leads out of the tree.
 fn is_outside(path: &str, target: &str) -> bool {
     let mut depth = path.matches('/').count();
     for part in target.split('/') {
         match part {
+            // Once outside, it does not matter where the rest of the path leads.
             ".." if depth == 0 => return true,
             ".." => depth -= 1,
             "" | "." => {}
@@ -572,7 +608,7 @@ fn is_outside(path: &str, target: &str) -> bool {
     target.starts_with('/')
 }
 
-/// What is in a folder, by when it was last used.
+/// The entries of a folder, the least recently used first.
 pub(crate) fn oldest_first(dir: &Path) -> Vec<(u64, PathBuf)> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let used = |path: &Path| {
@@ -587,7 +623,7 @@ pub(crate) fn oldest_first(dir: &Path) -> Vec<(u64, PathBuf)> {
     all
 }
 
-/// Notes that a folder of prepared packages was used, and how large it is; what is too much of all of them goes.
+/// Records the use and the size of a folder of prepared packages, and cuts the caches to their limit.
 pub(crate) fn keep_prepared(site: &Site, dir: &Path) {
     let known = fs::read(dir.join(ABOUT)).ok().and_then(|bytes| serde_json::from_slice::<About>(&bytes).ok());
     let bytes = known.map_or_else(|| size_of(dir), |about| about.bytes);
@@ -596,7 +632,7 @@ pub(crate) fn keep_prepared(site: &Site, dir: &Path) {
     trim(&site.project, site.settings.checks.cache_mb << 20);
 }
 
-/// Takes warm folders away until the rest is no larger than that.
+/// Removes the oldest warm folders until the rest fits the limit.
 fn trim(project: &Project, max: u64) {
     let bytes_of = |path: &Path| {
         let about = fs::read(path.join(ABOUT)).ok();
@@ -617,8 +653,9 @@ fn trim(project: &Project, max: u64) {
     }
 }
 
-/// Removes a warm folder that nobody has now.
+/// Removes a warm folder that nobody holds now.
 fn remove(project: &Project, path: &Path) -> bool {
+    // The lock is held during the removal, so nobody takes the folder meanwhile.
     let Ok(Some(_warm)) = Warm::lock(path.to_owned()) else { return false };
     let trash = tribunal_git::Trash::open(&project.folder().join("trash"));
     trash.is_ok_and(|trash| {
@@ -628,7 +665,7 @@ fn remove(project: &Project, path: &Path) -> bool {
     })
 }
 
-/// What was last used before a time goes: its names, and how many bytes.
+/// Removes everything that was last used before a time. Returns the names and how many bytes.
 pub(crate) fn gc(project: &Project, limit: u64, dry: bool) -> (Vec<String>, u64) {
     let (mut names, mut bytes) = (Vec::new(), 0);
     let folder = folder(project);
