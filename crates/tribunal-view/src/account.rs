@@ -1,5 +1,8 @@
-//! The account of a review on a terminal: how it ended, findings by fate, what each round changed, what is open, what
-//! to do next. Fits its columns; a meaning is never in the colour alone.
+//! The account of a review on a terminal: how it ended, findings by fate, what each round changed, what is open, and
+//! what to do next.
+//!
+//! Every line fits the columns of the terminal, except a command that is to be copied. A meaning is never in the colour
+//! alone, because colours may be off or invisible to the reader.
 
 use crate::bars::{Bar, bars};
 use crate::plain;
@@ -11,12 +14,15 @@ use std::fmt::Write;
 use tribunal_core::ledger::Mark;
 use tribunal_findings::delta::{Class, Row};
 
-/// Rows of one kind that are shown; more are only counted.
+/// The number of rows of one kind that are shown; more are only counted.
 const ROWS: usize = 50;
-/// Bytes of an answer that did not count.
+/// The number of bytes shown of an answer that did not count.
 const LOST_MAX: usize = 2_000;
 
-/// The account.
+/// Writes the account.
+///
+/// The order is that of a reader's questions: how it ended, why, what is still open, what to do. Details of rounds
+/// stand between, and answers that did not count come last.
 pub fn text(review: &Review, style: Style) -> String {
     let mut out = String::new();
     let head = review.title();
@@ -39,6 +45,7 @@ pub fn text(review: &Review, style: Style) -> String {
     let loops = count(review.loops.len(), "loop");
     let _ = writeln!(out, "\n  {rounds} in {loops}, {}", count(review.findings.len(), "finding"));
     fates(&mut out, review, style);
+    // Only loops with more than one round have something that changed between rounds.
     for part in review.revised() {
         delta(&mut out, review, part, style);
     }
@@ -65,8 +72,9 @@ fn mark(end: End) -> style::Mark {
     }
 }
 
-/// Wrapped so that every line, with so many columns before it, fits.
+/// Wraps a text so that every line fits, with this many columns before it.
 fn indented(text: &str, columns: usize, style: Style) -> String {
+    // Width 0 means that the output is not a terminal: nothing is wrapped there.
     if style.width == 0 {
         return text.to_owned();
     }
@@ -81,8 +89,10 @@ fn fates(out: &mut String, review: &Review, style: Style) {
     }
     let _ = writeln!(out, "\n  {}", style.bold("Findings by fate"));
     let most = fates.iter().map(|(_, n)| *n).max().unwrap_or(1).max(1);
+    // Without a terminal, a fixed width keeps bars of several reviews comparable.
     let room = if style.width == 0 { 40 } else { style.width.saturating_sub(24).clamp(4, 40) };
     for (fate, n) in fates {
+        // At least one sign: a fate with a single finding must not look like none.
         let long = (n * room).div_ceil(most).clamp(1, room);
         let _ = writeln!(out, "    {} {n:>4}  {}", pad(&fate, 11), style.faint(&"▪".repeat(long)));
     }
@@ -96,6 +106,7 @@ fn delta(out: &mut String, review: &Review, part: &Part, style: Style) {
     for line in bars(&rounds, narrow).lines() {
         let _ = writeln!(out, "    {line}");
     }
+    // The first round has nothing to be compared with.
     for (n, round) in part.rounds.iter().enumerate().skip(1) {
         let _ = writeln!(out, "    {}", style.faint(&format!("round {}", n + 1)));
         let mut rows: Vec<&Row> = round.delta.rows.iter().collect();
@@ -104,6 +115,7 @@ fn delta(out: &mut String, review: &Review, part: &Part, style: Style) {
             let (_, word, said) = class(row.class);
             let id = row.id.to_string();
             let known = review.findings.iter().find(|story| story.finding.id == id);
+            // A finding that the review does not hold any more still has its id.
             let line = known.map_or_else(|| id.clone(), |story| story.finding.line());
             let said = if said.is_empty() { String::new() } else { format!(" ({said})") };
             let text = indented(&format!("{line}{said}"), 18, style);
@@ -115,7 +127,7 @@ fn delta(out: &mut String, review: &Review, part: &Part, style: Style) {
     }
 }
 
-/// The place of a class in the list, its word, and what is said of it.
+/// The place of a class in the list, its word, and a remark about it.
 fn class(class: Class) -> (u8, &'static str, &'static str) {
     match class {
         Class::Resolved => (0, "resolved", ""),
@@ -124,11 +136,12 @@ fn class(class: Class) -> (u8, &'static str, &'static str) {
         Class::Upgraded => (3, "worse", ""),
         Class::Downgraded => (4, "milder", ""),
         Class::Unchanged => (5, "unchanged", ""),
+        // Silence is not evidence: a finding that nobody repeated stays open, and the remark says why.
         Class::NotReported => (6, "unchanged", "not confirmed"),
     }
 }
 
-/// Cells are made for markdown; a terminal needs no escapes.
+/// Removes the escapes of a table cell. Cells are made for markdown, and a terminal needs no escapes.
 pub(crate) fn unescaped(cell: &str) -> String {
     let mut out = String::with_capacity(cell.len());
     let mut chars = cell.chars().peekable();
@@ -169,6 +182,7 @@ fn open(out: &mut String, review: &Review, style: Style) {
 
 fn about(story: &Story) -> Vec<(&'static str, String)> {
     let mut rows = Vec::new();
+    // The names are padded to one width by hand, so that their values stand below each other.
     if !story.finding.provenance.is_empty() {
         rows.push(("origin", story.finding.provenance.clone()));
     }
@@ -188,7 +202,7 @@ fn lines(out: &mut String, title: &str, items: &[String], style: Style) {
         let item = plain::line(item);
         let fits = style.width == 0 || style::columns(&item) + 4 <= style.width;
         match item.split_once(" — ").filter(|(command, _)| !fits && style::is_command(command)) {
-            // Whole, to be copied; what it does stands below.
+            // The command stays on one line, to be copied; its meaning stands below.
             Some((command, meaning)) => {
                 let _ = writeln!(out, "    {command}\n      {}", indented(meaning, 6, style));
             }

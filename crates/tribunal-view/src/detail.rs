@@ -1,11 +1,13 @@
 //! One finding or one loop in full, for `tribunal show`.
+//!
+//! Other views shorten their texts; this one has the rest.
 
 use crate::facts::{FindingView, LoopView, RunView};
 use crate::style::Style;
 use crate::{plain, spoken, words};
 use std::fmt::Write;
 
-/// Everything known about a finding.
+/// Writes everything that is known about a finding.
 pub fn finding(finding: &FindingView, style: Style) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{}", style.bold(&style.wrap(&finding.line(), "  ")));
@@ -19,6 +21,7 @@ pub fn finding(finding: &FindingView, style: Style) -> String {
         ("maker", finding.reply.clone()),
     ];
     for (name, value) in rows {
+        // A row without a value is left out, because an empty label would raise a question without an answer.
         if !value.trim().is_empty() {
             let _ = writeln!(
                 out,
@@ -49,6 +52,7 @@ pub fn finding(finding: &FindingView, style: Style) -> String {
     }
     if !finding.details.trim().is_empty() {
         out.push('\n');
+        // Details may be the output of a whole test run, so even this view has a bound.
         for line in plain::capped(&finding.details, 8_000).lines() {
             let _ = writeln!(out, "  {line}");
         }
@@ -56,7 +60,7 @@ pub fn finding(finding: &FindingView, style: Style) -> String {
     out
 }
 
-/// Everything known about a loop.
+/// Writes everything that is known about a loop.
 pub fn one_loop(lp: &LoopView, run: &RunView, style: Style) -> String {
     let mut out = String::new();
     let outcome = lp.outcome.as_deref().unwrap_or(&lp.state);
@@ -93,6 +97,7 @@ pub fn one_loop(lp: &LoopView, run: &RunView, style: Style) -> String {
     }
     if !lp.spoken.is_empty() {
         let _ = writeln!(out, "  reviewers in their own words");
+        // Reviewers' words are shown whole here; summaries of a run refer to this view for them.
         spoken::text(&mut out, &lp.spoken, usize::MAX, style);
     }
     out

@@ -1,5 +1,8 @@
-//! The public events: fourteen kinds, projected from the facts of the journal. What the machines record may change
-//! with a version; these names and fields are a promise, written down in `docs/schema/events.json`.
+//! The public events: fourteen kinds, projected from the facts of the journal.
+//!
+//! The facts that the machines record may change with a version. These names and fields are a promise, written down in
+//! `docs/schema/events.json`, so programs read these and never the journal. The doc comments of the types are part of
+//! that schema.
 
 use crate::plain::{block, clipped, line};
 use crate::words;
@@ -254,7 +257,7 @@ pub struct DeltaView {
     pub fix_induced: u32,
 }
 
-/// The JSON schema of [`Event`], as it is published.
+/// Returns the JSON schema of [`Event`], as it is published.
 pub fn schema() -> String {
     let schema = schemars::schema_for!(Event);
     let mut text = serde_json::to_string_pretty(&schema).unwrap_or_default();
@@ -262,22 +265,28 @@ pub fn schema() -> String {
     text
 }
 
-/// The event as one line of JSON.
+/// Writes an event as one line of JSON.
 pub fn json(event: &Event) -> String {
     serde_json::to_string(event).unwrap_or_default()
 }
 
-/// A note as an event.
+/// Makes an event of a note.
+///
+/// Use a note for everything that decides nothing by itself. A new kind would have to be kept for ever, while a topic
+/// is only a word.
 pub fn note(topic: &str, text: &str) -> Kind {
     Kind::Note { topic: topic.to_owned(), text: clipped(text, 2_000), figures: BTreeMap::new() }
 }
 
-/// The event with its envelope.
+/// Puts an event into its envelope.
 pub fn event(run: &str, seq: u64, at: u64, of: &str, what: Kind) -> Event {
     Event { run: run.to_owned(), seq, at, time: words::timestamp(at), of: of.to_owned(), what }
 }
 
-/// What a fact of a loop says to the public; none where it only moves the machine.
+/// Says what a fact of a loop means to the public; `None` if it only moves the machine.
+///
+/// The match names every variant, so a new fact of the machine does not compile until somebody decides what it says
+/// here.
 pub fn of_loop(id: &LoopId, fact: &LoopEvent) -> Option<Kind> {
     Some(match fact {
         LoopEvent::Opened(opened) => Kind::Opened {
@@ -287,6 +296,7 @@ pub fn of_loop(id: &LoopId, fact: &LoopEvent) -> Option<Kind> {
         },
         LoopEvent::Intended { effect, due } => launched(effect, due.map(|due| due.0)),
         LoopEvent::Cleared { effect } => cleared(effect),
+        // Not done yet: the builder goes on in another launch.
         LoopEvent::Iterated { effect, revision } => made(effect, revision.as_str(), false),
         LoopEvent::Made { effect, revision, replies } => {
             let words = replies.iter().map(|(id, reply)| (id.to_string(), reply_words(reply))).collect();
@@ -300,6 +310,7 @@ pub fn of_loop(id: &LoopId, fact: &LoopEvent) -> Option<Kind> {
             passed: checked.findings.is_empty(),
             claims: checked.findings.iter().map(claim).collect(),
         },
+        // A check that did not run counts as a failure, never as a pass.
         LoopEvent::Unchecked { effect, why } => failed(effect, "did_not_run", why),
         LoopEvent::Answered { effect, answer, shown, .. } => answered(effect, answer, *shown),
         LoopEvent::PartAnswered { effect, answer, shown } => {
@@ -330,6 +341,7 @@ pub fn of_loop(id: &LoopId, fact: &LoopEvent) -> Option<Kind> {
         LoopEvent::ReworkOrdered { crew } => reworked(crew),
         LoopEvent::Asked(question) => Kind::Asked {
             subject: crate::question::subject(id.as_str()),
+            // The fact does not carry the limit of rounds, so the sentence must not name one.
             why: crate::question::asked(question, 0).replace("its 0 rounds", "its rounds"),
         },
         LoopEvent::Decided(decision) => decided(&decision.by, choice_word(&decision.choice), &decision.note),
@@ -337,6 +349,7 @@ pub fn of_loop(id: &LoopId, fact: &LoopEvent) -> Option<Kind> {
             outcome: outcome.word().to_owned(),
             revision: revision.as_ref().map(|r| line(r.as_str())),
         },
+        // A seated panel is visible by its answers; these facts add nothing for a reader.
         LoopEvent::PanelSeated { .. } | LoopEvent::PanelClosed => return None,
     })
 }
@@ -387,7 +400,8 @@ fn choice_word(choice: &Choice) -> &'static str {
     }
 }
 
-/// What a fact of the run says to the public; none where a loop's own event says it, or it only moves the machine.
+/// Says what a fact of the run means to the public; `None` if an event of a loop says it, or if it only moves the
+/// machine.
 pub fn of_run(fact: &RunEvent) -> Option<Kind> {
     Some(match fact {
         RunEvent::Opened(spec) => Kind::Opened {
@@ -418,7 +432,7 @@ pub fn of_run(fact: &RunEvent) -> Option<Kind> {
         RunEvent::LaneAsked { plan, stuck } => Kind::Asked {
             subject: format!("plan {plan}, {}", crate::question::was(stuck.was)),
             why: match (stuck.was, &stuck.outcome) {
-                // Who or what ended it, the loop's own events say.
+                // The loop's own events say who or what ended it.
                 (Was::Loop(_), outcome @ (Outcome::Stuck | Outcome::Failed)) => {
                     format!("its loop ended {}", outcome.word())
                 }
@@ -446,12 +460,14 @@ pub fn of_run(fact: &RunEvent) -> Option<Kind> {
         RunEvent::Finished { effect, note: text } => {
             note("finished", &format!("{}: {text}", who(&effect.step)))
         }
+        // The run helps itself by a rebase, so this is a note and not a question.
         RunEvent::Held { held, goes_on: true, .. } => {
             note("held", &format!("the branch: {}; the result is rebased onto it", crate::branch::held(held)))
         }
         RunEvent::Held { held, .. } => {
             Kind::Asked { subject: "the result".to_owned(), why: crate::branch::held(held) }
         }
+        // The run was told to wait for an order, which is a question to the same person.
         RunEvent::Withheld => {
             Kind::Asked { subject: "the result".to_owned(), why: crate::branch::held(&Held::Ordered) }
         }
@@ -479,7 +495,7 @@ pub fn of_run(fact: &RunEvent) -> Option<Kind> {
     })
 }
 
-/// Who or what works on a step.
+/// Names who or what works on a step.
 pub fn who(step: &Step) -> String {
     match step {
         Step::Make(maker) => line(maker.as_str()),
@@ -492,6 +508,7 @@ pub fn who(step: &Step) -> String {
         Step::Rebase => "rebase".to_owned(),
         Step::Carry => "carrying the review over".to_owned(),
         Step::Finish(step) => step.word().to_owned(),
+        // The remaining steps have no name of their own that people know.
         other => other.to_string(),
     }
 }
@@ -616,12 +633,14 @@ fn said_words(said: &Said) -> String {
     }
 }
 
-/// The name of a plain variant, as the journal writes it.
+/// Returns the name of a plain variant, as the journal writes it.
+///
+/// The public word is thereby the one that serde knows, and there is no second table that could differ.
 fn snake(value: &impl Serialize) -> String {
     serde_json::to_value(value).ok().and_then(|json| json.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-/// Why an answer could not be used, in words. Where its words about what was checked are no evidence, they are quoted
+/// Says why an answer could not be used. If its words about what was checked are not evidence, they are quoted together
 /// with what is missing in them.
 pub fn unusable_words(why: Unusable, refused: Option<&Refused>) -> String {
     let words = match why {

@@ -1,10 +1,14 @@
-//! The seven metrics from the protocol's event log: one pass, one line at a time, and a table. It counts what the log says
-//! and shows a dash where the log says nothing.
+//! The seven metrics from the protocol's event log: one pass, one line at a time, and a table.
+//!
+//! It counts what the log says and shows a dash where the log says nothing. Logs of other tools are read as well, so
+//! several names and forms of the same event are known.
 
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Running sums over a log.
+///
+/// Feed it every line with `take`, then ask for JSON or markdown. Of a line only figures are kept, never its text.
 #[derive(Clone, Debug, Default)]
 pub struct Metrics {
     started: BTreeMap<String, u64>,
@@ -23,13 +27,13 @@ pub struct Metrics {
     fallbacks: u64,
     efforts: BTreeMap<String, u64>,
     autonomies: BTreeMap<String, u64>,
-    /// Lines that are no events.
+    /// The number of lines that are not events.
     pub unread: u64,
-    /// Events counted.
+    /// The number of events that were counted.
     pub events: u64,
 }
 
-/// Whether an event is of a phase, however it writes its number.
+/// Whether an event belongs to a phase, however the event writes its number.
 fn is_phase(written: Option<&Value>, phase: &str) -> bool {
     let bare = |text: &str| text.trim_start_matches('0').to_owned();
     match written {
@@ -40,9 +44,10 @@ fn is_phase(written: Option<&Value>, phase: &str) -> bool {
 }
 
 impl Metrics {
-    /// Takes one line of the log; `phase` narrows.
+    /// Takes one line of the log. `phase` narrows the events to one phase.
     pub fn take(&mut self, line: &[u8], phase: Option<&str>) {
         let Ok(event) = serde_json::from_slice::<Value>(line) else {
+            // A damaged line is counted and skipped: one of them must not cost the metrics of the whole log.
             self.unread += 1;
             return;
         };
@@ -56,7 +61,7 @@ impl Metrics {
         // Other tools write a plan as a number.
         let plan = event.get("plan").filter(|plan| plan.is_number()).map(text);
         let plan = plan.as_deref().unwrap_or(word("plan"));
-        // Two phases have a first plan each.
+        // The phase is part of the key, because every phase has a first plan.
         let plan = match event.get("phase") {
             Some(phase) => format!("{}/{plan}", text(phase)),
             None => plan.to_owned(),
@@ -66,12 +71,14 @@ impl Metrics {
 
     fn count(&mut self, event: &str, plan: &str, run: &str, at: Option<u64>, data: &Map<String, Value>) {
         let number = |key: &str| data.get(key).and_then(whole);
+        // Other tools write the task under another key.
         let task = ["task_id", "task"].iter().find_map(|key| data.get(*key)).map(text).unwrap_or_default();
         let task = format!("{plan}/{task}");
         match event {
             "task_started" => _ = at.map(|at| self.started.insert(task, at)),
             "task_completed_confirmed" => {
                 self.confirmed += 1;
+                // A task that was confirmed without a start has no latency, but it counts as confirmed.
                 let taken = self.started.remove(&task).zip(at);
                 self.latencies_ms.extend(taken.map(|(from, to)| to.saturating_sub(from)));
             }
@@ -80,11 +87,13 @@ impl Metrics {
                 self.tokens += number("tokens").or_else(|| number("total_tokens")).unwrap_or(0);
             }
             "gate_passed" => self.gates += 1,
+            // A gate that did not run guarded nothing, so it counts as failed.
             "gate_failed" | "gate_did_not_run" => {
                 self.gates += 1;
                 self.gates_failed += 1;
             }
             "lease_conflict" => self.lease_conflicts += 1,
+            // By run and not by count: a run that was resumed three times succeeds or fails once.
             "phase_resumed" | "run_resumed" => _ = self.resumed.insert(run.to_owned()),
             "phase_completed" | "phase_complete" | "run_completed" => {
                 _ = self.finished.insert(run.to_owned())
@@ -103,7 +112,7 @@ impl Metrics {
         }
     }
 
-    /// The middle; between two middles their mean.
+    /// Returns the middle value, or the mean of the two in the middle.
     fn median(&self) -> Option<u64> {
         let mut sorted = self.latencies_ms.clone();
         sorted.sort_unstable();
@@ -120,8 +129,9 @@ impl Metrics {
         sorted.get(rank.saturating_sub(1).min(last)).copied()
     }
 
-    /// The seven metrics; what the log does not tell is null.
+    /// Returns the seven metrics; whatever the log does not tell is null.
     pub fn to_json(&self) -> Value {
+        // A share of nothing is unknown, not zero.
         let share = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
         let resumed = self.resumed.len() as u64;
         let came_through = self.resumed.intersection(&self.finished).count() as u64;
@@ -142,7 +152,7 @@ impl Metrics {
         })
     }
 
-    /// The same as a markdown table.
+    /// Writes the metrics as a markdown table.
     pub fn to_markdown(&self, phase: Option<&str>) -> String {
         let found = self.to_json();
         let title = phase.map_or("all phases".to_owned(), |phase| format!("phase {phase}"));
@@ -200,7 +210,7 @@ fn seconds(value: &Value) -> String {
     value.as_f64().map_or("–".to_owned(), |number| format!("{:.1} s", number / 1000.0))
 }
 
-/// `2026-11-15T20:43:40.123Z` in milliseconds since 1970; other offsets are not understood.
+/// Reads a time such as `2026-11-15T20:43:40.123Z` as milliseconds since 1970. Other offsets are not understood.
 fn at_ms(ts: &str) -> Option<u64> {
     let number = |from: usize, to: usize| ts.get(from..to)?.parse::<i64>().ok();
     let rest = ts.get(19..)?;
@@ -210,7 +220,7 @@ fn at_ms(ts: &str) -> Option<u64> {
     let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
     let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
     let fraction = rest.strip_prefix('.').and_then(|rest| rest.get(..3)).and_then(|f| f.parse::<i64>().ok());
-    // Days since 1970 by the Gregorian calendar, the year beginning in March.
+    // Days since 1970 by the Gregorian calendar, with years that begin in March so that the leap day comes last.
     let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let days =
         365 * y + y.div_euclid(4) - y.div_euclid(100) + y.div_euclid(400) + (153 * m + 2) / 5 + day - 1;
