@@ -73,6 +73,8 @@ fn mark(end: End) -> style::Mark {
 }
 
 /// Wraps a text so that every line fits, with this many columns before it.
+///
+/// Callers print something before the first line, so all lines have that much less room.
 fn indented(text: &str, columns: usize, style: Style) -> String {
     // Width 0 means that the output is not a terminal: nothing is wrapped there.
     if style.width == 0 {
@@ -142,6 +144,8 @@ fn class(class: Class) -> (u8, &'static str, &'static str) {
 }
 
 /// Removes the escapes of a table cell. Cells are made for markdown, and a terminal needs no escapes.
+///
+/// The tables of `review` are shared with `NN-REVIEW.md`. Making them twice, once per form, could let the two differ.
 pub(crate) fn unescaped(cell: &str) -> String {
     let mut out = String::with_capacity(cell.len());
     let mut chars = cell.chars().peekable();

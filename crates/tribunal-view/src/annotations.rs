@@ -26,6 +26,9 @@ pub fn github(items: &[Item<'_>]) -> String {
     out
 }
 
+/// Whether a finding still says something about the code, and not only about its past.
+///
+/// Settled findings are left out, because an annotation beside correct code would only confuse.
 fn is_standing(fate: &Fate) -> bool {
     matches!(fate, Fate::Open | Fate::Unresolved | Fate::Carried | Fate::Advisory)
 }
@@ -56,11 +59,13 @@ fn line(item: &Item<'_>) -> String {
     format!("::{command} {}::{}\n", properties.join(","), data(&text))
 }
 
+/// Escapes the text of a command. GitHub ends a command at the end of a line.
 fn data(text: &str) -> String {
     // The percent sign first: replaced later, it would escape the escapes.
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
+/// Escapes a property of a command, in which colons and commas separate.
 fn property(text: &str) -> String {
     data(&plain::line(text)).replace(':', "%3A").replace(',', "%2C")
 }

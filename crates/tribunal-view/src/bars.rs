@@ -7,6 +7,8 @@ use serde::Serialize;
 use std::fmt::Write;
 
 /// How one round stood when it ended.
+///
+/// Every finding of the loop is in exactly one of the four parts, so the length of a bar is the number of findings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Bar {
     /// The number of the round.

@@ -35,6 +35,8 @@ pub fn held(why: &Held) -> String {
 }
 
 /// Lists the first few of some paths, and how many more there are.
+///
+/// A branch may hold thousands of changed files, and these words stand in a single sentence.
 pub fn named(paths: &[String]) -> String {
     let names: Vec<_> = paths.iter().take(SHOWN).map(|path| plain::line(path)).collect();
     match paths.len().saturating_sub(SHOWN) {

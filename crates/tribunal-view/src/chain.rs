@@ -48,6 +48,8 @@ pub struct Iteration {
 }
 
 /// One phase of a feature's chain, as one run left it.
+///
+/// Both files of a chain are written from this one value, so they agree about how the phase ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PhaseOfChain {
     /// The name of the feature.
@@ -141,6 +143,8 @@ pub fn concerns(meta: &str, phases: &[&str]) -> (Vec<String>, Vec<String>) {
 const CONCERNS_MAX: usize = 20;
 
 /// Returns `.review-history.md` with this phase at its end. The phase is added once, however often this is called.
+///
+/// Text that stands there stays, except for blank lines at its end. People add remarks to this file.
 pub fn history(before: Option<&str>, phase: &PhaseOfChain) -> String {
     let title = format!("## {}, run {}\n", line(&phase.name), line(&phase.run));
     let mut text = match before {

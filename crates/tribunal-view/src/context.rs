@@ -36,6 +36,8 @@ pub struct Part {
 }
 
 /// The documents and facts that a context is made of.
+///
+/// The first two lists must not depend on the role or the phase. Put everything that does into the tail.
 #[derive(Clone, Debug, Default)]
 pub struct Material {
     /// Documents for everybody.
@@ -71,6 +73,8 @@ pub struct Cut {
 }
 
 /// Puts a context together. `budget` limits tier 3 alone, because cutting the others would make them differ.
+///
+/// Parts of the tail are taken in their order until the budget is spent, so the caller decides what is lost first.
 pub fn compile(role: &str, phase: &str, material: &Material, budget: u64) -> Compiled {
     let mut cut = Vec::new();
     let (one, two) = tiers(family(role), &material.shared, &material.family, &mut cut);
@@ -121,6 +125,8 @@ fn tiers(family: &str, shared: &[Part], own: &[Part], cut: &mut Vec<Cut>) -> (St
 }
 
 /// Writes the beginning of a prompt: the first two tiers, as data, up to where the work itself begins.
+///
+/// Cuts are named behind the shared tiers, and the marks let [`parted`] find the tiers again.
 pub fn opening(family: &str, phase: &str, shared: &[Part], own: &[Part]) -> String {
     let mut cut = Vec::new();
     let (one, two) = tiers(family, shared, own, &mut cut);
@@ -130,6 +136,8 @@ pub fn opening(family: &str, phase: &str, shared: &[Part], own: &[Part]) -> Stri
 }
 
 /// Splits a prompt into its three tiers: that of everybody, that of the family, and the work itself.
+///
+/// An agent that asks for its context once more gets the tiers apart.
 pub fn parted(prompt: &str) -> [&str; 3] {
     let mark = |tier: u8| prompt.find(&format!("--- TIER {tier}: "));
     match (mark(1), mark(2), mark(3)) {

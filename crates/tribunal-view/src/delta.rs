@@ -66,6 +66,8 @@ impl DeltaView {
 
 /// Writes the comparison for people: new findings first, then changed ones, then those that are gone or were not
 /// repeated.
+///
+/// Unchanged findings are only counted: whoever compares two reports wants to see what differs.
 pub fn table(before: &Report, after: &Report, found: &Comparison, style: Style) -> String {
     let (old, new): (BTreeMap<usize, &Claim>, BTreeMap<usize, &Claim>) =
         (before.indexed().collect(), after.indexed().collect());
@@ -128,6 +130,7 @@ fn section(out: &mut String, title: &str, mark: Mark, rows: impl Iterator<Item =
     }
 }
 
+/// Writes a finding as one line: severity, place, rule and claim.
 fn line(claim: &Claim) -> String {
     let place = place(claim);
     let rule =

@@ -8,6 +8,9 @@ use crate::style::{Style, cut};
 
 /// Writes a diff with at most this many lines. A line that does not fit the width is cut, because the rest of a wrapped
 /// line would have no sign.
+///
+/// It shows a change that a person is about to accept, so nothing in it may hide: lines beyond the limit are counted,
+/// and invisible characters are marks.
 pub fn text(diff: &[u8], style: Style, max: usize) -> String {
     let visible = plain::visible(diff);
     let mut out = String::new();

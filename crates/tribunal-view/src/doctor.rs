@@ -121,6 +121,8 @@ impl AgentView {
 }
 
 /// Writes the whole view for people.
+///
+/// Problems stop a run and come before warnings, which do not.
 pub fn text(view: &DoctorView, style: Style) -> String {
     let mut out = String::from("Agents\n");
     let widest = view.agents.iter().map(|agent| columns(&agent.name)).max().unwrap_or(0);

@@ -279,6 +279,8 @@ pub fn note(topic: &str, text: &str) -> Kind {
 }
 
 /// Puts an event into its envelope.
+///
+/// The time is given twice, as a number for programs and as UTC for people who read the lines.
 pub fn event(run: &str, seq: u64, at: u64, of: &str, what: Kind) -> Event {
     Event { run: run.to_owned(), seq, at, time: words::timestamp(at), of: of.to_owned(), what }
 }
@@ -402,6 +404,8 @@ fn choice_word(choice: &Choice) -> &'static str {
 
 /// Says what a fact of the run means to the public; `None` if an event of a loop says it, or if it only moves the
 /// machine.
+///
+/// Facts that events of a loop repeat are left out, so that nothing is told twice.
 pub fn of_run(fact: &RunEvent) -> Option<Kind> {
     Some(match fact {
         RunEvent::Opened(spec) => Kind::Opened {
@@ -496,6 +500,8 @@ pub fn of_run(fact: &RunEvent) -> Option<Kind> {
 }
 
 /// Names who or what works on a step.
+///
+/// The name is the one that people configured or read elsewhere, not the id of the effect.
 pub fn who(step: &Step) -> String {
     match step {
         Step::Make(maker) => line(maker.as_str()),
@@ -553,6 +559,7 @@ fn decided(by: &str, choice: &str, note: &str) -> Kind {
     Kind::Decided { by: clipped(by, 100), choice: choice.to_owned(), note: clipped(note, 2_000) }
 }
 
+/// Writes a ruling with the findings behind it, which are those to fix or those that went on.
 fn ruled(ruling: &Ruling) -> Kind {
     let (word, ids, checks_only) = match ruling {
         Ruling::Pass { checks_only } => ("pass", &[][..], *checks_only),
@@ -577,6 +584,7 @@ fn refusal_word(refusal: &Refusal) -> &'static str {
     }
 }
 
+/// Makes the short form of a claim, with every text cleaned and bounded.
 fn claim(claim: &Claim) -> ClaimView {
     ClaimView {
         severity: claim.severity.word().to_owned(),
@@ -642,6 +650,8 @@ fn snake(value: &impl Serialize) -> String {
 
 /// Says why an answer could not be used. If its words about what was checked are not evidence, they are quoted together
 /// with what is missing in them.
+///
+/// The words go to a person as well as into the next prompt, so they say what would have made the answer count.
 pub fn unusable_words(why: Unusable, refused: Option<&Refused>) -> String {
     let words = match why {
         Unusable::Incomplete => "its answer left out a finding it was asked about",

@@ -29,6 +29,8 @@ pub struct Judge {
 }
 
 /// How a finding relates to the last review of the same thing.
+///
+/// A reader of a second review asks first what is new since the one before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Since {
@@ -73,6 +75,8 @@ pub struct Row {
 }
 
 /// Findings that are not on what is reviewed, and are therefore left out.
+///
+/// They are counted even if they are not listed. A review must not look more complete than it was.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Aside {
     /// The tool or reviewer that found them.
@@ -135,6 +139,9 @@ impl Examined {
         self.findings.iter().filter(|row| row.finding.fate == fate).count()
     }
 
+    /// Says the result in a few words.
+    ///
+    /// What is in the way comes before everything else, and a pass says if no tests ran.
     fn headline(&self) -> String {
         let blockers = self.in_the_way().filter(|row| row.finding.severity == "blocker").count();
         let warnings = self.in_the_way().count() - blockers;
@@ -187,6 +194,7 @@ impl Examined {
         })
     }
 
+    /// Lists who judged, with each verdict.
     fn judged_by(&self, checks: bool) -> Vec<String> {
         let judges = self.judges.iter().filter(|judge| judge.is_check == checks);
         let line = |judge: &Judge| match judge.verdict.as_str() {
@@ -198,6 +206,8 @@ impl Examined {
     }
 
     /// Selects the findings that are worth a line, the most severe first, file by file.
+    ///
+    /// Findings that an earlier review had and this one resolved are never listed: only their number is of interest.
     fn shown(&self) -> Vec<&Row> {
         let standing = |row: &&Row| {
             // A waived finding stays visible, so that a waiver cannot hide anything.
@@ -350,6 +360,8 @@ fn asides(out: &mut String, one: &Examined) {
 }
 
 /// Writes the review as markdown, for a comment on a change.
+///
+/// Texts of agents are escaped here, because the host of the comment renders markup.
 pub fn markdown(one: &Examined) -> String {
     let mut out = format!("# Review of {}: {}\n\n", marked(&one.target), marked(&one.headline()));
     if !one.reason.is_empty() {

@@ -10,6 +10,8 @@ use crate::style::{Style, cut, pad};
 use serde::Serialize;
 
 /// A decision and the events it follows from.
+///
+/// Both are public events, so a reader finds their numbers in `tribunal log` as well.
 #[derive(Clone, Debug)]
 pub struct Decision {
     /// The event that is the decision.
@@ -78,6 +80,8 @@ fn row(event: &Event, why: &str, indent: &str, style: Style) -> String {
 }
 
 /// Returns the causes of a decision without the beginnings of what has ended since.
+///
+/// A launch says that something began; its end, which is also among the causes, says more.
 fn causes(decision: &Decision) -> Vec<&Event> {
     let begins = |event: &&Event| matches!(event.what, Kind::Launched { .. });
     let telling: Vec<&Event> = decision.because.iter().filter(|event| !begins(event)).collect();

@@ -338,6 +338,8 @@ pub struct EffortView {
 
 impl EffortView {
     /// Returns the cost for people, with a note if a part of it is unknown.
+    ///
+    /// A sum of known prices is a lower bound as soon as one launch tells no price, and the words say so.
     pub fn money(&self) -> String {
         let cost = crate::words::money(self.cost_micros);
         let launches = crate::words::count(usize::try_from(self.unpriced).unwrap_or(usize::MAX), "launch");
@@ -392,11 +394,16 @@ impl QuestionView {
 
 impl RunView {
     /// Whether the user's branch has what was approved. Only a run that ended well has brought it there.
+    ///
+    /// The run branch is not the user's branch. Every face that says "landed" asks this first.
     pub fn is_there(&self) -> bool {
         matches!(self.ending.as_deref(), Some("passed" | "concerns"))
     }
 
     /// Rewrites the commands and files it names so that they work from another folder.
+    ///
+    /// Whoever ran a command with `-C DIR` is not in that folder, so commands and relative paths would not work as they
+    /// are.
     pub fn from_elsewhere(&mut self, dir: &str) {
         // An absolute path is the same from everywhere.
         let near = |path: &&mut String| !path.starts_with('/');
@@ -422,6 +429,8 @@ impl RunView {
     }
 
     /// Whether the run died before anything was recorded.
+    ///
+    /// Such a run has an empty journal and no orchestrator; `tribunal gc` removes it.
     pub fn never_began(&self) -> bool {
         !self.live && self.stage == EMPTY
     }

@@ -28,6 +28,9 @@ pre{overflow-x:auto;padding:.5rem;border:1px solid #ddd}svg{max-width:100%;heigh
 @media(prefers-color-scheme:dark){body{background:#1c1c1e;color:#eee}td,th,h2{border-color:#444}th{background:#2a2a2d}svg text{fill:#eee}}";
 
 /// Writes the page.
+///
+/// It has the facts of `NN-REVIEW.md`, in the order of a reader's questions, and closes reviewers' own words into
+/// folded blocks.
 pub fn page(review: &Review) -> String {
     let mut out = String::new();
     let title = format!("{} — Review", review.title());
@@ -232,6 +235,8 @@ fn numbers(bar: &Bar) -> [u32; 4] {
 }
 
 /// Draws one bar per round. Widths are shares of the fullest round.
+///
+/// It is drawn as SVG without a script or a style, so the same picture stands in this file and on the server's pages.
 pub(crate) fn picture(out: &mut String, part: &Part) {
     let bars: Vec<&Bar> = part.rounds.iter().map(|round| &round.bar).collect();
     let most = bars.iter().map(|bar| total(bar)).max().unwrap_or(0).max(1);
@@ -322,6 +327,8 @@ fn table(out: &mut String, head: &[&str], rows: &[Vec<String>]) {
 }
 
 /// Makes a line of text that cannot become markup, a control character, or the end of an attribute.
+///
+/// Long texts are cut, because one finding must not fill the page.
 fn escaped(raw: &str) -> String {
     let mut out = String::with_capacity(raw.len());
     escape(&mut out, &plain::clipped(raw, 2_000));

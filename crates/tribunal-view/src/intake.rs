@@ -84,6 +84,8 @@ fn word(verdict: Option<Verdict>) -> &'static str {
 }
 
 /// Writes the same for people.
+///
+/// Unread parts come last and are never left out, because an author has to see them.
 pub fn table(intake: &Intake, style: Style) -> String {
     let mut out = String::new();
     // The verdict that counts stands first, because that is what a run would act on.
@@ -130,6 +132,8 @@ fn stated(intake: &Intake) -> String {
 }
 
 /// Says why the verdict that counts is not the one that was read.
+///
+/// A stated word counts for less than findings and evidence, and an author who does not know this rule cannot see why.
 fn why_not_as_stated(intake: &Intake) -> Option<String> {
     let (read, counts) = (intake.verdict?, intake.effective());
     if counts == Some(read) {

@@ -8,6 +8,9 @@ use crate::style::{Style, cut};
 use crate::{plain, status, words};
 
 /// Returns the lines of the block for the moment `now`, each at most `style.width` columns wide without its colours.
+///
+/// Plans that do not fit are counted in the last line. The block must not grow beyond its terminal, because it could
+/// not be redrawn then.
 pub fn block(run: &RunView, now: u64, style: Style, lines_max: usize) -> Vec<String> {
     let width = if style.width == 0 { 80 } else { style.width.max(20) };
     let elapsed = words::clock(now.saturating_sub(run.began));

@@ -21,6 +21,8 @@ pub fn line(event: &Event, began: u64, style: Style) -> String {
 }
 
 /// Whether an event matters to somebody who only watches.
+///
+/// `tribunal log --all` and JSON show every event; this choice is for lines on a screen.
 pub fn matters(what: &Kind) -> bool {
     match what {
         Kind::Launched { .. } => false,
@@ -47,6 +49,8 @@ pub fn words(what: &Kind) -> String {
 }
 
 /// Says in words what an event means, with its symbol.
+///
+/// The words depend on the event alone, so a line means the same in a log, on a page and in an explanation.
 pub(crate) fn words_of(what: &Kind) -> (Option<Mark>, String) {
     use Mark::{Complete, Failed, Running, Warning};
     match what {

@@ -84,6 +84,8 @@ const CONVENTIONS: [(&str, &str); 18] = [
 ];
 
 /// Writes the map as a document.
+///
+/// Sections are always the same and in the same order, so that two maps can be compared.
 pub fn codebase(ground: &Ground<'_>) -> String {
     let mut out = format!("{MADE}\n# Codebase\n");
     section(&mut out, "Languages", languages(ground));
@@ -182,6 +184,7 @@ fn scripts(ground: &Ground<'_>) -> Option<String> {
     (!names.is_empty()).then(|| format!("`package.json` scripts: {}", names.join(", ")))
 }
 
+/// Whether a file is a test, by the conventions of common languages: its name, its folder, or a mark in its name.
 fn is_test(path: &str) -> bool {
     let file = name(path);
     let stem = file.split('.').next().unwrap_or(file);

@@ -45,6 +45,9 @@ fn is_phase(written: Option<&Value>, phase: &str) -> bool {
 
 impl Metrics {
     /// Takes one line of the log. `phase` narrows the events to one phase.
+    ///
+    /// Lines may come from several runs and tools. Events nobody knows are counted and otherwise ignored, so a newer
+    /// log stays readable.
     pub fn take(&mut self, line: &[u8], phase: Option<&str>) {
         let Ok(event) = serde_json::from_slice::<Value>(line) else {
             // A damaged line is counted and skipped: one of them must not cost the metrics of the whole log.
@@ -130,6 +133,8 @@ impl Metrics {
     }
 
     /// Returns the seven metrics; whatever the log does not tell is null.
+    ///
+    /// Null and zero differ: zero was measured, while null says that the log has nothing to measure it by.
     pub fn to_json(&self) -> Value {
         // A share of nothing is unknown, not zero.
         let share = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);

@@ -12,6 +12,9 @@ pub const PART_MAX: usize = 100_000;
 const HEADER_ROOM: usize = 400;
 
 /// One part of what is judged.
+///
+/// `done` grows over the parts. It reaches the number of all hunks with the last one, and that is how full coverage is
+/// known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Part {
     /// The text that is shown.
@@ -31,6 +34,8 @@ struct Place {
 }
 
 /// Everything that is judged, in parts. There is always at least one part, even if it is empty.
+///
+/// The names of files are kept with their former names, so that a finding on a renamed file is found in its part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parts {
     /// The parts, in order.
@@ -45,6 +50,8 @@ pub struct Parts {
 
 impl Parts {
     /// Returns the part that shows this place: its line, or else its file. `None` if no part does.
+    ///
+    /// A finding is put to a reviewer together with the part that shows its place.
     pub fn holding(&self, file: &str, line: Option<u32>) -> Option<usize> {
         let names = |at: usize| self.files.get(at).into_iter().flatten();
         let named = |place: &&Place| names(place.file).any(|known| known == file);
@@ -124,6 +131,9 @@ impl Showing {
 }
 
 /// Cuts a unified diff as git writes it.
+///
+/// Hunks stay in the order of the diff, and a part holds as many of them as fit. A hunk is split only if no part could
+/// hold it.
 pub fn of_diff(diff: &str, limit: usize) -> Parts {
     let mut cutter = Cutter { limit, parts: vec![Part::default()], ..Cutter::default() };
     for section in sections(diff) {
@@ -160,6 +170,8 @@ impl Hunks {
 }
 
 /// Returns a diff without the hunks that were shown before, and the number of those.
+///
+/// It serves a final pass, in which a reviewer is shown only hunks that it has not seen as they are now.
 pub fn rest(diff: &str, shown: &Hunks) -> (String, u32) {
     let mut left = shown.0.clone();
     let mut seen = |key: &String| match left.get_mut(key) {
@@ -186,6 +198,8 @@ pub fn rest(diff: &str, shown: &Hunks) -> (String, u32) {
 }
 
 /// Cuts a document between its lines. Each piece counts as a hunk.
+///
+/// A document is judged whole, so its parts are cut by size alone.
 pub fn of_document(text: &str, limit: usize) -> Parts {
     let mut parts = vec![Part::default()];
     for line in text.split_inclusive('\n') {
@@ -292,6 +306,8 @@ fn named(line: &str) -> Option<String> {
 
 /// Reads a name as git writes it. A name with a quote, a backslash or a control character stands in quotes, with
 /// escapes.
+///
+/// A file with such a name has to be found like any other; otherwise its findings would belong to no part.
 fn unquoted(name: &str) -> String {
     let Some(inner) = name.strip_prefix('"').and_then(|name| name.strip_suffix('"')) else {
         return name.to_owned();
@@ -352,6 +368,8 @@ impl Item<'_> {
 }
 
 /// Returns the lines of a hunk; lines longer than `room` come in pieces.
+///
+/// The mark before a piece keeps a reviewer from taking the piece for a whole line.
 fn items<'a>(lines: &[&'a str], room: usize) -> Vec<Item<'a>> {
     let mut all = Vec::new();
     for line in lines {
@@ -555,6 +573,8 @@ fn shown(item: &Item<'_>) -> String {
 }
 
 /// Returns the text behind a hunk's numbers, which is the function it is in, and the end of the line.
+///
+/// It is cut short, because a function's name may be as long as its author likes, and the header has limited room.
 fn clip(rest: &str) -> String {
     let rest = rest.trim_end_matches('\n');
     let mut at = rest.len().min(HEADER_ROOM / 4);

@@ -83,11 +83,16 @@ fn is_marked_char(c: char, before: char, after: Option<char>) -> bool {
 }
 
 /// Cleans a text like [`block`] and puts it on one line, with single spaces.
+///
+/// Use it for every foreign word inside a sentence or a table. A line break there would break the layout, or fake a
+/// line of ours.
 pub fn line(text: &str) -> String {
     block(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Cuts to one line of at most `max` characters, and marks the cut.
+///
+/// Characters are counted and not bytes, because the limit is for a reader.
 pub fn clipped(text: &str, max: usize) -> String {
     let text = line(text);
     if text.chars().count() <= max {
@@ -100,6 +105,8 @@ pub fn clipped(text: &str, max: usize) -> String {
 }
 
 /// Keeps whole lines from the beginning and the end, `max` bytes at most. The cut says how much is missing.
+///
+/// Use it where a text may be long and its end matters as much as its beginning, as with the output of a test run.
 pub fn capped(text: &str, max: usize) -> String {
     let text = block(text);
     if text.len() <= max {

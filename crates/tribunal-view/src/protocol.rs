@@ -118,6 +118,8 @@ pub fn plan_validation(answer: &PlanValidation) -> Value {
 }
 
 /// The JSON that `validate-plan` prints for a plan it cannot read.
+///
+/// Its shape is that of a real validation, so a script needs no second way to read it.
 pub fn no_validation(error: &str) -> Value {
     // Nothing was checked, and that is never valid.
     let none = json!({ "valid": false, "checked": 0 });
@@ -172,6 +174,8 @@ pub fn no_regression(why: &str) -> Value {
 }
 
 /// Wraps the report of one check within `qa-suite`.
+///
+/// A check that did not run has a status of its own. Whoever reads only pass and fail takes it for neither.
 pub fn qa_result(check: &str, body: Value, code: u8) -> Value {
     let status = match code {
         0 => "pass",

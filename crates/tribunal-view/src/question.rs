@@ -21,6 +21,8 @@ const SPOKEN_MAX: usize = 2_000;
 const ASKED: &str = tribunal_docs::words::PLAN;
 
 /// Says why a loop asks.
+///
+/// The sentence stands behind the subject of the question and names facts only; what to do about them is in the offers.
 pub fn why(why: &Why, rounds_max: u32) -> String {
     match why {
         Why::NoQuorum => "nobody could say whether it is good: a reviewer gave no usable verdict, or nobody confirms that a finding is gone".to_owned(),
@@ -46,6 +48,8 @@ pub fn insisted(late: &[FindingId]) -> String {
 }
 
 /// Says why a loop asks, and who was not shown everything.
+///
+/// If somebody was not shown everything, that is the whole reason, and the general one is left out.
 pub fn asked(question: &Question, rounds_max: u32) -> String {
     match question.not_shown.as_slice() {
         [] => why(&question.why, rounds_max),
@@ -154,6 +158,8 @@ pub fn stopped(by: &str) -> String {
 }
 
 /// Says why a lane is stuck, if no person stopped its loop.
+///
+/// Lanes that a person stopped have words of their own, in [`stopped`].
 pub fn stuck(was: Was, outcome: &Outcome) -> String {
     match (was, outcome) {
         // Approved work that could not be landed is not bad work, and the sentence must not make it look so.
@@ -183,6 +189,8 @@ pub fn was(was: Was) -> String {
 }
 
 /// Says what a loop is about, from its name: `01-02/task-1.3`.
+///
+/// The name of a loop is made by the machine and says what it is about, so no further fact is needed.
 pub fn subject(of: &str) -> String {
     // The number behind the last dot counts entries of the same loop.
     let short = of.rsplit_once('.').map_or(of, |(short, _)| short);
@@ -237,6 +245,8 @@ pub fn meaning(id: &str, word: &str) -> &'static str {
 }
 
 /// Returns the answers on offer, with their commands.
+///
+/// Each answer comes with the whole command, so that a person can copy it.
 pub fn offers(id: &str, run: &str, words: &[&str]) -> Vec<OfferView> {
     let offer = |word: &&str| {
         // A number has to be given; two rounds are a suggestion that a person can change.
@@ -254,6 +264,8 @@ pub fn offers(id: &str, run: &str, words: &[&str]) -> Vec<OfferView> {
 }
 
 /// Adds the run to commands that would otherwise be taken for those of another run.
+///
+/// A question's id is unique within its run only, and several runs may ask at once.
 pub fn name_run(offers: &mut [OfferView], run: &str) {
     for offer in offers.iter_mut().filter(|offer| offer.command.starts_with("tribunal decide ")) {
         offer.command.push_str(&format!(" --run {run}"));
@@ -270,6 +282,9 @@ pub fn uat_offer(phase: &str) -> OfferView {
 }
 
 /// Writes a question in full.
+///
+/// A question shows the findings, the reviewers' words and the commands, so that it can be answered without another
+/// look.
 pub fn text(question: &QuestionView, style: Style) -> String {
     let mut out = String::new();
     let head = format!("{}: {}", question.subject, question.why);

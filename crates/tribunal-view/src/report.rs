@@ -66,6 +66,8 @@ pub fn markdown(run: &RunView) -> String {
 }
 
 /// Shows the report on a terminal: its words without the escapes that keep markdown from reading them.
+///
+/// `tribunal show` prints the same report to a terminal, so there is only one place where it is put together.
 pub fn text_of(markdown: &str, style: Style) -> String {
     let mut out = String::new();
     for line in markdown.lines() {
@@ -204,6 +206,9 @@ pub(crate) fn table(out: &mut String, head: &[&str], rows: &[Vec<String>]) {
 }
 
 /// Makes one line that cannot become markup of the report's own.
+///
+/// Every text of an agent goes through here. A heading or a table that it forged could otherwise pass for the report's
+/// own.
 pub(crate) fn text(raw: &str) -> String {
     let mut out = String::new();
     for c in plain::clipped(raw, 600).chars() {

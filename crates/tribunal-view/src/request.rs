@@ -13,6 +13,8 @@ const FILES_MAX: usize = 400;
 const TEXT_MAX: usize = 6_000;
 
 /// The facts that a panel is told.
+///
+/// Lists may be empty; their sections are then left out, because a heading without content invites guesses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
     /// What is reviewed: `main..HEAD`, `phase 01`.

@@ -22,6 +22,8 @@ use tribunal_findings::delta::{Class, Row};
 use tribunal_findings::{CycleDelta, Excerpt};
 
 /// How the review ended.
+///
+/// The run has a finer word for its ending; [`ended`] maps it, and tells stale loops apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum End {
@@ -53,6 +55,8 @@ pub struct Round {
 }
 
 /// One finding with its story.
+///
+/// Reasons and advice are there only for a finding that is in the way; code and fix only if they were recorded.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Story {
     /// The finding itself.
@@ -78,6 +82,8 @@ pub struct Story {
 }
 
 /// Some lines of a file, as they were recorded with a finding.
+///
+/// It was recorded with the finding, so a page needs neither git nor the worktree to show it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Code {
     /// The number of the first line.
@@ -102,6 +108,8 @@ impl Code {
 }
 
 /// The last word of one reviewer or check.
+///
+/// Claims and records stand apart: `checked` is what a reviewer says, `ran` is what Tribunal did for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Word {
     /// The name of the reviewer or check.
@@ -204,6 +212,8 @@ impl Story {
     }
 
     /// Whether it is open or unresolved, and in the way of a pass.
+    ///
+    /// Only blockers and warnings can be in the way. A suggestion never stops anything.
     pub fn is_in_the_way(&self) -> bool {
         self.must_fix() && matches!(self.finding.fate.as_str(), "open" | "unresolved")
     }
@@ -334,6 +344,8 @@ impl Review {
 }
 
 /// Says how it ended, and why in words. `ending` is the run's own word, `None` while it goes on.
+///
+/// Stale is told apart from other failures, because more rounds would not help there.
 pub fn ended(ending: Option<&str>, waits: &[String], parts: &[Part], findings: &[Story]) -> (End, String) {
     let bad = |part: &&Part| !part.outcome.is_empty() && !is_good(&part.outcome);
     let failed: Vec<&Part> = parts.iter().filter(bad).filter(|part| part.outcome != "cancelled").collect();
@@ -413,6 +425,9 @@ fn was(n: usize) -> &'static str {
 }
 
 /// Writes the document.
+///
+/// The result stands first, because most readers look for it. The delta and the reviewers' own words come after the
+/// findings.
 pub fn markdown(review: &Review) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "# {} — Review Summary\n", text(&review.title()));
@@ -607,6 +622,8 @@ fn stall_words(review: &Review) -> String {
 }
 
 /// Returns what would help, one line for all findings with the same advice.
+///
+/// Equal advice is given once, with all findings it is for. A list of the same sentence would not be read.
 pub fn recommendations(review: &Review) -> Vec<String> {
     let mut lines: Vec<(String, Vec<String>)> = Vec::new();
     for story in review.in_the_way() {
@@ -750,6 +767,8 @@ pub struct Changes {
 }
 
 /// Returns the tables of a loop's delta, without the empty ones.
+///
+/// Unchanged findings stand in a table of their own with all their rounds, because a row per round would repeat them.
 pub fn changes(review: &Review, part: &Part) -> Vec<Changes> {
     let mut resolved = Vec::new();
     let mut new = Vec::new();
@@ -873,6 +892,9 @@ fn list(out: &mut String, title: &str, items: &[String]) {
 }
 
 /// Writes blocks that programs read: one per finding that is in the way.
+///
+/// The block has a fixed form, and texts of reviewers cannot end it; `what_a_reviewer_wrote_cannot_end_an_escalation`
+/// tests that.
 fn escalations(out: &mut String, review: &Review) {
     for story in review.in_the_way() {
         let finding = &story.finding;
@@ -931,6 +953,8 @@ fn delta_json<S: Serializer>(delta: &CycleDelta, out: S) -> Result<S::Ok, S::Err
 }
 
 /// Says what to do next: the answers on offer, or how to go on from an ending.
+///
+/// Answers on offer come first: as long as a run waits, nothing else helps.
 pub fn next_steps(
     end: End,
     run: &str,

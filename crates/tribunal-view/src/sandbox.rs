@@ -95,6 +95,9 @@ pub fn contained(name: &str) -> &str {
 }
 
 /// Lists the promises, one by one; empty without a sandbox, because then nothing is promised.
+///
+/// A promise that does not hold here is listed as well, with what is so instead. Nothing is claimed that this machine
+/// does not enforce.
 pub fn promises(facts: &SandboxFacts) -> Vec<PromiseView> {
     if facts.walls != Walls::Raised {
         return Vec::new();
@@ -166,6 +169,8 @@ pub fn walls(facts: &SandboxFacts) -> String {
 
 /// Lists what a reader of a run must know: that processes could escape, that there was no sandbox, or else each promise
 /// that was not kept. Empty if everything held.
+///
+/// Every report says these sentences, so a reader does not have to know what a sandbox usually does.
 pub fn unkept(containment: &str, facts: &SandboxFacts) -> Vec<String> {
     let partial = (containment == PARTIAL).then(|| format!("containment: {}", contained(containment)));
     let open = (facts.walls != Walls::Raised).then(|| walls(facts));

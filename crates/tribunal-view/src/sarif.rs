@@ -42,6 +42,8 @@ impl Baseline {
     }
 
     /// Finds the state of a finding in a ledger after this many rounds. A first round has nothing to compare with.
+    ///
+    /// A finding that survived a fix counts as updated, because it is no longer the same as in the round before.
     pub fn of(entry: &Entry, round: u32) -> Option<Baseline> {
         let gone =
             matches!(entry.fate, Fate::Fixed | Fate::Refuted | Fate::DuplicateOf(_) | Fate::SupersededBy(_));
@@ -72,6 +74,8 @@ pub struct Item<'a> {
 }
 
 /// Writes the log of a run or loop. `version` is that of Tribunal.
+///
+/// Each reviewer and check is a component with rules of its own, so that hosts can group results by author.
 pub fn log(items: &[Item<'_>], version: &str) -> Value {
     let mut tools = Tools::default();
     let results: Vec<Value> = items.iter().map(|item| result(item, &mut tools)).collect();
@@ -160,6 +164,8 @@ fn result(item: &Item<'_>, tools: &mut Tools) -> Value {
 }
 
 /// Marks findings that do not count as suppressed, with the person or the reason.
+///
+/// A suppressed result stays in the log and is shown as such. It is not the same as a result that is absent.
 fn suppression(fate: &Fate) -> Option<Value> {
     let (status, why) = match fate {
         Fate::Waived(who) => ("accepted", format!("waived by {who}")),
@@ -229,6 +235,8 @@ fn escaped(path: &str) -> String {
 
 /// Returns the later report of a comparison with `baselineState` filled in: its own SARIF, otherwise untouched, or ours
 /// made from its findings. The error means that the bytes are not JSON.
+///
+/// Everything else in a foreign log stays as it was, because other tools read it, too.
 pub fn with_baseline(
     bytes: &[u8],
     before: &Report,

@@ -106,6 +106,8 @@ pub fn text(out: &mut String, spoken: &[Spoken], max: usize, style: Style) {
 }
 
 /// Writes the words in Markdown, fenced, so that nothing in them becomes markup of the report.
+///
+/// The fence is longer than any in the words, so a reviewer cannot end it and write headings into the report.
 pub fn markdown(out: &mut String, spoken: &[Spoken], max: usize) {
     for one in spoken {
         let _ = writeln!(out, "- {}", escaped(&one.head()));

@@ -9,6 +9,8 @@ use crate::{question, words};
 use std::fmt::Write;
 
 /// Writes everything that `tribunal status` says about one run.
+///
+/// Warnings are limited to the newest, while questions are shown in full: they are what the reader has to act on.
 pub fn text(run: &RunView, style: Style) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{} {}", style.mark(run.mark()), style.bold(&style.wrap(&headline(run), "  ")));
@@ -78,6 +80,8 @@ pub fn headline(run: &RunView) -> String {
 }
 
 /// Writes one line for each plan.
+///
+/// A plan is one line however long its title is, so that a run of many plans can be taken in at a glance.
 pub fn plans(run: &RunView, style: Style) -> String {
     // Columns are as wide as their longest value, but bounded, so that one long word does not push the rest off the
     // screen.

@@ -6,6 +6,8 @@
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// The meaning of a symbol.
+///
+/// Every mark has its own character, so that it can be told apart without colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mark {
     /// The work is under way.
@@ -144,11 +146,15 @@ fn word_end(text: &str) -> usize {
 }
 
 /// Whether a text is a command to copy.
+///
+/// Only programs that our own hints name are recognised. A command of anybody else is wrapped like other text.
 pub(crate) fn is_command(text: &str) -> bool {
     text.starts_with("git ") || text.starts_with("tribunal ")
 }
 
 /// Cuts a text to this many columns, and marks the cut.
+///
+/// The mark of the cut takes a column of its own, so the result is never wider than allowed.
 pub fn cut(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();

@@ -13,6 +13,8 @@ use std::fmt::Write;
 const BUILT_SHOWN: usize = 3;
 
 /// Writes the closing words of a run.
+///
+/// Questions stand at the end, so that the commands are the last thing on the screen.
 pub fn text(run: &RunView, style: Style) -> String {
     let mut out = before_asking(run, style);
     for open in &run.questions {
@@ -24,6 +26,8 @@ pub fn text(run: &RunView, style: Style) -> String {
 }
 
 /// Writes the same without the commands that answer, for somebody who is asked right after it.
+///
+/// A person at the terminal is then asked directly, and the commands would only repeat the choices.
 pub fn before_asking(run: &RunView, style: Style) -> String {
     let mut out = String::from("\n");
     if let Some(banner) = banner(run, style) {
@@ -228,6 +232,8 @@ fn agents(run: &RunView) -> String {
 }
 
 /// Says what happened, in two to four plain sentences.
+///
+/// The same sentences begin the report and the page of the run, so all of them tell one story.
 pub fn sentences(run: &RunView) -> String {
     let mut said = vec![headline(run)];
     if run.artifact.is_none() || run.asked {

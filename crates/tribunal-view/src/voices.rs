@@ -113,6 +113,8 @@ impl FindingLine {
 }
 
 /// Returns what was said about a finding beside these words.
+///
+/// Texts that say the same are told once per author, so that agreement stays visible and repetition does not.
 pub(crate) fn voices(entry: &Entry, than: &Claim) -> Vec<Voice> {
     let voice = |(by, claim): (String, &Claim)| Voice {
         by,
@@ -159,6 +161,8 @@ pub(crate) fn remarks(entry: &Entry) -> RemarksView {
 
 impl FindingView {
     /// Returns what its reviewers said beside its claim, and what was noticed about it, one line each.
+    ///
+    /// Disagreement is said as such: a severity that triage chose is not what every reviewer meant.
     pub fn more(&self) -> Vec<String> {
         // The claim itself is shown by the caller, so equal words are not repeated.
         let mut seen = BTreeSet::from([self.claim.as_str()]);

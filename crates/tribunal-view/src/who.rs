@@ -69,6 +69,8 @@ impl Who {
     }
 
     /// Writes the trailers of a landed commit.
+    ///
+    /// They stay with the commit after the run's folder is gone.
     pub fn trailers(&self) -> Vec<String> {
         let built = self.builders.iter().map(|who| format!("Tribunal-Built-By: {who}"));
         let judged = self.reviewers.iter().map(|judge| format!("Tribunal-Reviewed-By: {}", judge.line()));
@@ -101,6 +103,8 @@ fn insert<T: Ord>(all: &mut Vec<T>, one: T) {
 }
 
 /// Makes a name of an agent's own choosing harmless: one line of plain characters.
+///
+/// Letters of every script are allowed; other signs become a question mark, which shows that something was there.
 fn harmless(name: &str, max: usize) -> String {
     // A line break in a name could forge another trailer.
     let plain = |c: char| if c.is_alphanumeric() || "-_.:/@+~[] ".contains(c) { c } else { '?' };

@@ -19,6 +19,8 @@ pub fn clock(ms: u64) -> String {
 }
 
 /// Writes `$1.23` from millionths of a dollar. The smallest cost is `<$0.01`.
+///
+/// A cost that rounds to zero would read as free.
 pub fn money(micros: u64) -> String {
     if micros > 0 && micros < 10_000 {
         return "<$0.01".to_owned();
@@ -38,6 +40,8 @@ pub fn amount(n: u64) -> String {
 }
 
 /// Rewrites a command so that it can be run from another folder: `tribunal -C DIR show`.
+///
+/// Commands are printed to be copied. One that works only in another folder would fail, or act on the wrong project.
 pub fn from_elsewhere(command: &str, dir: &str) -> String {
     let dir = shell_word(dir);
     let one = |part: &str| match part.split_once(' ') {

@@ -16,6 +16,8 @@ use tribunal_core::panel::Unusable;
 pub const ANSWER_MAX: usize = TEXT_MAX;
 
 /// An answer of the same reviewer that did not count, and what would have made it count.
+///
+/// The reviewer sees its own words again, so that it repeats them instead of inventing new ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Again {
     /// Why the answer did not count.
@@ -33,6 +35,8 @@ pub struct Again {
 }
 
 /// An attempt before this one that was lost.
+///
+/// A fallback reviewer is told what went wrong and not what to conclude.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Earlier {
     /// Whether another reviewer made it, for whom this one is the fallback.
@@ -69,6 +73,8 @@ pub(super) fn again_part(out: &mut String, brief: &JudgeBrief) {
 }
 
 /// Says why an answer did not count and what would make it count.
+///
+/// Each reason asks for exactly what is missing. A general request would invite a milder answer.
 fn wanted(again: &Again) -> String {
     let form = "say the same again in the form asked for above, every finding of it on a line of its own";
     match again.why {
@@ -95,6 +101,8 @@ fn wanted(again: &Again) -> String {
 }
 
 /// Lists the unread parts by number, and how each is answered.
+///
+/// An objection that could not be read is still an objection. It goes away only by an answer of its own.
 fn parts(out: &mut String, unread: &[UnreadPart]) {
     if unread.is_empty() {
         return;

@@ -16,6 +16,8 @@ const NAME_MAX: usize = 80;
 
 impl JudgeJob {
     /// What the evidence has to be about.
+    ///
+    /// A plan or a document has no code to run, so other words count for it than for a change.
     pub fn matter(self) -> Matter {
         match self {
             JudgeJob::Plan => Matter::Plan,
@@ -28,6 +30,8 @@ impl JudgeJob {
 }
 
 /// Writes the rule, which is the same for every review of a kind.
+///
+/// The example is about other work on purpose: copied, it is not evidence.
 pub(super) fn rule_part(out: &mut String, job: JudgeJob) {
     let matter = job.matter();
     let _ = write!(

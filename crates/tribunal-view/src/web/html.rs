@@ -14,6 +14,8 @@ const LINE_MAX: usize = 2_000;
 const BLOCK_MAX: usize = 60_000;
 
 /// Markup that is being written.
+///
+/// Methods return the value itself, so that markup and text alternate in one expression, in the order of the page.
 #[derive(Debug, Default)]
 pub struct Html {
     text: String,
@@ -27,6 +29,8 @@ impl Html {
     }
 
     /// Adds markup of our own.
+    ///
+    /// The parameter is `&'static str` on purpose: a text that arrives at run time cannot get in here.
     pub fn raw(&mut self, markup: &'static str) -> &mut Html {
         self.text.push_str(markup);
         self
@@ -45,6 +49,8 @@ impl Html {
     }
 
     /// Whether the last thing that was written is a heading with these words.
+    ///
+    /// A caption that repeats the heading above it is only for screen readers.
     pub(super) fn just_headed(&self, words: &str) -> bool {
         let mut heading = String::from(">");
         escape(&mut heading, &plain::clipped(words, LINE_MAX));
@@ -78,6 +84,8 @@ impl Html {
 }
 
 /// Writes a path of names, each of which may contain anything. The caller says what it is relative to.
+///
+/// Loop ids, for one, contain slashes and dots.
 fn place(names: &[&str]) -> String {
     let mut out = String::new();
     for (n, name) in names.iter().enumerate() {

@@ -18,6 +18,8 @@ pub struct Said<'a> {
 }
 
 /// Writes the page. `token` proves that a form is ours; `by` is the name that is filled in.
+///
+/// Answered questions stay on the page until the run has read the answer, so that nobody answers twice.
 pub fn inbox(questions: &[QuestionView], token: &str, by: &str, said: Option<Said<'_>>) -> String {
     let open = questions.iter().filter(|question| question.answered.is_none()).count();
     Shell { title: "Inbox", waiting: open, ..Shell::default() }.around(|html| {

@@ -28,6 +28,9 @@ pub const STYLE: &str = include_str!("style.css");
 pub const SCRIPT: &str = include_str!("live.js");
 
 /// The frame that every page has around it.
+///
+/// Every page goes through `around`, so the policy, the navigation and the landmarks for screen readers are the same on
+/// all.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Shell<'a> {
     /// The title of the page.
@@ -123,6 +126,8 @@ impl Shell<'_> {
 }
 
 /// Writes a page that says no. `home` is the address of the first page, for somebody who may see it.
+///
+/// A stranger learns nothing from it: without `home` there is no link and no navigation.
 pub fn refusal(words: &str, home: Option<&str>) -> String {
     let root = home.map_or(Root::Untold, Root::At);
     Shell { title: "No", root, ..Shell::default() }.around(|html| {
@@ -148,6 +153,8 @@ pub(crate) fn class(mark: Mark) -> &'static str {
 }
 
 /// Begins a table that may be wider than the page.
+///
+/// The region has a name and can be focused, because a wide table has to be scrolled by somebody who cannot see it all.
 pub(crate) fn table(html: &mut Html, caption: &str, head: &[&str]) {
     // Words that stand above it already are only for somebody who hears the page.
     let caption_tag =

@@ -22,6 +22,8 @@ const PLANS_SHOWN: usize = 200;
 const LOOPS_SHOWN: usize = 100;
 
 /// An event in the form in which the page shows it and the stream sends it.
+///
+/// Page and stream use the same words, so a line does not change when the page is loaded again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Told {
     /// The place of the event in the journal.
@@ -52,6 +54,8 @@ pub fn told(event: &Event, began: u64) -> Told {
 }
 
 /// Writes the page of a run. `events` are its last ones, the newest of which is at `seq`.
+///
+/// It can be read without the script; loading the page again then shows what happened since.
 pub fn run(view: &RunView, review: &Review, events: &[Told], seq: u64, waiting: usize) -> String {
     let title = format!("Run {}", view.id);
     let shell = Shell { title: &title, waiting, run: Some(&view.id), live: Some(seq), root: Root::Up(1) };

@@ -34,6 +34,8 @@ pub struct RunLine {
 }
 
 /// Writes the list of runs. `older` says how many are not shown.
+///
+/// Older runs are only counted; `tribunal status RUN` shows one.
 pub fn runs(lines: &[RunLine], older: usize, waiting: usize) -> String {
     Shell { title: "Runs", waiting, ..Shell::default() }.around(|html| {
         html.raw("<h1>Runs</h1>\n");
