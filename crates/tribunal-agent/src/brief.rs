@@ -22,6 +22,9 @@ pub enum Access {
 }
 
 /// Everything one launch needs to know, whichever program it starts.
+///
+/// It says what is to be done and nothing about how a program is told. Keys that differ between programs belong into a
+/// row.
 #[derive(Debug, Clone)]
 pub struct Brief {
     /// The id of the run.

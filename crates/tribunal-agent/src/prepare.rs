@@ -91,6 +91,7 @@ pub fn prepare(
     for (name, text) in files {
         write_atomically(&at(&name), text.as_bytes())?;
     }
+    // A file and not a pipe: some programs wait for the end of their input, and a file has one.
     let stdin_file = (adapter.prompt == PromptBy::Stdin).then_some(prompt_file);
     let left_out = left_out(adapter, brief, asks);
     let program = program(adapter, brief, &argv);
@@ -159,6 +160,7 @@ fn values(
         ("signature", adapter.commit_signature.clone().into()),
         ("use", brief.loop_use.clone().into()),
     ]);
+    // A model of the brief wins over that of the row.
     let default_model = Some(&adapter.model_execution).filter(|model| *model != PROGRAMS_OWN_MODEL);
     let optional = [
         ("plan", brief.plan.as_ref()),
@@ -261,6 +263,7 @@ fn is_named_by_words(adapter: &Adapter, brief: &Brief) -> bool {
 
 /// Finds the agent's own program, which may stand behind a driver of ours.
 fn program(adapter: &Adapter, brief: &Brief, argv: &[OsString]) -> OsString {
+    // The configured words come first: with a driver in front, the command line begins with our own program.
     let words = brief.args.first().filter(|_| is_named_by_words(adapter, brief));
     let row = || adapter.program.as_ref().filter(|_| adapter.uses("program", brief.access));
     words.cloned().or_else(|| row().map(OsString::from)).or_else(|| argv.first().cloned()).unwrap_or_default()
@@ -287,6 +290,7 @@ fn environment(
     // The order decides: our own variables come last, so neither a row nor a setting can replace them.
     env.extend(brief.env.clone());
     env.extend(own_env(brief, report_file));
+    // Names from the brief arrive here as well, which the reader of rows has not checked.
     for (name, value) in &env {
         if name.is_empty() || name.as_bytes().contains(&b'=') {
             return Err(launch(adapter, &format!("{name:?} is no name of an environment variable")));

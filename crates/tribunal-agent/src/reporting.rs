@@ -40,7 +40,7 @@ pub enum Ask {
 /// The engine's answer, as one line of JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
-    /// Whether the call counts.
+    /// Whether the call counts as a report.
     pub accepted: bool,
     /// The text that the agent reads; on a refusal it says why.
     pub text: String,

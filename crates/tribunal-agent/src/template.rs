@@ -57,7 +57,7 @@ enum Part {
 /// One entry of a command line template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Arg {
-    /// Exactly one argument.
+    /// Exactly one argument, whatever its placeholders hold.
     One(Word),
     /// The words that the user configured for this agent, `{args}`.
     Args,
@@ -180,6 +180,7 @@ pub(crate) fn placeholder(text: &str) -> Option<&str> {
     let inner = text.strip_prefix('{')?;
     let end = inner.find('}')?;
     let name = &inner[..end];
+    // Only names of this form are placeholders, so braces in JSON, shell and code stay as they are.
     let plain = !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
     plain.then_some(name)
 }

@@ -36,6 +36,7 @@ pub(crate) fn sealed(prompt: &str, word: &str) -> String {
 /// Returns the word in a prompt, which stands in its last line.
 pub fn of(prompt: &str) -> Option<&str> {
     let word = prompt.lines().next_back()?.strip_prefix(KEY)?;
+    // A word of any other form was not made by us, so the prompt has none.
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     (!word.is_empty() && word.chars().all(plain)).then_some(word)
 }
@@ -78,6 +79,7 @@ fn key_end(line: &str) -> Option<usize> {
     let begin = line.find(|c: char| !matches!(c, ' ' | '*' | '-' | '_'))?;
     let end = line[begin..].find([':', '：'])? + begin;
     let key = line[begin..end].trim_end_matches(['*', '_', ' ']);
+    // Answers to findings and to unread parts carry the word, too.
     let id = |key: &str| {
         ["F-", "U-"].iter().find_map(|id| key.strip_prefix(id)).is_some_and(|n| n.parse::<u32>().is_ok())
     };

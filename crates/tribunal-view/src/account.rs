@@ -66,6 +66,7 @@ pub fn text(review: &Review, style: Style) -> String {
 fn mark(end: End) -> style::Mark {
     match end {
         End::Passed => style::Mark::Complete,
+        // Not a failure: a person can still decide either way.
         End::Escalated => style::Mark::Warning,
         End::Stale | End::Cancelled => style::Mark::Failed,
         End::Running => style::Mark::Running,
@@ -116,6 +117,7 @@ fn delta(out: &mut String, review: &Review, part: &Part, style: Style) {
         for row in rows.iter().take(ROWS) {
             let (_, word, said) = class(row.class);
             let id = row.id.to_string();
+            // Ids are compared as printed, because the rows of a delta know nothing but the id.
             let known = review.findings.iter().find(|story| story.finding.id == id);
             // A finding that the review does not hold any more still has its id.
             let line = known.map_or_else(|| id.clone(), |story| story.finding.line());
@@ -123,6 +125,7 @@ fn delta(out: &mut String, review: &Review, part: &Part, style: Style) {
             let text = indented(&format!("{line}{said}"), 18, style);
             let _ = writeln!(out, "      {} {text}", pad(word, 11));
         }
+        // What is cut is always counted, so that a short list cannot pass for a complete one.
         if rows.len() > ROWS {
             let _ = writeln!(out, "      … and {} more", rows.len() - ROWS);
         }
@@ -204,6 +207,7 @@ fn lines(out: &mut String, title: &str, items: &[String], style: Style) {
     let _ = writeln!(out, "\n  {}", style.bold(title));
     for item in items {
         let item = plain::line(item);
+        // Four columns of indent stand before every item.
         let fits = style.width == 0 || style::columns(&item) + 4 <= style.width;
         match item.split_once(" — ").filter(|(command, _)| !fits && style::is_command(command)) {
             // The command stays on one line, to be copied; its meaning stands below.

@@ -34,12 +34,14 @@ pub fn bars(rounds: &[Bar], style: Style) -> String {
     if rounds.is_empty() {
         return String::new();
     }
+    // At least one, because the scale divides by it and a loop may have found nothing.
     let most = rounds.iter().map(|bar| bar.old + bar.new + bar.settled + bar.aside).max().unwrap_or(0).max(1);
     let said = rounds.iter().map(|bar| columns(&numbers(bar))).max().unwrap_or(0);
     let free = style.width.saturating_sub(said + 11);
     // If bar and numbers do not fit beside each other, the numbers stand below.
     let narrow = style.width > 0 && free < 8;
     let room = match style.width {
+        // No terminal: a fixed length keeps the picture the same in every file.
         0 => 40,
         width if narrow => width.saturating_sub(11).clamp(1, 60),
         _ => free.min(60),

@@ -26,10 +26,12 @@ pub fn held(why: &Held) -> String {
         Held::InTheWay(paths) => format!("files git does not track are in the way: {}", named(paths)),
         Held::Filtered(paths) => format!("changed files pass through a filter: {}", named(paths)),
         Held::Conflict(paths) => format!("it conflicts with the branch in {}", named(paths)),
+        // The branch has the commit and not its content, so saying "it contains the result" alone would mislead.
         Held::Undone(paths) => {
             format!("it contains the result, and commits after it took it away again: {}", named(paths))
         }
         Held::Failed(said) => without_hints(said),
+        // Not a refusal: the run was told to wait for an order.
         Held::Ordered => "it waits for your word".to_owned(),
     }
 }

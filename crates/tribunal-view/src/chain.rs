@@ -13,7 +13,7 @@ use std::fmt::Write;
 pub struct Found {
     /// The id of the finding, like `F-2`.
     pub id: String,
-    /// The severity, like `blocker`.
+    /// The severity of the finding, like `blocker`.
     pub severity: String,
     /// The place of the finding; may be empty.
     pub place: String,
@@ -72,7 +72,7 @@ pub struct PhaseOfChain {
     pub skipped: Option<String>,
     /// The largest number of iterations.
     pub iterations_max: u32,
-    /// Every iteration, in order.
+    /// Every iteration, in the order in which they were reviewed.
     pub iterations: Vec<Iteration>,
     /// What the reviewers leave open for others to know, one line each.
     pub notes: Vec<String>,
@@ -87,6 +87,7 @@ pub fn meta(before: Option<&str>, phase: &PhaseOfChain) -> Result<String, String
         None => Map::new(),
         Some(text) => match serde_json::from_str(text) {
             Ok(Value::Object(map)) => map,
+            // A list or a number has no place for a phase, and replacing it would destroy the file.
             Ok(_) => return Err("it is JSON, but no object".to_owned()),
             Err(error) => return Err(format!("it is no JSON: {error}")),
         },
@@ -116,6 +117,7 @@ pub fn meta(before: Option<&str>, phase: &PhaseOfChain) -> Result<String, String
     }
     phases.insert(phase.name.clone(), Value::Object(one));
     let mut text = serde_json::to_string_pretty(&Value::Object(all)).map_err(|error| error.to_string())?;
+    // A text file ends with a line end; editors and git complain otherwise.
     text.push('\n');
     Ok(text)
 }
@@ -132,6 +134,7 @@ pub fn concerns(meta: &str, phases: &[&str]) -> (Vec<String>, Vec<String>) {
         let one = &all["phases"][*phase];
         let notes = one["reviewerNotes"].as_array().into_iter().flatten().filter_map(Value::as_str);
         open.extend(notes.take(CONCERNS_MAX).map(|note| format!("{phase}: {}", clipped(note, 600))));
+        // A missing key is not a refusal: the file may be older than the key.
         if one["approved"] == Value::Bool(false) && one["skipped"].is_null() {
             unapproved.push((*phase).to_owned());
         }
@@ -150,6 +153,7 @@ pub fn history(before: Option<&str>, phase: &PhaseOfChain) -> String {
     let mut text = match before {
         // The title names the run, so a run that is resumed after it wrote the file does not write it twice.
         Some(before) if before.contains(&title) => return before.to_owned(),
+        // Exactly one blank line before the new part, whatever stood at the end of the old one.
         Some(before) if !before.trim().is_empty() => format!("{}\n\n", before.trim_end()),
         _ => format!("# Review history of {}\n\n", line(&phase.feature)),
     };

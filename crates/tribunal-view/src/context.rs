@@ -40,7 +40,7 @@ pub struct Part {
 /// The first two lists must not depend on the role or the phase. Put everything that does into the tail.
 #[derive(Clone, Debug, Default)]
 pub struct Material {
-    /// Documents for everybody.
+    /// Documents that every role of the project gets.
     pub shared: Vec<Part>,
     /// Documents for the role's family.
     pub family: Vec<Part>,
@@ -152,6 +152,7 @@ pub fn parted(prompt: &str) -> [&str; 3] {
 fn section(part: &Part, max: usize, cut: &mut Vec<Cut>) -> String {
     let text = plain::capped(part.text.trim(), max);
     let lost = part.text.trim().len().saturating_sub(text.len());
+    // The cut text may be longer than the limit by its mark, so the length before the cut decides.
     if part.text.trim().len() > max {
         cut.push(Cut { part: part.name.clone(), tokens: (lost as u64).div_ceil(4).max(1) });
     }
@@ -170,6 +171,7 @@ pub fn held_to(text: &str, budget: u64) -> Option<(String, usize)> {
     let bytes = |lines: &[&str], keep: &[bool]| -> u64 {
         lines.iter().zip(keep).filter(|(_, keep)| **keep).map(|(line, _)| line.len() as u64).sum()
     };
+    // Lines that are always kept are paid first, even if they alone exceed the budget.
     let mut left = budget.saturating_mul(4).saturating_sub(bytes(&lines, &keep));
     // From the end backwards, because the end is what is kept.
     for at in (0..lines.len()).rev().filter(|at| !keep[*at]).collect::<Vec<_>>() {
@@ -220,6 +222,7 @@ fn kept_always(lines: &[&str]) -> Vec<bool> {
             // Only a heading of the same or a higher level ends a kept section; one below belongs to it.
             if (1..=6).contains(&level) && inside.is_none_or(|open| level <= open) {
                 let title = line.to_lowercase().replace(['-', '_'], " ");
+                // The spellings that planning documents use; hyphens and underscores were levelled above.
                 let wanted = ["goal", "must have", "objective"].iter().any(|word| title.contains(word));
                 inside = wanted.then_some(level);
             }

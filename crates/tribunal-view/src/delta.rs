@@ -76,6 +76,7 @@ pub fn table(before: &Report, after: &Report, found: &Comparison, style: Style) 
     let fresh =
         |kind: Fresh| found.fresh.iter().filter(move |(_, f)| *f == kind).map(|(n, _)| new.get(n).copied());
     for (kind, title) in [
+        // Findings that the change itself caused come first.
         (Fresh::FixInduced, "New, on lines the change added"),
         (Fresh::Reopened, "Back again, though it was called gone"),
         (Fresh::New, "New"),

@@ -42,6 +42,7 @@ pub fn finding(finding: &FindingView, style: Style) -> String {
     for more in finding.more() {
         let _ = writeln!(out, "  {}", style.wrap(&more, "              "));
     }
+    // Said only where the way of a finding is not plain from its state.
     if !finding.remarks.why.is_empty() {
         let _ = writeln!(
             out,
@@ -78,6 +79,7 @@ pub fn one_loop(lp: &LoopView, run: &RunView, style: Style) -> String {
         let _ = writeln!(out, "  revision {}", plain::line(revision));
     }
     for round in &lp.rounds {
+        // A round without a ruling has not ended.
         let ruling = if round.ruling.is_empty() { "under way" } else { &round.ruling };
         let _ = writeln!(out, "  round {}: {ruling}", round.round);
         for said in &round.said {

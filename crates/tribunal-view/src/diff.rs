@@ -16,10 +16,12 @@ pub fn text(diff: &[u8], style: Style, max: usize) -> String {
     let mut out = String::new();
     let mut lines = visible.lines();
     for line in lines.by_ref().take(max) {
+        // Cut and never wrapped: the second half of a wrapped line would look like context.
         let shown = if style.width == 0 { line.to_owned() } else { cut(line, style.width) };
         out.push_str(&inked(&shown, style));
         out.push('\n');
     }
+    // Counted after the loop has taken its share, so the number is exactly what is missing.
     let left = lines.count();
     if left > 0 {
         out.push_str(&style.faint(&format!("… {left} more lines")));

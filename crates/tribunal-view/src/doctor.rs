@@ -96,12 +96,14 @@ pub const KEPT: &str = "kept";
 
 impl AgentView {
     fn mark(&self) -> Mark {
+        // A contract test that was not asked for says nothing, neither good nor bad.
         let broken = !self.faults.is_empty() || self.contract.as_deref().is_some_and(|said| said != KEPT);
         // An agent that nobody uses may be missing; one that has a role may not.
         match (&self.path, broken) {
             (None, _) if self.plays.is_empty() => Mark::Skipped,
             (None, _) | (Some(_), true) => Mark::Failed,
             (Some(_), false) if self.tested == "tested" => Mark::Complete,
+            // It works, but nobody has tried this version.
             (Some(_), false) => Mark::Warning,
         }
     }
@@ -170,6 +172,7 @@ fn machine(out: &mut String, view: &DoctorView, style: Style) {
         ),
         (if view.sandbox_missing { Mark::Warning } else { Mark::Complete }, "sandbox", view.sandbox.clone()),
     ];
+    // A promise that does not hold is a warning: runs are possible, and every report will say so.
     let promises = view.promises.iter().map(|promise| {
         let mark = if promise.kept { Mark::Complete } else { Mark::Warning };
         (mark, promise.about.as_str(), promise.words.clone())

@@ -275,6 +275,7 @@ pub fn json(event: &Event) -> String {
 /// Use a note for everything that decides nothing by itself. A new kind would have to be kept for ever, while a topic
 /// is only a word.
 pub fn note(topic: &str, text: &str) -> Kind {
+    // Bounded, because notes carry words of agents and programs keep whole logs.
     Kind::Note { topic: topic.to_owned(), text: clipped(text, 2_000), figures: BTreeMap::new() }
 }
 
@@ -297,6 +298,7 @@ pub fn of_loop(id: &LoopId, fact: &LoopEvent) -> Option<Kind> {
             rounds_max: Some(opened.policy.rounds_max),
         },
         LoopEvent::Intended { effect, due } => launched(effect, due.map(|due| due.0)),
+        // Told, because the same effect is launched again and would otherwise appear twice without a reason.
         LoopEvent::Cleared { effect } => cleared(effect),
         // Not done yet: the builder goes on in another launch.
         LoopEvent::Iterated { effect, revision } => made(effect, revision.as_str(), false),
@@ -304,6 +306,7 @@ pub fn of_loop(id: &LoopId, fact: &LoopEvent) -> Option<Kind> {
             let words = replies.iter().map(|(id, reply)| (id.to_string(), reply_words(reply))).collect();
             with_replies(made(effect, revision.as_str(), true), words)
         }
+        // Several fixers worked side by side; their work is one revision from here on.
         LoopEvent::Joined { effect, revision } => made(effect, revision.as_str(), true),
         LoopEvent::Failed { effect, failure } => failed(effect, &snake(&failure.kind), &failure.text),
         LoopEvent::RoundBegan { round, .. } => note("round", &format!("round {round} is judged")),
@@ -423,6 +426,7 @@ pub fn of_run(fact: &RunEvent) -> Option<Kind> {
         RunEvent::PlanDropped { plan, by } => {
             note("dropped", &format!("plan {plan} was {}", words::dropped(by)))
         }
+        // A summary is work of a builder, too, and a reader should not need another kind for it.
         RunEvent::Summarised { effect, revision } => made(effect, revision.as_str(), true),
         RunEvent::Landed { effect, revision, tip } => Kind::Landed {
             plan: line(effect.of.as_str()),
@@ -430,6 +434,7 @@ pub fn of_run(fact: &RunEvent) -> Option<Kind> {
             tip: line(tip.as_str()),
         },
         RunEvent::LandingRefused { effect, refusal, findings } => {
+            // The refusal itself has no text; the findings it brings say what is wrong.
             let claims: Vec<String> = findings.iter().map(|handed| line(&handed.entry.claim.claim)).collect();
             failed(effect, refusal_word(refusal), &claims.join("; "))
         }
@@ -455,6 +460,7 @@ pub fn of_run(fact: &RunEvent) -> Option<Kind> {
             decided(&decision.by, choice, &decision.note)
         }
         RunEvent::Checkpointed { effect, feedback } => {
+            // A checkpoint without feedback is told as well, so that nobody waits for one.
             let text = feedback.as_deref().unwrap_or("no feedback");
             note("checkpoint", &format!("plan {}: {text}", effect.of))
         }
@@ -488,6 +494,7 @@ pub fn of_run(fact: &RunEvent) -> Option<Kind> {
         }
         RunEvent::CarryOpened => note("carry", "everything is merged again: does the review hold for it?"),
         RunEvent::Carried { .. } => note("carried", "what the review approved holds for the rebased result"),
+        // The branch moved under an approved result, and an approval holds only for what was shown.
         RunEvent::JudgeAgain { .. } => {
             note("review", "the branch has changed what was reviewed: it is reviewed again")
         }
@@ -602,6 +609,7 @@ fn tracked(tracked: &Tracked) -> TrackedView {
         fate: tracked.fate.word().to_owned(),
         mark: snake(&tracked.mark),
         by: tracked.by.iter().map(|by| line(&by.to_string())).collect(),
+        // The severity of the ledger counts: triage may have changed the one that was claimed.
         claim: ClaimView { severity, ..claim(&tracked.claim) },
     }
 }
@@ -661,6 +669,7 @@ pub fn unusable_words(why: Unusable, refused: Option<&Refused>) -> String {
         },
         Unusable::Groundless => "its verdict had no open finding behind it",
         Unusable::Unread => "it names something that may be a finding in a form that could not be read",
+        // A milder answer must not take back an objection that nobody could read.
         Unusable::Flipped => "it is milder than its answer before, of which not everything could be read",
         Unusable::Unsettled => {
             "it does not say what became of each part of its answer before that could not be read"

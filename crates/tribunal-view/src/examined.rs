@@ -18,7 +18,7 @@ const ROWS: usize = 200;
 /// A reviewer or a tool that judged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Judge {
-    /// The name: `clippy`, `testing-qa-verification-specialist`.
+    /// The name of a tool or a reviewer: `clippy`, `testing-qa-verification-specialist`.
     pub name: String,
     /// Whether it is a tool or a command, and not a reviewer.
     pub is_check: bool,
@@ -63,7 +63,7 @@ impl Since {
 /// One finding of the review.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Row {
-    /// The finding itself.
+    /// The finding itself, with its fate.
     #[serde(flatten)]
     pub finding: FindingView,
     /// The rule of the tool that found it.
@@ -106,7 +106,7 @@ pub struct Examined {
     pub judges: Vec<Judge>,
     /// The earlier review that this one is compared with.
     pub previous: Option<String>,
-    /// Every finding once.
+    /// Every finding once, with those that an earlier review had.
     pub findings: Vec<Row>,
     /// Findings that were left out because they are not on a changed line.
     pub filtered: Vec<Aside>,
@@ -151,12 +151,14 @@ impl Examined {
             (n, 0) => count(n, "blocker"),
             (b, w) => format!("{} and {}", count(b, "blocker"), count(w, "warning")),
         };
+        // Fixes are part of the headline, because they are what the command did to the work.
         let fixed = self.with_fate("fixed");
         let fixed = if fixed > 0 { format!(", {fixed} fixed") } else { String::new() };
         match (self.end.as_str(), found.is_empty()) {
             // A pass is never bare if no tests ran: the remark about the commands is part of it.
             ("passed", true) => format!("passed{fixed}{}", beside_a_pass(&self.commands)),
             ("waits", _) => format!("waits for you: {}", plain::line(&self.reason)),
+            // Nothing is concluded about findings of a review that did not come to its end.
             (end @ ("cancelled" | "running" | "stopped"), _) => format!("{end}{fixed}"),
             // Nothing is in the way and it still did not pass; only the reason can explain that.
             (_, true) => format!("did not pass: {}", plain::line(&self.reason)),
@@ -213,8 +215,10 @@ impl Examined {
             // A waived finding stays visible, so that a waiver cannot hide anything.
             row.in_the_way || matches!(row.finding.fate.as_str(), "carried" | "advisory" | "waived")
         };
+        // Resolved findings stay out even then: their number is in the line about the last review.
         let wanted = |row: &&Row| standing(row) || (self.verbose && row.since != Since::Resolved);
         let mut rows: Vec<&Row> = self.findings.iter().filter(wanted).collect();
+        // Blocking findings first, then by place, so that a reader goes through each file once.
         rows.sort_by_key(|row| (!row.in_the_way, place_key(&row.finding.place)));
         rows
     }
@@ -226,6 +230,7 @@ const OUTPUT_SHOWN: usize = 8;
 /// Returns the end of a command's output if the finding is that the command fails. Such a finding has no place in a
 /// file.
 fn last_lines(row: &Row) -> Vec<String> {
+    // A finding at a place is explained by the code there.
     if !row.finding.place.is_empty() || !row.in_the_way {
         return Vec::new();
     }
@@ -297,6 +302,7 @@ fn rows(out: &mut String, one: &Examined, style: Style) {
             let _ = writeln!(out, "\n  {}", style.bold(title));
             file = Some(name);
         }
+        // A finding about a whole file has no line.
         let line = if line > 0 { line.to_string() } else { "-".to_owned() };
         let mut tags: Vec<&str> = Vec::new();
         // A reader knows a tool by its name and needs no prefix.
@@ -332,6 +338,7 @@ fn rows(out: &mut String, one: &Examined, style: Style) {
         // The builder's reply matters only where the finding is still in the way in spite of it.
         if !row.finding.reply.is_empty() && row.in_the_way {
             let said = match row.finding.reply.as_str() {
+                // It is still in the way, so this is a claim and not a fact.
                 "fixed" => "says that it is fixed".to_owned(),
                 reply => plain::clipped(reply, 300),
             };
@@ -348,6 +355,7 @@ fn asides(out: &mut String, one: &Examined) {
     if total == 0 {
         return;
     }
+    // Sorted by name, so that the sentence does not depend on who ended first.
     let by: BTreeMap<&str, u32> = one.filtered.iter().map(|aside| (aside.by.as_str(), aside.count)).collect();
     let by: Vec<String> = by.iter().filter(|(_, n)| **n > 0).map(|(by, n)| format!("{n} of {by}")).collect();
     // The hint is left out where the reader has just used the option.
@@ -364,6 +372,7 @@ fn asides(out: &mut String, one: &Examined) {
 /// Texts of agents are escaped here, because the host of the comment renders markup.
 pub fn markdown(one: &Examined) -> String {
     let mut out = format!("# Review of {}: {}\n\n", marked(&one.target), marked(&one.headline()));
+    // A comment is read without the terminal's output, so the reason stands in it.
     if !one.reason.is_empty() {
         let _ = writeln!(out, "{}\n", marked(&one.reason));
     }

@@ -71,8 +71,10 @@ fn why(decision: &Decision) -> &'static str {
 /// Writes one line: number, symbol, words.
 fn row(event: &Event, why: &str, indent: &str, style: Style) -> String {
     let (mark, words) = log::words_of(&event.what);
+    // Appended to the words of the event, so that the meaning stands on the same line.
     let words = words + why;
     let symbol = mark.map_or(" ".to_owned(), |mark| style.mark(mark));
+    // At least a dozen columns: on a very narrow terminal a line may wrap, but it stays readable.
     let room =
         if style.width == 0 { usize::MAX } else { style.width.saturating_sub(indent.len() + 9).max(12) };
     let number = style.faint(&pad(&format!("#{}", event.seq), 6));

@@ -420,8 +420,10 @@ impl RunView {
     pub fn mark(&self) -> Mark {
         match self.ending.as_deref() {
             Some("passed") => Mark::Complete,
+            // It ended and is on the branch, but not approved.
             Some("concerns") => Mark::Warning,
             Some(_) => Mark::Failed,
+            // The run may be alive, but nothing moves until the person answers.
             None if !self.questions.is_empty() => Mark::Warning,
             None if self.never_began() => Mark::Skipped,
             None => Mark::Running,
@@ -443,6 +445,7 @@ impl RunView {
         }
         let mut fates: Vec<(String, usize)> =
             counts.into_iter().map(|(fate, n)| (fate.to_owned(), n)).collect();
+        // Equal counts by name, so that the same findings always read the same.
         fates.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         fates
     }
@@ -458,6 +461,7 @@ impl FindingView {
     ///
     /// Provenance and identities are not in the ledger. The caller adds them if it knows them.
     pub fn of(id: FindingId, entry: &Entry, of: &str) -> FindingView {
+        // The same line that agents get, so that people and agents speak of the same place and claim.
         let line = crate::prompt::FindingLine::of(id, entry);
         let fate_note = match &entry.fate {
             Fate::DuplicateOf(other) | Fate::SupersededBy(other) => format!("of {other}"),
@@ -478,6 +482,7 @@ impl FindingView {
             first_round: entry.first_round,
             of: of.to_owned(),
             reply: entry.reply.as_ref().map(reply_words).unwrap_or_default(),
+            // Only the history knows where a finding came from, and a ledger is one moment of it.
             provenance: String::new(),
             identities: Vec::new(),
             words: voices::words(entry),

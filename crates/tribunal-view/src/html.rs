@@ -78,7 +78,9 @@ fn head(out: &mut String, review: &Review) {
     for note in &review.notes {
         let _ = writeln!(out, "<p class=\"note\">{}</p>", escaped(note));
     }
+    // Reviewers before checks: a reader asks first whether anybody looked.
     let judges = [review.judges(false), review.judges(true)].concat();
+    // Said in words, because an empty list would read like an omission of the page.
     let who = if judges.is_empty() { "nobody".to_owned() } else { and(&judges) };
     let _ = writeln!(
         out,
@@ -257,6 +259,7 @@ pub(crate) fn picture(out: &mut String, part: &Part) {
         for (n, (name, colour)) in numbers(bar).into_iter().zip(PARTS) {
             // Multiplied as 64-bit numbers: a loop with very many findings must not overflow.
             let wide = u32::try_from(u64::from(n) * u64::from(ROOM) / u64::from(most)).unwrap_or(ROOM);
+            // A part of width zero would leave a title that nobody can point at.
             if n > 0 {
                 let _ = writeln!(
                     out,
@@ -272,6 +275,7 @@ pub(crate) fn picture(out: &mut String, part: &Part) {
             .filter(|(n, _)| *n > 0)
             .map(|(n, (name, _))| format!("{n} {name}"))
             .collect();
+        // A round without findings has an empty bar, which could be taken for a fault of the picture.
         let said = if said.is_empty() { "nothing found".to_owned() } else { said.join(", ") };
         let _ = writeln!(out, "<text x=\"{}\" y=\"{base}\" font-size=\"13\">{said}</text>", x + 8);
     }

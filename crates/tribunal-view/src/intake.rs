@@ -189,6 +189,7 @@ fn findings(out: &mut String, intake: &Intake, style: Style) {
 pub fn place(claim: &Claim) -> String {
     let file = claim.file.as_deref().map(plain::line).unwrap_or_default();
     match (claim.line, claim.end) {
+        // An end that does not lie behind the line is not a range.
         (Some(line), Some(end)) if end > line => format!("{file}:{line}-{end}"),
         (Some(line), _) => format!("{file}:{line}"),
         (None, _) => match claim.section.as_deref() {

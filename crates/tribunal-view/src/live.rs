@@ -46,6 +46,7 @@ pub fn block(run: &RunView, now: u64, style: Style, lines_max: usize) -> Vec<Str
 
 fn head(run: &RunView) -> String {
     let merged = run.plans.iter().filter(|plan| plan.state == PlanState::Landed).count();
+    // Only `open` counts here: whoever watches wants to know whether work is left.
     let open = run.findings.iter().filter(|finding| finding.fate == "open").count();
     let mut text = format!("{} · {merged}/{} merged", run.stage, run.plans.len());
     text.push_str(&format!(" · {} running", run.running.len()));

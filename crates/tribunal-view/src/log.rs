@@ -26,7 +26,9 @@ pub fn line(event: &Event, began: u64, style: Style) -> String {
 pub fn matters(what: &Kind) -> bool {
     match what {
         Kind::Launched { .. } => false,
+        // Green checks are the rule and would drown the rest.
         Kind::Checked { passed, .. } => !passed,
+        // The findings behind it were told when they were raised.
         Kind::Tracked { .. } => false,
         // The end of the loop says that it passed.
         Kind::Ruled { ruling, .. } => !ruling.starts_with("pass"),
@@ -94,6 +96,7 @@ pub(crate) fn words_of(what: &Kind) -> (Option<Mark>, String) {
         }
         Kind::Landed { plan, .. } => (Some(Complete), format!("plan {plan} merged into the run branch")),
         Kind::Ended { outcome, .. } => {
+            // `passed with warnings` is good as well.
             let good = outcome.starts_with("passed") || outcome == "accepted";
             (Some(if good { Complete } else { Failed }), outcome.clone())
         }
@@ -109,6 +112,7 @@ fn replied(n: usize) -> String {
 fn claims_words(claims: &[ClaimView]) -> String {
     let first = claims.first().map(|claim| clipped(&claim.claim, 120)).unwrap_or_default();
     match claims.len() {
+        // One claim stands for itself; more than one would not fit a line.
         0 | 1 => first,
         n => format!("{first} (and {} more)", n - 1),
     }

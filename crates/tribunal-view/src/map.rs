@@ -103,6 +103,7 @@ fn section(out: &mut String, title: &str, lines: Vec<String>) {
     if lines.is_empty() {
         out.push_str("- nothing was found\n");
     }
+    // A map is one page; a reader who needs all of it looks at the repository.
     let more = lines.len().saturating_sub(LINES_MAX);
     lines.iter().take(LINES_MAX).for_each(|line| out.push_str(&format!("- {}\n", plain::line(line))));
     if more > 0 {
@@ -166,10 +167,12 @@ fn entries(ground: &Ground<'_>) -> Vec<String> {
         "server.js",
         "Main.java",
     ];
+    // A test may have a main function of its own and is still not where the program begins.
     let begins =
         |path: &str| NAMES.contains(&name(path)) || path.contains("/bin/") || path.starts_with("bin/");
     let mut found: Vec<&String> =
         ground.files.iter().map(|(path, _)| path).filter(|path| begins(path) && !is_test(path)).collect();
+    // The entry nearest the root is most likely the program's own.
     found.sort_by_key(|path| (path.matches('/').count(), (*path).clone()));
     let mut rows: Vec<String> = found.iter().map(|path| format!("`{path}`")).collect();
     rows.extend(scripts(ground));

@@ -78,6 +78,7 @@ impl Metrics {
         let task = ["task_id", "task"].iter().find_map(|key| data.get(*key)).map(text).unwrap_or_default();
         let task = format!("{plan}/{task}");
         match event {
+            // A second start of the same task replaces the first: what counts is the attempt that was confirmed.
             "task_started" => _ = at.map(|at| self.started.insert(task, at)),
             "task_completed_confirmed" => {
                 self.confirmed += 1;
@@ -85,6 +86,7 @@ impl Metrics {
                 let taken = self.started.remove(&task).zip(at);
                 self.latencies_ms.extend(taken.map(|(from, to)| to.saturating_sub(from)));
             }
+            // Noted that there are figures at all, so that a log without any shows a dash and not zero.
             "token_usage" => {
                 self.tokens_seen = true;
                 self.tokens += number("tokens").or_else(|| number("total_tokens")).unwrap_or(0);
@@ -139,6 +141,7 @@ impl Metrics {
         // A share of nothing is unknown, not zero.
         let share = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
         let resumed = self.resumed.len() as u64;
+        // Counted by run: a run that was resumed and never finished is a failure of the resume.
         let came_through = self.resumed.intersection(&self.finished).count() as u64;
         let tokens = if self.tokens_seen { share(self.tokens, self.confirmed) } else { None };
         json!({
@@ -219,6 +222,7 @@ fn seconds(value: &Value) -> String {
 fn at_ms(ts: &str) -> Option<u64> {
     let number = |from: usize, to: usize| ts.get(from..to)?.parse::<i64>().ok();
     let rest = ts.get(19..)?;
+    // A wrong offset would shift latencies by hours, so such a time is not used at all.
     if !rest.ends_with('Z') && !rest.ends_with("+00:00") {
         return None;
     }

@@ -38,7 +38,7 @@ struct Place {
 /// The names of files are kept with their former names, so that a finding on a renamed file is found in its part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parts {
-    /// The parts, in order.
+    /// The parts, in the order in which they are shown.
     pub parts: Vec<Part>,
     /// The number of hunks. A file without any, such as a binary one or a rename, counts as one.
     pub hunks: u32,
@@ -173,6 +173,7 @@ impl Hunks {
 ///
 /// It serves a final pass, in which a reviewer is shown only hunks that it has not seen as they are now.
 pub fn rest(diff: &str, shown: &Hunks) -> (String, u32) {
+    // Counted down while hunks are met: of three equal hunks, one that was shown leaves two.
     let mut left = shown.0.clone();
     let mut seen = |key: &String| match left.get_mut(key) {
         Some(many) if *many > 0 => {
@@ -211,6 +212,7 @@ pub fn of_document(text: &str, limit: usize) -> Parts {
             }
         }
     }
+    // Each piece of a document is one hunk, so the count is the number of the part.
     for (part, done) in parts.iter_mut().zip(1..) {
         part.done = done;
     }
@@ -379,6 +381,7 @@ fn items<'a>(lines: &[&'a str], room: usize) -> Vec<Item<'a>> {
             Some(sign) if " +-".contains(sign) => line.split_at(1),
             _ => ("", *line),
         };
+        // Measured with its sign; the sign is written again before each piece.
         let cut: Vec<&str> = if line.len() <= room { vec![text] } else { pieces(text, room) };
         let many = cut.len();
         for (at, text) in cut.into_iter().enumerate() {
@@ -441,12 +444,15 @@ impl Cutter {
                 self.room_for(piece.len());
                 self.push(piece);
             }
+            // A place without lines: a finding on this file still finds its part.
             self.place(0, 0);
             self.done();
             return;
         }
         for hunk in &section.hunks {
+            // Header and lines together, because a hunk is shown with both or not at all.
             let own: usize = hunk.header.len() + hunk.lines.iter().map(|line| line.len()).sum::<usize>();
+            // Even a part of its own would not hold it.
             if section.head.len() + own > self.limit {
                 self.split(section, hunk);
             } else {
@@ -480,6 +486,7 @@ impl Cutter {
             let mut held = 0;
             let fits = |item: &&Item<'_>| {
                 held += item.len();
+                // Half of the reserve is for the marks of pieces, the other half for the header.
                 held <= room + HEADER_ROOM / 2
             };
             // At least one item, so that the loop ends even if nothing fits.
@@ -516,6 +523,7 @@ impl Cutter {
     }
 
     fn next(&mut self) {
+        // The count goes on over the parts.
         let done = self.last().done;
         self.parts.push(Part { done, ..Part::default() });
         self.opened = false;

@@ -18,6 +18,7 @@ pub fn block(text: &str) -> String {
     if !stands(Defence::Escapes) {
         return text.to_owned();
     }
+    // A byte order mark at the beginning says nothing; anywhere else it is an invisible character.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
@@ -26,6 +27,7 @@ pub fn block(text: &str) -> String {
     while let Some(c) = chars.next() {
         match c {
             '\u{1b}' => skip_escape(&mut chars),
+            // The one-character form of ESC and `[`.
             '\u{9b}' => skip_control_sequence(&mut chars),
             // A lone return would let one line hide another on a terminal, so it becomes a line end.
             '\r' if chars.peek() != Some(&'\n') => out.push('\n'),
@@ -99,6 +101,7 @@ pub fn clipped(text: &str, max: usize) -> String {
         return text;
     }
     let mut cut: String = text.chars().take(max.saturating_sub(1)).collect();
+    // No blank before the mark of the cut.
     cut.truncate(cut.trim_end().len());
     cut.push('…');
     cut
@@ -151,7 +154,9 @@ fn one_long_line(text: &str, max: usize) -> String {
 pub fn fenced(label: &str, text: &str, max: usize) -> String {
     let text = capped(text, max);
     let longest = text.lines().map(|line| run_of_backticks(line.trim_start())).max().unwrap_or(0);
+    // Without the defence, a test shows that a text can end its fence.
     let longest = if stands(Defence::Fence) { longest } else { 0 };
+    // Three at least, which is what markdown asks for.
     let fence = "`".repeat(longest.max(2) + 1);
     let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
     format!("{fence}{label}\n{text}{end}{fence}\n")

@@ -144,7 +144,7 @@ pub struct FindingLine {
 /// The job decides the first lines of the prompt and its rules. Everything else depends on what the brief contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MakerJob {
-    /// Revise a PLAN.md.
+    /// Revise a PLAN.md that a review did not pass.
     Plan,
     /// Do one task of a plan.
     #[default]
@@ -211,7 +211,7 @@ pub struct MakerBrief {
 pub struct CheckLine {
     /// The name of the check.
     pub name: String,
-    /// Whether it found nothing.
+    /// Whether the check found nothing wrong.
     pub passed: bool,
     /// What it found, one line each.
     pub claims: Vec<String>,
@@ -314,7 +314,7 @@ pub struct JudgeBrief {
     /// Set if reviewers found other old faults round after round: every earlier finding with its fate. This reviewer is
     /// then asked for everything that is left, at once.
     pub exhaustive: Option<Vec<String>>,
-    /// What the checks said.
+    /// What the checks said about the same revision.
     pub checks: Vec<CheckLine>,
     /// Warnings that earlier reviews of this plan let pass, one line each.
     pub carried: Vec<String>,
@@ -454,8 +454,10 @@ fn maker_text(brief: &MakerBrief) -> String {
     if brief.findings.is_empty() {
         list_part(&mut out, "Other plans being built at the same time", &brief.lanes);
     } else {
+        // Findings that two fixes left alone stand first, or they would be left a third time.
         let (first, rest): (Vec<_>, Vec<_>) = brief.findings.iter().cloned().partition(|one| one.first);
         findings_part(&mut out, "Left twice: do these first", &first);
+        // The round is told, so that a builder knows how many attempts are left.
         let title = format!("Findings to mend (round {} of {})", brief.round, brief.rounds_max);
         findings_part(&mut out, &title, &rest);
     }
@@ -504,6 +506,7 @@ const JUDGE_SPARES: &[Spare<JudgeBrief>] = &[
 fn held<B: Clone>(brief: &B, budget: Option<u64>, text: fn(&B) -> String, spares: &[Spare<B>]) -> String {
     let mut out = text(brief);
     let budget = budget.unwrap_or(u64::MAX);
+    // Most prompts fit, and then nothing is cloned.
     if tokens_of(&out) <= budget {
         return out;
     }
@@ -532,6 +535,7 @@ fn maker_rules(out: &mut String, job: MakerJob) {
         out.push_str("- Answer every finding you are given: mend it, or refute it with a reason.\n");
     } else {
         out.push_str("- Change only what the work needs; leave unrelated problems alone and report them.\n");
+        // The checks would find it as well, but an honest agent should not have to learn it by a round.
         out.push_str("- Do not delete, skip or weaken tests to make something pass.\n");
     }
     out.push_str("\n## How to answer\n\nEnd with these lines, each at the beginning of its line, outside any code block:\n\n");
@@ -879,6 +883,7 @@ fn findings_part(out: &mut String, title: &str, findings: &[FindingLine]) {
         if let Some(reply) = &finding.reply {
             let _ = writeln!(text, "  maker: {}", reply_words(reply));
         }
+        // Indented, so that no line of the details can begin with an id.
         for detail in capped(&finding.details, 2_000).lines() {
             let _ = writeln!(text, "  {detail}");
         }

@@ -27,6 +27,7 @@ pub fn why(why: &Why, rounds_max: u32) -> String {
     match why {
         Why::NoQuorum => "nobody could say whether it is good: a reviewer gave no usable verdict, or nobody confirms that a finding is gone".to_owned(),
         Why::ChecksDidNotRun => "a check did not run".to_owned(),
+        // "Its 1 rounds are spent" would be wrong.
         Why::Exhausted if rounds_max == 1 => "its only round is spent".to_owned(),
         Why::Exhausted => format!("its {rounds_max} rounds are spent"),
         Why::Stale => "nothing moves any more".to_owned(),
@@ -195,6 +196,7 @@ pub fn subject(of: &str) -> String {
     // The number behind the last dot counts entries of the same loop.
     let short = of.rsplit_once('.').map_or(of, |(short, _)| short);
     match short.split_once('/') {
+        // A loop without a slash belongs to no plan.
         None if short.starts_with("chain.") => format!("the {}", short.trim_start_matches("chain.")),
         None if short.ends_with(".polish") => "the polish of the phase".to_owned(),
         None => "the whole change".to_owned(),
@@ -289,6 +291,7 @@ pub fn text(question: &QuestionView, style: Style) -> String {
     let mut out = String::new();
     let head = format!("{}: {}", question.subject, question.why);
     let _ = writeln!(out, "{} {}", style.mark(Mark::Warning), style.bold(&style.wrap(&head, "  ")));
+    // A question has to fit a screen together with its answers.
     for finding in question.findings.iter().take(10) {
         let _ = writeln!(out, "    {}", style.wrap(&plain::clipped(&finding.line(), 300), "      "));
     }

@@ -54,12 +54,14 @@ pub fn markdown(run: &RunView) -> String {
     list(&mut out, "Told to a person", run.escalated.iter().cloned());
     list(&mut out, "Decisions", run.decisions.iter().cloned());
     list(&mut out, "Refused landings", run.refused_landings.iter().cloned());
+    // Among what was done at the end, because it is the step that is still missing.
     let take = run.take.iter().map(|command| format!("the result is not on the branch yet: `{command}`"));
     list(&mut out, "At the end", run.finish.iter().cloned().chain(take));
     list(&mut out, "Build and tests", run.commands.iter().map(CommandView::line));
     list(&mut out, "Who built and judged", run.who.lines().into_iter());
     list(&mut out, "Not reviewed", run.unreviewed.iter().cloned());
     list(&mut out, "Warnings", run.warnings.iter().cloned());
+    // Bounded: an agent can be refused as often as it likes.
     list(&mut out, "Refused to agents", run.refused.iter().take(20).cloned());
     list(&mut out, "Found on the way, left alone", run.discovered.iter().take(20).cloned());
     out
@@ -75,6 +77,7 @@ pub fn text_of(markdown: &str, style: Style) -> String {
         let mut chars = line.chars().peekable();
         while let Some(c) = chars.next() {
             match chars.peek() {
+                // The escapes that `text` wrote; a backslash before a letter is a backslash.
                 Some(next) if c == '\\' && next.is_ascii_punctuation() => words.extend(chars.next()),
                 _ => words.push(c),
             }

@@ -31,7 +31,7 @@ pub struct Request {
     pub requirements: Vec<String>,
     /// What was built, plan by plan, in the builders' words.
     pub built: Vec<String>,
-    /// Deviations and open questions.
+    /// Deviations and open questions that the builders reported.
     pub risks: Vec<String>,
     /// The subjects of the commits.
     pub commits: Vec<String>,

@@ -59,7 +59,7 @@ pub struct Round {
 /// Reasons and advice are there only for a finding that is in the way; code and fix only if they were recorded.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Story {
-    /// The finding itself.
+    /// The finding itself, with its last state.
     #[serde(flatten)]
     pub finding: FindingView,
     /// The round in which it was settled.
@@ -144,7 +144,7 @@ pub struct Part {
     pub waits: String,
     /// The largest number of rounds.
     pub rounds_max: u32,
-    /// The rounds so far.
+    /// The rounds that were judged so far.
     pub rounds: Vec<Round>,
     /// The last word of each check and reviewer.
     pub words: Vec<Word>,
@@ -164,7 +164,7 @@ pub struct Review {
     pub phase: String,
     /// The name of the phase, or what was made or judged.
     pub name: String,
-    /// How the review ended.
+    /// How the review ended, or that it goes on.
     pub end: End,
     /// Why it ended this way, in sentences.
     pub reason: String,
@@ -172,7 +172,7 @@ pub struct Review {
     pub at: u64,
     /// The loops, in the order in which they were opened.
     pub loops: Vec<Part>,
-    /// Every finding once.
+    /// Every finding once, with its story.
     pub findings: Vec<Story>,
     /// What every report must say: gates that are off, what nobody reviewed.
     pub notes: Vec<String>,
@@ -241,10 +241,12 @@ fn unsettled(entry: &Entry) -> (String, String) {
         Source::Seat(_) => None,
     });
     let (why, advice) = match entry {
+        // First: fixes that undo each other need a decision, whatever else is true.
         _ if entry.flipped => (
             "fixes undo each other: what one fix removed, a later one put back".to_owned(),
             "decide which of the two is wanted, write it into the plan, and run again".to_owned(),
         ),
+        // More rounds with the same builder cannot help here.
         _ if !entry.makers => (
             "it is not the maker's to fix".to_owned(),
             "change the plan, or fix it yourself and answer `fixed`".to_owned(),
@@ -347,6 +349,7 @@ impl Review {
 ///
 /// Stale is told apart from other failures, because more rounds would not help there.
 pub fn ended(ending: Option<&str>, waits: &[String], parts: &[Part], findings: &[Story]) -> (End, String) {
+    // A loop that goes on has no outcome and has not failed.
     let bad = |part: &&Part| !part.outcome.is_empty() && !is_good(&part.outcome);
     let failed: Vec<&Part> = parts.iter().filter(bad).filter(|part| part.outcome != "cancelled").collect();
     // Stale only if every failed loop is: one that spent its rounds still moved.
@@ -354,6 +357,7 @@ pub fn ended(ending: Option<&str>, waits: &[String], parts: &[Part], findings: &
     let each = |parts: &[&Part]| -> String {
         let said: Vec<String> =
             parts.iter().take(5).map(|part| format!("{}: {}", part.subject, outcome_words(part))).collect();
+        // Five are enough for a sentence; the list of loops has all of them.
         let more = if parts.len() > 5 { format!("; and {} more", parts.len() - 5) } else { String::new() };
         format!("{}{more}.", said.join("; "))
     };
@@ -410,6 +414,7 @@ fn passed_words(parts: &[Part], findings: &[Story]) -> String {
         0 => write!(out, "; nothing that had to be fixed was found."),
         n => write!(out, ". {} that had to be fixed {} settled.", count(n, "finding"), was(n)),
     };
+    // A pass with warnings must say so in the same sentence.
     let carried = must.iter().filter(|story| story.is_carried()).count();
     if carried > 0 {
         let _ = write!(out, " {} went on unfixed.", count(carried, "warning"));
@@ -527,6 +532,7 @@ fn summary(out: &mut String, review: &Review) {
     }
     for part in review.revised() {
         let rounds: Vec<Bar> = part.rounds.iter().map(|round| round.bar).collect();
+        // The fence holds several bars if there are several loops, and each needs its name.
         let name =
             if review.loops.len() > 1 { format!("{}\n", fenceless(&part.subject)) } else { String::new() };
         let _ = writeln!(out, "```text\n{name}{}```\n", bars(&rounds, Style::PLAIN));
@@ -577,6 +583,7 @@ fn settled_row(story: &Story) -> Vec<String> {
 fn not_passed(out: &mut String, review: &Review) {
     let open = review.in_the_way();
     let (title, each, advice) = match review.end {
+        // A stalled loop owes an explanation of its own before the findings.
         End::Stale => {
             out.push_str("## Why the Loop Stalled\n\n");
             let _ = writeln!(out, "{}\n", text(&stall_words(review)));
@@ -703,6 +710,7 @@ fn verdicts(out: &mut String, review: &Review) {
     let several = review.loops.len() > 1;
     for part in &review.loops {
         for word in part.words.iter().filter(news) {
+            // The subject is named only where there is more than one.
             let on = if several { format!(" on {}", text(&part.subject)) } else { String::new() };
             let mut checked = String::new();
             if !word.shown.is_empty() {
@@ -831,6 +839,7 @@ fn unchanged(review: &Review, rows: &[(usize, Row)]) -> Vec<Vec<String>> {
         let mut rounds: Vec<usize> = rounds.clone();
         rounds.dedup();
         let present: Vec<String> = rounds.iter().map(ToString::to_string).collect();
+        // That nobody repeated it does not make it go away.
         let said = if row.class == Class::NotReported { "not confirmed" } else { "" };
         let severity = row.to.map_or("", Severity::word).to_uppercase();
         let mut cells = named(review, &row.id.to_string());
@@ -911,6 +920,7 @@ fn escalations(out: &mut String, review: &Review) {
             }
             _ => format!("{tries}; the review ran {rounds}"),
         };
+        // The block lists files, without the line.
         let file = finding.place.split(':').next().unwrap_or_default();
         let _ = writeln!(out, "<escalation>");
         let _ = writeln!(out, "severity: {}", finding.severity);
@@ -978,6 +988,7 @@ pub fn next_steps(
         End::Escalated | End::Stale if questions.is_empty() => {
             steps.push(format!("Fix it yourself in the plan or the code, commit, then {again}"));
             steps.push(format!("Try other agents: name them under [agents] in tribunal.toml, then {again}"));
+            // An example of a command that works, with a finding that matters.
             let one = findings.iter().find(|story| story.is_in_the_way()).or(findings.first());
             let one = one.map(|one| format!("; one finding in full: tribunal show {run} {}", one.finding.id));
             steps.push(format!("See why: tribunal log {run}{}", one.unwrap_or_default()));

@@ -104,6 +104,7 @@ pub fn promises(facts: &SandboxFacts) -> Vec<PromiseView> {
     }
     // What the settings allow is said as plainly as what the machine lacks: both mean that the promise does not hold.
     let network = match (facts.checks_network, facts.network) {
+        // The setting decides, whatever the machine could enforce.
         (true, _) => "checks and tools have the network (checks.network), as agents have",
         (false, true) => "checks and tools have no network, but for tools whose row gives it; agents have it",
         (false, false) => "the network is open to checks and tools, too",
@@ -172,6 +173,7 @@ pub fn walls(facts: &SandboxFacts) -> String {
 ///
 /// Every report says these sentences, so a reader does not have to know what a sandbox usually does.
 pub fn unkept(containment: &str, facts: &SandboxFacts) -> Vec<String> {
+    // First, because a process that escapes makes every other promise worth less.
     let partial = (containment == PARTIAL).then(|| format!("containment: {}", contained(containment)));
     let open = (facts.walls != Walls::Raised).then(|| walls(facts));
     let broken = promises(facts).into_iter().filter(|promise| !promise.kept).map(|promise| promise.words);

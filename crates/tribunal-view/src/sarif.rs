@@ -52,13 +52,14 @@ impl Baseline {
             _ if gone => Some(Baseline::Absent),
             0 | 1 => None,
             round if entry.first_round >= round => Some(Baseline::New),
+            // It met a fix or came back, so it is not the same result as before.
             _ if entry.survived() > 0 || entry.reopened > 0 => Some(Baseline::Updated),
             _ => Some(Baseline::Unchanged),
         }
     }
 }
 
-/// One finding to write.
+/// One finding to write, with what the ledger alone does not know.
 #[derive(Clone, Copy, Debug)]
 pub struct Item<'a> {
     /// The id of the finding.
@@ -126,6 +127,7 @@ fn result(item: &Item<'_>, tools: &mut Tools) -> Value {
     let by: Vec<String> = entry.by.iter().map(ToString::to_string).collect();
     // SARIF wants a rule for every result; the field of a reviewer's finding comes closest to one.
     let rule = claim.rule.clone().or_else(|| claim.domain.clone()).unwrap_or_else(|| "finding".to_owned());
+    // SARIF knows one author per result; the others are among the properties.
     let (tool, at) = tools.index(by.first().map_or("unknown", String::as_str), &rule);
     let mut result = base(claim, entry.severity);
     result.insert("ruleId".into(), json!(rule));
@@ -171,6 +173,7 @@ fn suppression(fate: &Fate) -> Option<Value> {
         Fate::Waived(who) => ("accepted", format!("waived by {who}")),
         Fate::Discarded => ("accepted", "discarded: its confidence is below 50".to_owned()),
         Fate::Filtered => ("accepted", "filtered: the owner of its field did not raise it".to_owned()),
+        // Nobody rejected it: it waits until somebody is sure.
         Fate::Deferred => ("underReview", "deferred: its confidence is below 80".to_owned()),
         _ => return None,
     };

@@ -114,6 +114,7 @@ pub fn markdown(out: &mut String, spoken: &[Spoken], max: usize) {
         if let Some(identity) = &one.identity {
             let _ = writeln!(out, "  - {}", escaped(&identity.line()));
         }
+        // A lost attempt may have no words at all; its heading says why.
         if !one.words.trim().is_empty() {
             let _ = write!(out, "\n{}\n", plain::fenced("text", &one.words, max));
         }

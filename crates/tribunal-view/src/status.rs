@@ -21,6 +21,7 @@ pub fn text(run: &RunView, style: Style) -> String {
     out.push_str(&plans(run, style));
     let facts = facts_line(run);
     let _ = writeln!(out, "  {}", style.wrap(&facts, "  "));
+    // Before everything else that is optional: a reader must know what was not enforced.
     for open in &run.unkept {
         let _ = writeln!(out, "  {}", style.wrap(&plain::line(open), "    "));
     }
@@ -92,6 +93,7 @@ pub fn plans(run: &RunView, style: Style) -> String {
     let mut out = String::new();
     for plan in &run.plans {
         let rounds = match plan.rounds_max {
+            // As wide as `1/3`, so that the titles stay below each other.
             0 => "   ".to_owned(),
             max => format!("{}/{max}", plan.round),
         };

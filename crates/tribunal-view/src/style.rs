@@ -50,7 +50,7 @@ impl Mark {
 /// A caller finds out once what the terminal can do and passes this value to every view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
-    /// Whether colours are wanted.
+    /// Whether colours are wanted, which also means that the terminal has some.
     pub colour: bool,
     /// The number of columns; 0 means that lines may have any length.
     pub width: usize,
@@ -65,7 +65,7 @@ impl Style {
         self.ink(mark.ink(), &mark.symbol().to_string())
     }
 
-    /// Emphasises a text.
+    /// Emphasises a text, as in a headline.
     pub fn bold(self, text: &str) -> String {
         self.ink("1", text)
     }
@@ -130,6 +130,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 /// Finds the end of the first word. A name within a command may be in backticks, too, and backticks come in pairs.
 fn word_end(text: &str) -> usize {
     let end = text.find(char::is_whitespace).unwrap_or(text.len());
+    // A command may stand in brackets.
     let code = text.trim_start_matches('(').strip_prefix('`').unwrap_or_default();
     if !is_command(code) {
         return end;
@@ -159,6 +160,7 @@ pub fn cut(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
     }
+    // One column is for the mark of the cut.
     let mut left = columns.saturating_sub(1);
     let mut out = String::new();
     for c in text.chars() {

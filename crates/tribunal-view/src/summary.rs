@@ -76,6 +76,7 @@ fn banner(run: &RunView, style: Style) -> Option<String> {
         "cancelled" => "Cancelled",
         other => other,
     };
+    // A phase is named by its folder: the number, then the words.
     let (number, name) = run.phase.split_once('-').unwrap_or((&run.phase, ""));
     let name = if name.is_empty() { String::new() } else { format!(": {}", plain::clipped(name, 60)) };
     let text = match &run.artifact {
@@ -121,6 +122,7 @@ fn headline(run: &RunView) -> String {
         Some("stopped") => format!("{it} was stopped after {time}"),
         Some("cancelled") => format!("{it} was cancelled after {time}"),
         Some(other) => format!("{it} ended {other} after {time}"),
+        // A question comes before the hint to resume: resuming alone would ask the same again.
         None if !run.questions.is_empty() => format!("{it} waits for you after {time}"),
         None => format!("{it} is not over; `tribunal resume {}` goes on", run.id),
     }
@@ -189,6 +191,7 @@ fn landed(run: &RunView) -> String {
         let branch = plain::clipped(&run.branch, 60);
         text = format!("nothing yet: {branch} does not have what was approved ({text})");
     }
+    // The branch had some of it before the run came to its end.
     let had: Vec<&str> =
         landed.iter().filter(|id| run.already_there.contains(*id)).map(String::as_str).collect();
     if !had.is_empty() && run.is_there() {

@@ -67,6 +67,7 @@ fn others<'e>(entry: &'e Entry, than: &'e Claim) -> impl Iterator<Item = (String
     let text = |claim: &Claim| (claim.claim.clone(), claim.details.clone(), claim.suggestion.clone());
     let own = text(than);
     entry.words().iter().filter_map(move |words| {
+        // Equal words of two authors both count: that is agreement.
         let new = text(&words.claim) != own && seen.insert((words.by.clone(), text(&words.claim)));
         new.then(|| (words.by.to_string(), &words.claim))
     })
@@ -84,6 +85,7 @@ impl FindingLine {
     /// Otherwise a reviewer would have to answer for words that are not its own.
     pub fn put_to(seat: &Seat, id: FindingId, entry: &Entry) -> FindingLine {
         let plain = FindingLine::of(id, entry);
+        // A reviewer that said nothing about it gets the line that everybody gets.
         let Some(own) = entry.words_of(seat).last() else { return plain };
         FindingLine {
             claim: own.claim.clone(),

@@ -56,7 +56,7 @@ impl Who {
         }
     }
 
-    /// Whether nobody is known.
+    /// Whether neither a builder nor a reviewer is known.
     pub fn is_empty(&self) -> bool {
         self.builders.is_empty() && self.reviewers.is_empty()
     }
@@ -90,6 +90,7 @@ impl Judge {
 fn bounded(lines: impl ExactSizeIterator<Item = String>) -> impl Iterator<Item = String> {
     let more = lines.len().saturating_sub(LINES_MAX);
     lines.take(LINES_MAX).enumerate().map(move |(at, line)| match more {
+        // The count stands in the last line that is kept, so the number of lines stays bounded.
         more if more > 0 && at + 1 == LINES_MAX => format!("{line}; and {more} more"),
         _ => line,
     })

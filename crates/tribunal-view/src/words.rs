@@ -22,6 +22,7 @@ pub fn clock(ms: u64) -> String {
 ///
 /// A cost that rounds to zero would read as free.
 pub fn money(micros: u64) -> String {
+    // Less than a cent and more than nothing.
     if micros > 0 && micros < 10_000 {
         return "<$0.01".to_owned();
     }

@@ -38,6 +38,9 @@ pub(super) enum Ending {
 }
 
 /// Plays the launch to its end. The error says why it could not begin.
+///
+/// The agent is started in the launch's own process tree, so it is killed together with this driver, whatever happens
+/// here.
 pub(super) fn play(options: &Options, prompt: String, printer: &Arc<Printer>) -> Result<Ending, String> {
     let Piped { stdin, stdout, child } = Piped::start(&options.argv).map_err(|error| error.to_string())?;
     // Blocked only after the agent was started, because a child inherits the signal mask.
@@ -145,6 +148,8 @@ async fn converse(
 }
 
 /// Plays one session with one prompt.
+///
+/// The prompt is sent only after session and mode are set, because an agent begins to work as soon as it has one.
 async fn turn(
     cx: &ConnectionTo<Agent>,
     options: &Options,
@@ -252,6 +257,7 @@ fn permit(
     let fields = &request.tool_call.fields;
     let title = fields.title.clone().unwrap_or_default();
     let kind = fields.kind.unwrap_or_default();
+    // A builder is asked nothing: its sandbox decides what it can do.
     let allowed = !read_only || matches!(kind, ToolKind::Read | ToolKind::Search | ToolKind::Think) || {
         // The title of a command is the command itself, so only a call of no other kind may pass as one of our tools.
         kind == ToolKind::Other && TOOLS.iter().any(|tool| title.contains(tool))
@@ -296,6 +302,7 @@ fn failure(answer: &PromptResponse) -> Option<Problem> {
     if text("severity") != "error" {
         return None;
     }
+    // The title is the provider's own message and names limits that the category does not.
     let problem = Problem::of_words(None, text("title"));
     if problem.kind != ProblemKind::Other {
         return Some(problem);

@@ -27,11 +27,11 @@ pub struct Options {
     pub read_only: bool,
     /// The mode that the session is put into before the prompt.
     pub mode: Option<String>,
-    /// The session to continue.
+    /// The id of an earlier session to continue.
     pub session: Option<String>,
     /// The command line of the MCP server; empty if there is none.
     pub mcp: Vec<String>,
-    /// The agent's command line.
+    /// The command line that starts the agent.
     pub argv: Vec<OsString>,
 }
 

@@ -13,6 +13,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const TEXT_MAX: usize = 8 << 20;
 
 /// Prints events and collects the text that may turn out to be the final message.
+///
+/// The handlers of messages and of questions share it, so its state is behind a lock.
 pub(super) struct Printer {
     state: Mutex<State>,
 }
@@ -69,6 +71,7 @@ impl Printer {
     pub(super) fn tool(&self, name: &str, args: &Value) {
         let mut state = self.state();
         if !state.replaying {
+            // Text before a call announces it and is not part of the answer.
             state.said.clear();
             state.print(&json!({"type": "tool", "name": name, "args": args}));
         }

@@ -43,6 +43,7 @@ impl Adapter {
 }
 
 fn is_there(file: &Path) -> bool {
+    // An empty file holds no login.
     file.metadata().is_ok_and(|meta| meta.is_file() && meta.len() > 0)
 }
 

@@ -32,6 +32,9 @@ const BUILT_IN: [(&str, &str); 8] = [
 ];
 
 /// How an agent program receives its prompt.
+///
+/// Standard input is the safest way: it has no limit of length, and no other process can read it from a list of
+/// processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PromptBy {
     /// The prompt file becomes the program's standard input.
@@ -58,7 +61,7 @@ pub enum Feature {
     Mcp,
     /// An answer that follows a JSON schema.
     Schema,
-    /// Continuing an earlier session.
+    /// Continuing an earlier session of the program.
     Resume,
 }
 
@@ -208,6 +211,7 @@ impl Adapters {
         for (name, value) in rows {
             match value.as_table().map(|row| self.inherited(name, row)) {
                 Some(Ok(row)) => added.extend(Reader::new(name, &row, &mut problems).adapter()),
+                // Collected and not returned at once: a user fixes a configuration faster with all faults in sight.
                 Some(Err(problem)) => problems.push(problem),
                 None => problems.push(format!("adapter `{name}` is not a table")),
             }
@@ -221,6 +225,8 @@ impl Adapters {
     }
 
     /// Returns a row together with the keys it takes over from the row it is `like`.
+    ///
+    /// Keys are replaced as a whole. A list or a table in the new row does not add to that of the old one.
     fn inherited(&self, name: &str, row: &Table) -> Result<Table, String> {
         let Some(like) = row.get("like") else {
             return Ok(row.clone());
@@ -261,6 +267,8 @@ impl Adapter {
 
     /// Whether a launch with this access can pass a feature on. Otherwise Tribunal does the work itself or does
     /// without.
+    ///
+    /// The answer depends on the access, because a row may use a placeholder in only one of its command lines.
     pub fn can(&self, feature: Feature, access: Access) -> bool {
         feature.names().iter().any(|name| self.uses(name, access))
     }
@@ -272,6 +280,7 @@ impl Adapter {
 
     /// Whether a launch with this access uses a placeholder anywhere.
     pub(crate) fn uses(&self, name: &str, access: Access) -> bool {
+        // A placeholder in a variable or a file passes a feature on just as one in the command line does.
         let own_env = match access {
             Access::ReadOnly => &self.env_read_only,
             Access::Write => &self.env_write,

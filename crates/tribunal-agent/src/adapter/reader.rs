@@ -124,6 +124,7 @@ impl<'a> Reader<'a> {
     }
 
     fn names_of_keys(&mut self) {
+        // All missing keys in one message, so that a new row is completed in one step.
         let missing: Vec<_> =
             REQUIRED.into_iter().chain(OF_PROCESS).filter(|key| !self.row.contains_key(*key)).collect();
         if !missing.is_empty() {
@@ -180,6 +181,7 @@ impl<'a> Reader<'a> {
 
     /// Programs that run several launches at once are coordinated by the engine unless the row says otherwise.
     fn coordination(&mut self) -> String {
+        // Read from the row directly: a wrong value was reported by `flag` and must not be reported twice.
         let several = self.row.get("parallel_execution") == Some(&Value::Boolean(true));
         self.method("coordinate_parallel", if several { &["engine", "none"] } else { &["none", "engine"] })
     }

@@ -37,6 +37,7 @@ pub(super) fn judge(tested: &[String], printed: &str) -> Tested {
 /// A number without a dot is skipped, because names of programs may contain one.
 fn numbers(text: &str) -> Option<Vec<u64>> {
     let words = text.split(|c: char| !c.is_ascii_digit() && c != '.');
+    // A full stop at the end of a sentence is not part of a version.
     let dotted = |word: &&str| word.trim_matches('.').contains('.');
     let word = words.into_iter().find(dotted)?;
     word.trim_matches('.').split('.').map(|number| number.parse().ok()).collect()

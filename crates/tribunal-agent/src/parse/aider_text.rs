@@ -50,6 +50,7 @@ impl Reads for Aider {
                     out.by_model(name);
                 }
             }
+            // Nothing before the first blank line belongs to the answer: the banner may name anything.
             Place::Talk => self.talk(&text, out),
         }
     }
@@ -100,6 +101,8 @@ impl Aider {
 }
 
 /// Recognises an error of the model library, or Aider's own words for a full context.
+///
+/// Other lines that mention an error are ordinary text: an answer about errors must not fail for its subject.
 fn trouble(text: &str) -> Option<Problem> {
     let full = text.contains("has hit a token limit") || text.contains("exhausted context window");
     if full {

@@ -37,7 +37,7 @@ const SILENT: [&str; 6] = [
     "prompt_suggestion",
 ];
 
-/// Reads Claude Code's events.
+/// Reads Claude Code's events, and keeps what a launch without a result would lose.
 #[derive(Default)]
 pub(super) struct Claude {
     messages: BTreeMap<String, Usage>,
@@ -94,6 +94,7 @@ fn system(event: &Value, line: &Line<'_>, out: &mut Outcome) {
     match words(&event["subtype"]) {
         // Another prompt begins, so what was final no longer is.
         "init" => out.complete = false,
+        // The program repeats the request by itself; that is a sign of life and not a failure.
         "api_retry" => {
             let after = event["retry_delay_ms"].as_f64().filter(|ms| (0.0..1e15).contains(ms));
             let problem = Problem::of_words(status(&event["error_status"]), words(&event["error"]));
@@ -150,6 +151,7 @@ impl Claude {
     }
 
     fn spent(&mut self, id: &str, usage: &Value) {
+        // The first figure of a message is kept: later events of the same message repeat it.
         if self.messages.len() < MESSAGES_MAX {
             self.messages.entry(id.to_owned()).or_insert_with(|| tokens(usage));
         }

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 const ITEMS_MAX: usize = 20_000;
 const RETRY: &str = "Reconnecting... ";
 
-/// Reads Codex's events.
+/// Reads Codex's events, and keeps the last message until the turn is complete.
 #[derive(Default)]
 pub(super) struct Codex {
     message: String,
@@ -120,6 +120,7 @@ fn asked(item: &Value) -> Value {
 
 fn denied(item: &Value, name: &str, out: &mut Outcome) {
     let message = words(&item["error"]["message"]);
+    // Refusals have no code of their own, so their words are recognised.
     let by_policy = message.contains("requires approval") || message.contains("rejected by user");
     if item["status"] == "declined" || by_policy {
         let detail = if message.is_empty() { words(&item["command"]) } else { message };

@@ -33,7 +33,7 @@ struct Event {
     args: Value,
 }
 
-/// Reads Tribunal's own events.
+/// Reads Tribunal's own events, which need no state between lines.
 #[derive(Default)]
 pub(super) struct Events;
 
@@ -62,6 +62,7 @@ impl Reads for Events {
 }
 
 fn known(kind: &str, text: &str, at: &str, out: &mut Outcome) {
+    // Messages with another order of keys arrive here; they mean as little as the others.
     if kind == "message" {
         return;
     }

@@ -19,6 +19,8 @@ const REPORT_BYTES_MAX: u64 = 64 * 1024 * 1024;
 const STDERR_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// What a launch left, and the facts that are known about it.
+///
+/// The caller knows the exit code and the session's counters; the files alone do not say either.
 #[derive(Debug, Clone, Copy)]
 pub struct Left<'a> {
     /// The file with the program's standard output.
@@ -48,6 +50,7 @@ fn read_all(reading: Reading, left: &Left<'_>) -> Result<Outcome, AgentError> {
     let (output, output_fault) = open(left.stdout)?;
     let (beside, beside_fault) = open(left.stderr)?;
     let (calls, calls_fault) = open(left.report)?;
+    // Asked of the open file: the path may lead to another file by now.
     let too_long =
         calls.as_ref().and_then(|file| file.metadata().ok()).is_some_and(|m| m.len() > REPORT_BYTES_MAX);
     let calls = if too_long { None } else { calls };
@@ -75,6 +78,8 @@ fn bounded(file: Option<File>, max: u64) -> Box<dyn Read> {
 }
 
 /// Opens a plain file that an agent could have replaced; `None` for anything else, and if there is nothing.
+///
+/// Use it for every file in a folder that an agent can write to.
 pub fn open_plain(path: &Path) -> Result<Option<File>, AgentError> {
     open(path).map(|(file, _)| file)
 }

@@ -10,7 +10,7 @@ use super::reading::{Reads, count, words};
 use super::text::Whole;
 use serde_json::Value;
 
-/// Reads Gemini CLI's document.
+/// Reads Gemini CLI's document, which is complete only at the end of the output.
 #[derive(Default)]
 pub(super) struct GeminiJson {
     whole: Whole,
@@ -39,6 +39,7 @@ fn read(document: &Value, out: &mut Outcome) {
     if let Some(id) = document["session_id"].as_str() {
         out.in_session(id);
     }
+    // The program may use several models in one launch, and their figures add up.
     if let Some(models) = document["stats"]["models"].as_object() {
         let mut usage = Usage::default();
         let names: Vec<&str> = models.keys().map(String::as_str).collect();

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 const TOOLS_MAX: usize = 10_000;
 const BLOCK_MAX: usize = 64 * 1024;
 
-/// Reads Gemini CLI's events.
+/// Reads Gemini CLI's events, and keeps the text since the last tool result.
 #[derive(Default)]
 pub(super) struct GeminiStream {
     said: String,
@@ -24,6 +24,9 @@ pub(super) struct GeminiStream {
 }
 
 /// Reads what Gemini CLI writes to standard error: a JSON block when it gives up, and a line for every failed request.
+///
+/// A failed request that the program repeated with success leaves a line here, too. So nothing here fails a launch by
+/// itself.
 #[derive(Default)]
 pub(super) struct Beside {
     block: String,

@@ -132,6 +132,7 @@ impl JsonDocument {
 }
 
 fn is_set(value: &Value) -> bool {
+    // Programs write "no error" in all of these forms.
     !matches!(value, Value::Null | Value::Bool(false)) && value != "" && value != &Value::Array(Vec::new())
 }
 

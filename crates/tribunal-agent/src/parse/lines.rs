@@ -32,6 +32,8 @@ impl Line<'_> {
 }
 
 /// Cuts a stream into lines.
+///
+/// Agents can print lines of any length, so a reader that keeps a whole line could be made to fill the memory.
 pub(super) struct Splitter {
     max: usize,
     number: u64,

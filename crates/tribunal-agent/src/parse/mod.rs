@@ -46,13 +46,13 @@ pub enum Parser {
     ClaudeStreamJson,
     /// The output of Codex's `exec --json`.
     CodexJsonl,
-    /// Gemini CLI's `stream-json` output.
+    /// Gemini CLI's `stream-json` output, which the built-in row uses.
     GeminiStream,
     /// Gemini CLI's `json` output, one document.
     GeminiJson,
     /// The output of OpenCode's `run --format json`.
     OpencodeJson,
-    /// Aider's plain text output.
+    /// Aider's plain text, which has no events.
     AiderText,
 }
 
@@ -92,6 +92,8 @@ impl Parser {
 }
 
 /// Reads output and report held in memory. `exit` is the exit code, if it is known and no signal ended the agent.
+///
+/// A failure to read becomes a problem inside the outcome, because bytes in memory cannot fail for a reason of ours.
 pub fn read(parser: Parser, stdout: &[u8], report: &[u8], exit: Option<i32>) -> Outcome {
     read_streams(parser, stdout, report, exit).unwrap_or_else(|error| {
         let mut outcome = Outcome::default();

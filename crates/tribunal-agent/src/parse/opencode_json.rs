@@ -9,7 +9,7 @@ use super::problem::{Problem, ProblemKind, Reset};
 use super::reading::{Reads, count, event, malformed, micros, status, unknown, words};
 use serde_json::Value;
 
-/// Reads OpenCode's events.
+/// Reads OpenCode's events, and keeps the text of the current step.
 #[derive(Default)]
 pub(super) struct Opencode {
     said: Vec<String>,

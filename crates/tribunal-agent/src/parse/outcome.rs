@@ -64,6 +64,9 @@ pub struct Outcome {
 }
 
 /// One tool call that the agent reported.
+///
+/// Its arguments are kept as JSON. What they mean is read by `tribunal-findings`, with the same rules as a final
+/// message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
     /// The tool's name, one of [`super::TOOLS`].
@@ -101,7 +104,7 @@ pub struct Usage {
     /// Tokens read, including those from a cache.
     #[serde(default)]
     pub input: u64,
-    /// Tokens written, including thoughts.
+    /// Tokens written, with thoughts included.
     #[serde(default)]
     pub output: u64,
     /// The part of the tokens read that came from a cache.
@@ -166,7 +169,7 @@ pub enum DriftKind {
 /// that are understood.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drift {
-    /// The kind of surprise.
+    /// The kind of surprise that the note reports.
     pub kind: DriftKind,
     /// Where it is and what it is, in printable words.
     pub note: String,
@@ -211,11 +214,15 @@ impl Usage {
 
 impl Outcome {
     /// Whether this is an answer: complete, and nothing went wrong.
+    ///
+    /// Both are needed: some programs print an error and then a final event all the same.
     pub fn is_answer(&self) -> bool {
         self.complete && self.error.is_none()
     }
 
     /// Returns the reason why this is not an answer; `None` if it is one.
+    ///
+    /// The kind decides what the engine does next, so an answer without a known kind still gets one.
     pub fn why_not(&self) -> Option<Problem> {
         if self.is_answer() {
             return None;

@@ -6,6 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 /// A kind of trouble. Each kind asks for a different reaction of the engine.
+///
+/// The engine maps each of them to a failure of the loop, and `docs/design/adapters.md` says what follows from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProblemKind {
@@ -42,6 +44,8 @@ pub enum ProblemKind {
 }
 
 /// The moment when a limit ends.
+///
+/// Programs tell one form or the other. A span is kept as it is, because the parsers have no clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reset {
@@ -126,6 +130,8 @@ impl Problem {
     }
 
     /// Classifies what a program says about a failed request to its model.
+    ///
+    /// Statuses are more reliable than words, but several causes share a status. So both are used.
     pub(crate) fn of_words(status: Option<u16>, text: &str) -> Self {
         let status = status.or_else(|| status_in(text));
         let reset = reset_in(text);
@@ -238,6 +244,7 @@ fn classify(status: Option<u16>, text: &str) -> ProblemKind {
         }
     }
     match status {
+        // Only now the status alone: the words have said nothing more exact.
         Some(401 | 403) => Kind::Auth,
         Some(402) => Kind::Quota,
         Some(413) => Kind::ContextLength,
@@ -272,6 +279,7 @@ fn status_in(text: &str) -> Option<u16> {
 /// Finds the time that a message names: `try again in 20s`, `retry after 2 minutes`, or seconds since 1970 after a bar.
 fn reset_in(text: &str) -> Option<Reset> {
     let lower = text.to_lowercase();
+    // The span counts from the moment of the message, which is why it is kept as a span.
     let after = ["again in ", "retry after ", "retry in ", "resets in "];
     let told = after.iter().find_map(|words| span(lower.get(lower.find(words)? + words.len()..)?));
     told.map(Reset::AfterMs).or_else(|| {

@@ -72,6 +72,9 @@ impl Reading {
     }
 
     /// Says that a session continues: counters that grow over it began at these totals.
+    ///
+    /// Some programs count over the whole session. Without these totals a resumed launch would be charged for the
+    /// earlier ones.
     pub fn resuming(mut self, before: Totals) -> Self {
         self.before = before;
         self
@@ -97,6 +100,8 @@ impl Reading {
 
     /// Returns what is known so far. Turns, calls, retries and denials are correct at any time; everything else only at
     /// the end.
+    ///
+    /// The watchdog asks this while the launch runs, to see whether the agent still makes progress.
     pub fn so_far(&self) -> &Outcome {
         &self.out
     }
@@ -133,6 +138,7 @@ impl Reading {
             cost_micros: minus(now.cost_micros, before.cost_micros),
         };
         if backwards {
+            // Noted, because the figures of this launch may then be too high.
             let note = format!("the session's counters went down: {before:?}, then {now:?}");
             self.out.drift(DriftKind::Counter, note);
         }
@@ -272,6 +278,8 @@ pub(super) fn status(value: &Value) -> Option<u16> {
 }
 
 /// Counts the model's replies in outputs that do not number them. Whatever comes after a tool result is a new reply.
+///
+/// A turn cap that the program does not keep is enforced by this count.
 #[derive(Default)]
 pub(super) struct Turns {
     open: bool,

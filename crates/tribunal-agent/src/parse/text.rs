@@ -10,6 +10,8 @@ use super::problem::{Problem, ProblemKind};
 use super::reading::Reads;
 
 /// A whole output, kept in memory up to a bound.
+///
+/// It is for formats that mean nothing until their end: plain text and single documents.
 #[derive(Default)]
 pub(super) struct Whole {
     bytes: Vec<u8>,

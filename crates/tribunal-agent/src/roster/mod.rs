@@ -49,7 +49,7 @@ pub struct Personality {
     pub text: String,
 }
 
-/// Reads the built-in tables.
+/// Reads the roster that is compiled in.
 pub fn built_in() -> Result<Roster, AgentError> {
     read_roster("built-in roster", ROSTER)
 }
@@ -70,7 +70,7 @@ pub fn people() -> impl Iterator<Item = &'static str> {
     PEOPLE.iter().map(|(id, _)| *id)
 }
 
-/// Returns a built-in personality.
+/// Returns a built-in personality by its id.
 pub fn person(id: &str) -> Option<Personality> {
     let (_, text) = PEOPLE.iter().find(|(known, _)| *known == id)?;
     read_personality(id, text)
@@ -104,6 +104,7 @@ pub fn read_personality(id: &str, text: &str) -> Option<Personality> {
 }
 
 fn list(value: &str) -> Vec<String> {
+    // A list with or without brackets: people write both.
     let inner = value.trim().trim_start_matches('[').trim_end_matches(']');
     let items = inner.split(',').map(|item| item.trim().trim_matches(['"', '\'']).to_owned());
     items.filter(|item| !item.is_empty()).collect()

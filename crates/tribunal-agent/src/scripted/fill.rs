@@ -69,6 +69,7 @@ impl Fill<'_> {
         if name == "findings" {
             return Ok(Some(self.findings.join(" ")));
         }
+        // Outside of a repeated step there is no current finding, and the braces stay as they are.
         if name == "finding" {
             return Ok(self.finding.map(str::to_owned));
         }

@@ -68,6 +68,7 @@ fn spawn(part: &str, end: u128) -> io::Result<Child> {
     // orphan.
     Command::new("/proc/self/exe")
         .args(["scripted-agent", FLAG, part, &end.to_string()])
+        // Without an environment, nothing marks the process as belonging to a launch.
         .env_clear()
         .stdin(Stdio::null())
         .spawn()

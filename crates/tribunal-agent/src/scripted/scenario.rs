@@ -43,7 +43,7 @@ pub struct Turn {
     pub times: Option<u32>,
     /// Whether the turn may stay unused.
     pub optional: bool,
-    /// The steps, in order.
+    /// The steps, in the order in which they are played.
     pub steps: Vec<Step>,
 }
 
@@ -178,6 +178,7 @@ impl Turn {
 
 fn turn(index: usize, value: &Value) -> Result<Turn, String> {
     let table = value.as_table().ok_or("must be a table")?;
+    // A misspelt key would match every launch, and the test would play the wrong turn.
     let known = |key: &str| KEYS.contains(&key) || OTHERS.contains(&key);
     if let Some(key) = table.keys().find(|key| !known(key)) {
         return Err(format!(

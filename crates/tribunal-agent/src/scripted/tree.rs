@@ -22,6 +22,7 @@ pub(super) fn inside(dir: &Path, path: &str) -> Result<PathBuf, String> {
             ));
         };
         full.push(name);
+        // Looked at without following: a scenario must not write through a link it left itself.
         let is_link = fs::symlink_metadata(&full).is_ok_and(|found| found.is_symlink());
         // A link as the last part is fine: it is replaced or removed, not followed.
         if is_link && parts.peek().is_some() {

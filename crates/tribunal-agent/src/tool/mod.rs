@@ -278,6 +278,7 @@ impl Tool {
     /// Whether the tool looks at a changed file, by its name or by its first line.
     fn is_for_file(&self, path: &str, ground: &Ground<'_>) -> bool {
         let name = path.rsplit('/').next().unwrap_or(path);
+        // A script without a suffix names its interpreter in the first line.
         let by_line = || {
             let text = (ground.text)(path)?;
             let program = first_line_program(text.lines().next()?)?;
@@ -377,6 +378,7 @@ impl Tool {
             let within = path.strip_prefix(place).unwrap_or(path).trim_start_matches('/');
             places.entry(place.to_owned()).or_default().push(within.to_owned());
         }
+        // A tool without a changed file has nothing to say about the change.
         if places.is_empty() {
             return None;
         }

@@ -49,6 +49,7 @@ impl Tool {
 
 /// Whether a rule names this path.
 fn is_of(rule: &str, path: &str) -> bool {
+    // Most rules name a file wherever it lies, because tools look for their settings in every folder.
     let name = path.rsplit('/').next().unwrap_or(path);
     if let Some(folder) = rule.strip_suffix('/') {
         return path.split('/').rev().skip(1).any(|part| part == folder);

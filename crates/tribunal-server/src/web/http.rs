@@ -19,7 +19,7 @@ const HEADERS_MAX: usize = 64;
 /// The methods that are answered; every other one is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// Reads a page.
+    /// Reads a page or a stream.
     Get,
     /// Reads only the headers of a page.
     Head,

@@ -73,7 +73,7 @@ pub trait Feed: Send {
     fn next(&mut self) -> Option<Vec<News>>;
 }
 
-/// One server-sent event.
+/// One server-sent event, as it goes over the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct News {
     /// The place in the journal. A client that reconnects names the last one it saw.

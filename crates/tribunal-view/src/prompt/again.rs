@@ -138,6 +138,7 @@ pub(super) fn earlier_part(out: &mut String, earlier: &[Earlier]) {
         false => "You are asked once more, because the attempt before this one did not count.\n",
     });
     for (n, one) in earlier.iter().enumerate() {
+        // A reviewer must not take the words of another for its own.
         let who = if one.other { "the other reviewer" } else { "you" };
         let _ =
             writeln!(out, "\nAttempt {}, {who}: {}.", n + 1, clipped(&one.why, 600).trim_end_matches('.'));

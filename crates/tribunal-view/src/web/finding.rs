@@ -20,7 +20,7 @@ pub struct Step {
     pub when: String,
     /// The loop it belongs to.
     pub of: String,
-    /// What happened, in words.
+    /// What happened, in the words of the log.
     pub text: String,
 }
 
@@ -35,6 +35,7 @@ pub(super) fn table_of<'a>(
         html.raw("<tr><th scope=\"row\">")
             .link(&["runs", run, "findings", &finding.id], &finding.id)
             .raw("</th>");
+        // The severity is the class as well; it is escaped like any text.
         html.raw("<td class=\"").text(&finding.severity).raw("\">").text(&finding.severity).raw("</td>");
         cell(html, format!("{} {}", finding.fate, finding.fate_note));
         html.raw("<td><code>").text(&finding.place).raw("</code></td>");

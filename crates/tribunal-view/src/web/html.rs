@@ -77,7 +77,7 @@ impl Html {
         self
     }
 
-    /// Returns the finished markup.
+    /// Returns the finished markup of the page.
     pub fn done(self) -> String {
         self.text
     }

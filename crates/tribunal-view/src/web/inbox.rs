@@ -21,6 +21,7 @@ pub struct Said<'a> {
 ///
 /// Answered questions stay on the page until the run has read the answer, so that nobody answers twice.
 pub fn inbox(questions: &[QuestionView], token: &str, by: &str, said: Option<Said<'_>>) -> String {
+    // Answered questions are still listed, but they do not wait for anybody.
     let open = questions.iter().filter(|question| question.answered.is_none()).count();
     Shell { title: "Inbox", waiting: open, ..Shell::default() }.around(|html| {
         html.raw("<h1>Inbox</h1>\n");
@@ -83,6 +84,7 @@ pub fn is_letter(offer: &OfferView) -> bool {
 
 fn form(html: &mut Html, question: &QuestionView, token: &str, by: &str) {
     let (here, elsewhere): (Vec<&OfferView>, Vec<&OfferView>) =
+        // Nothing is hidden: an answer that the page cannot take is named as a command.
         question.offers.iter().partition(|offer| is_letter(offer));
     if !here.is_empty() {
         html.raw("<form class=\"decide\" method=\"post\" action=\"").place(&["decide"]);

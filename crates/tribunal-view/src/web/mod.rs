@@ -51,7 +51,7 @@ pub struct Shell<'a> {
 /// all of them.
 #[derive(Clone, Copy, Debug)]
 pub enum Root<'a> {
-    /// This many steps up.
+    /// This many folders up, for a page at a known place.
     Up(usize),
     /// By its address, for a page that can stand anywhere.
     At(&'a str),
@@ -87,6 +87,7 @@ impl Shell<'_> {
         html.text(self.title).raw(" — Tribunal</title>\n<link rel=\"stylesheet\" href=\"/style.css\">\n");
         html.raw("<link rel=\"icon\" href=\"/icon.svg\" type=\"image/svg+xml\">\n");
         if self.live.is_some() {
+            // Only where something changes: other pages work without any script.
             html.raw("<script src=\"/live.js\" defer></script>\n");
         }
         html.raw("</head>\n<body");
@@ -168,7 +169,7 @@ pub(crate) fn table(html: &mut Html, caption: &str, head: &[&str]) {
     html.raw("</tr></thead><tbody>\n");
 }
 
-/// Ends a table.
+/// Ends a table that [`table`] began.
 pub(crate) fn table_end(html: &mut Html) {
     html.raw("</tbody></table></div>\n");
 }
@@ -187,6 +188,7 @@ pub(crate) fn fact(html: &mut Html, name: &'static str, value: &str) {
 
 /// Writes links to the pages before and after, if there are several.
 pub(crate) fn pages(html: &mut Html, names: &[&str], from: usize, step: usize, all: usize) {
+    // One page needs no way to others.
     if all <= step {
         return;
     }

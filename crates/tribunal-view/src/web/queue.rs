@@ -45,6 +45,7 @@ fn section<'a>(
     }
     table(html, caption, &["plan", "wave", "title", "stands"]);
     for plan in plans {
+        // The queue lands one plan at a time; this is the one at work.
         let now = view.running.iter().any(|one| one.of == plan.id);
         let (symbol, word) = match (plan.state, now) {
             // Warnings that a review let pass stay visible after the merge.

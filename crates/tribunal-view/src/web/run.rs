@@ -34,7 +34,7 @@ pub struct Told {
     pub of: String,
     /// The style class of its symbol.
     pub kind: &'static str,
-    /// What happened, in words.
+    /// What happened, in the words of the log.
     pub text: String,
 }
 
@@ -124,6 +124,7 @@ fn head(html: &mut Html, view: &RunView) {
     }
     html.raw("</ul>\n");
     let commands: Vec<String> = view.commands.iter().map(CommandView::line).collect();
+    // What every reader must know stands on the page itself and not behind a link.
     for note in commands.iter().chain(&view.unreviewed).chain(&view.warnings).chain(&view.unkept) {
         html.raw("<p class=\"note\">").text(note).raw("</p>\n");
     }
@@ -255,6 +256,7 @@ fn loops_table(html: &mut Html, run: &str, caption: &str, parts: &[&Part]) {
 fn standing_mark(part: &Part) -> Mark {
     match (part.outcome.as_str(), part.waits.as_str()) {
         ("", "") => Mark::Running,
+        // It waits for a person.
         ("", _) => Mark::Warning,
         ("passed" | "accepted", _) => Mark::Complete,
         (outcome, _) if outcome.starts_with("passed") => Mark::Complete,
@@ -270,6 +272,7 @@ fn found(html: &mut Html, view: &RunView) {
     let fates: Vec<String> = view.fates().into_iter().map(|(fate, n)| format!("{n} {fate}")).collect();
     html.text(words::and(&fates)).raw("</p>\n");
     let open = view.findings.iter().filter(|finding| finding.fate == "open");
+    // The newest of the settled ones, because the list is short.
     let rest = view.findings.iter().rev().filter(|finding| finding.fate != "open");
     // Open findings come first, however old they are.
     table_of(html, &view.id, "Open findings first, then the newest", open.chain(rest).take(SHOWN));
@@ -328,6 +331,7 @@ fn facts(html: &mut Html, lp: &LoopView, part: Option<&Part>) {
 
 /// Shows whether the loop gets better: the picture, and the table that says the same in numbers.
 fn shape(html: &mut Html, review: &Review, part: &Part) {
+    // A loop without findings has no shape to show.
     if part.rounds.iter().all(|round| total(&round.bar) == 0) {
         return;
     }

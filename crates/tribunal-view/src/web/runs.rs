@@ -11,7 +11,7 @@ use crate::words;
 pub struct RunLine {
     /// The id of the run.
     pub id: String,
-    /// The phase it builds.
+    /// The phase that the run builds, or what it makes or judges.
     pub phase: String,
     /// The symbol of its state; `None` if it cannot be read.
     pub mark: Option<Mark>,
@@ -27,7 +27,7 @@ pub struct RunLine {
     pub findings: (usize, usize),
     /// The number of questions that wait for a person.
     pub questions: usize,
-    /// The cost, in words.
+    /// The cost in words, with a note if a part of it is unknown.
     pub cost: String,
     /// Whether it will not change any more.
     pub over: bool,
