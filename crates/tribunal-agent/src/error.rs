@@ -1,5 +1,5 @@
 //! Failures on our side, one variant per reaction. Mistakes of an agent are never here: they are data in an
-//! [`Outcome`](crate::Outcome).
+//! `Outcome`.
 //!
 //! A new variant is needed only where a caller reacts differently; otherwise a message in an existing one will do.
 

@@ -117,7 +117,7 @@ fn delta(out: &mut String, review: &Review, part: &Part, style: Style) {
         for row in rows.iter().take(ROWS) {
             let (_, word, said) = class(row.class);
             let id = row.id.to_string();
-            // Ids are compared as printed, because the rows of a delta know nothing but the id.
+            // Ids in a view are words, so the id of the row is printed to compare them.
             let known = review.findings.iter().find(|story| story.finding.id == id);
             // A finding that the review does not hold any more still has its id.
             let line = known.map_or_else(|| id.clone(), |story| story.finding.line());

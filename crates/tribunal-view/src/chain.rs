@@ -134,7 +134,7 @@ pub fn concerns(meta: &str, phases: &[&str]) -> (Vec<String>, Vec<String>) {
         let one = &all["phases"][*phase];
         let notes = one["reviewerNotes"].as_array().into_iter().flatten().filter_map(Value::as_str);
         open.extend(notes.take(CONCERNS_MAX).map(|note| format!("{phase}: {}", clipped(note, 600))));
-        // A missing key is not a refusal: the file may be older than the key.
+        // A missing key is not a refusal, because anybody may have written the file.
         if one["approved"] == Value::Bool(false) && one["skipped"].is_null() {
             unapproved.push((*phase).to_owned());
         }

@@ -126,7 +126,7 @@ fn tiers(family: &str, shared: &[Part], own: &[Part], cut: &mut Vec<Cut>) -> (St
 
 /// Writes the beginning of a prompt: the first two tiers, as data, up to where the work itself begins.
 ///
-/// Cuts are named behind the shared tiers, and the marks let [`parted`] find the tiers again.
+/// Cuts are named behind the shared tiers, and the marks let `parted` find the tiers again.
 pub fn opening(family: &str, phase: &str, shared: &[Part], own: &[Part]) -> String {
     let mut cut = Vec::new();
     let (one, two) = tiers(family, shared, own, &mut cut);

@@ -477,7 +477,7 @@ pub fn of_run(fact: &RunEvent) -> Option<Kind> {
         RunEvent::Held { held, .. } => {
             Kind::Asked { subject: "the result".to_owned(), why: crate::branch::held(held) }
         }
-        // The run was told to wait for an order, which is a question to the same person.
+        // The run was told to wait for an order, so a person is asked for it.
         RunEvent::Withheld => {
             Kind::Asked { subject: "the result".to_owned(), why: crate::branch::held(&Held::Ordered) }
         }

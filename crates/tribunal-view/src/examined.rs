@@ -314,7 +314,7 @@ fn rows(out: &mut String, one: &Examined, style: Style) {
             }
         }
         let fate = match row.finding.fate.as_str() {
-            // A finding that asks nothing of anybody needs no word for that.
+            // These are the rule in this list; only other fates are worth a word.
             "open" | "unresolved" | "advisory" => String::new(),
             fate => format!(" ({})", format!("{fate} {}", row.finding.fate_note).trim_end()),
         };

@@ -160,7 +160,7 @@ pub fn stopped(by: &str) -> String {
 
 /// Says why a lane is stuck, if no person stopped its loop.
 ///
-/// Lanes that a person stopped have words of their own, in [`stopped`].
+/// Lanes that a person stopped have words of their own, in `stopped`.
 pub fn stuck(was: Was, outcome: &Outcome) -> String {
     match (was, outcome) {
         // Approved work that could not be landed is not bad work, and the sentence must not make it look so.

@@ -23,7 +23,7 @@ use tribunal_findings::{CycleDelta, Excerpt};
 
 /// How the review ended.
 ///
-/// The run has a finer word for its ending; [`ended`] maps it, and tells stale loops apart.
+/// The run has a finer word for its ending; `ended` maps it, and tells stale loops apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum End {
@@ -365,7 +365,7 @@ pub fn ended(ending: Option<&str>, waits: &[String], parts: &[Part], findings: &
         Some("passed") => (End::Passed, passed_words(parts, findings)),
         Some("cancelled") => (End::Cancelled, "The run was called off before it was over.".to_owned()),
         Some(_) if stale => (End::Stale, format!("Nothing moved any more: {}", each(&failed))),
-        // The user goes on in spite of the review, so it is not a pass and the sentence says so.
+        // The run goes on without an approval, and the sentence must not read like a pass.
         Some("concerns") => {
             (End::Escalated, format!("It was not approved and goes on all the same: {}", each(&failed)))
         }

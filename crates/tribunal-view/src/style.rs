@@ -130,7 +130,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 /// Finds the end of the first word. A name within a command may be in backticks, too, and backticks come in pairs.
 fn word_end(text: &str) -> usize {
     let end = text.find(char::is_whitespace).unwrap_or(text.len());
-    // A command may stand in brackets.
+    // A command may stand in parentheses.
     let code = text.trim_start_matches('(').strip_prefix('`').unwrap_or_default();
     if !is_command(code) {
         return end;

@@ -67,7 +67,7 @@ fn others<'e>(entry: &'e Entry, than: &'e Claim) -> impl Iterator<Item = (String
     let text = |claim: &Claim| (claim.claim.clone(), claim.details.clone(), claim.suggestion.clone());
     let own = text(than);
     entry.words().iter().filter_map(move |words| {
-        // Equal words of two authors both count: that is agreement.
+        // Once per author: equal words of two authors are agreement, and both are named.
         let new = text(&words.claim) != own && seen.insert((words.by.clone(), text(&words.claim)));
         new.then(|| (words.by.to_string(), &words.claim))
     })
@@ -116,7 +116,7 @@ impl FindingLine {
 
 /// Returns what was said about a finding beside these words.
 ///
-/// Texts that say the same are told once per author, so that agreement stays visible and repetition does not.
+/// Texts equal to these words are left out, and every other text is told once per author.
 pub(crate) fn voices(entry: &Entry, than: &Claim) -> Vec<Voice> {
     let voice = |(by, claim): (String, &Claim)| Voice {
         by,

@@ -257,7 +257,7 @@ fn permit(
     let fields = &request.tool_call.fields;
     let title = fields.title.clone().unwrap_or_default();
     let kind = fields.kind.unwrap_or_default();
-    // A builder is asked nothing: its sandbox decides what it can do.
+    // A builder gets every permission: its sandbox decides what it can do.
     let allowed = !read_only || matches!(kind, ToolKind::Read | ToolKind::Search | ToolKind::Think) || {
         // The title of a command is the command itself, so only a call of no other kind may pass as one of our tools.
         kind == ToolKind::Other && TOOLS.iter().any(|tool| title.contains(tool))
@@ -302,7 +302,7 @@ fn failure(answer: &PromptResponse) -> Option<Problem> {
     if text("severity") != "error" {
         return None;
     }
-    // The title is the provider's own message and names limits that the category does not.
+    // The words of the title may name a cause that the category leaves open.
     let problem = Problem::of_words(None, text("title"));
     if problem.kind != ProblemKind::Other {
         return Some(problem);

@@ -69,7 +69,7 @@ impl Reads for Claude {
     }
 
     fn stderr(&mut self, line: &str, _out: &mut Outcome) {
-        // The program prints these without any event before them. Any other line beside the output is ignored.
+        // These failures are reported here only. Every other line of standard error is ignored.
         const SETUP: [&str; 3] = ["No conversation found", "is already in use", "cannot be used with root"];
         if SETUP.iter().any(|words| line.contains(words)) {
             self.refusal.get_or_insert_with(|| Problem::new(ProblemKind::Setup, line));

@@ -21,7 +21,7 @@ const STDERR_LINE_MAX: usize = 64 * 1024;
 /// Reads one program's output, line by line.
 ///
 /// A parser only adds to the outcome. The conclusions that all programs share, about session counters, schemas and exit
-/// codes, are drawn by [`Reading`] afterwards.
+/// codes, are drawn by `Reading` afterwards.
 pub(super) trait Reads: Send {
     /// Takes a line of standard output.
     fn line(&mut self, line: &Line<'_>, out: &mut Outcome);

@@ -1,5 +1,6 @@
-//! The scripted agent: does what a scenario file says for the launch it was started for. It has no randomness and never
-//! sleeps; asked for what its script does not hold, it fails loudly.
+//! The scripted agent: it does what a scenario file says for the launch it was started for. It has no randomness and
+//! never sleeps. Asked for something that its script does not hold, it fails loudly, so that a test cannot pass by
+//! accident.
 //!
 //! A scenario is a list of turns:
 //!
@@ -48,9 +49,9 @@
 //! ```
 //!
 //! Values `{role} {use} {plan} {task} {seat} {round} {attempt} {finding:n} {findings}` are filled in wherever text
-//! stands, unless a `$` is before them; other braces are left alone. The open findings are the lines of the prompt that start
-//! with `F-` and a number. Steps describe what is so afterwards, so a launch that is repeated after a crash changes
-//! nothing twice. Faults are listed at [`Fault`].
+//! stands, unless a `$` is before them; other braces are left alone. The open findings are the lines of the prompt that
+//! start with `F-` and a number. Steps describe a result, so a launch that is repeated after a crash changes nothing
+//! twice. Faults are listed at [`Fault`].
 
 mod agent;
 mod fault;

@@ -169,7 +169,7 @@ pub(crate) fn table(html: &mut Html, caption: &str, head: &[&str]) {
     html.raw("</tr></thead><tbody>\n");
 }
 
-/// Ends a table that [`table`] began.
+/// Ends a table that `table` began.
 pub(crate) fn table_end(html: &mut Html) {
     html.raw("</tbody></table></div>\n");
 }
