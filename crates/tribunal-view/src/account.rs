@@ -22,7 +22,7 @@ const LOST_MAX: usize = 2_000;
 /// Writes the account.
 ///
 /// The order is that of a reader's questions: how it ended, why, what is still open, what to do. Details of rounds
-/// stand between, and answers that did not count come last.
+/// stand between.
 pub fn text(review: &Review, style: Style) -> String {
     let mut out = String::new();
     let head = review.title();

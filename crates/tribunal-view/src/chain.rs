@@ -147,7 +147,7 @@ const CONCERNS_MAX: usize = 20;
 
 /// Returns `.review-history.md` with this phase at its end. The phase is added once, however often this is called.
 ///
-/// Text that stands there stays, except for blank lines at its end. People add remarks to this file.
+/// Text that stands there stays, except for blank lines at its end. People may add remarks to this file.
 pub fn history(before: Option<&str>, phase: &PhaseOfChain) -> String {
     let title = format!("## {}, run {}\n", line(&phase.name), line(&phase.run));
     let mut text = match before {

@@ -659,7 +659,7 @@ fn snake(value: &impl Serialize) -> String {
 /// Says why an answer could not be used. If its words about what was checked are not evidence, they are quoted together
 /// with what is missing in them.
 ///
-/// The words go to a person as well as into the next prompt, so they say what would have made the answer count.
+/// Each sentence names the rule that the answer broke, because a person reads it to see why somebody was asked again.
 pub fn unusable_words(why: Unusable, refused: Option<&Refused>) -> String {
     let words = match why {
         Unusable::Incomplete => "its answer left out a finding it was asked about",

@@ -1,8 +1,7 @@
 //! Why each decision was taken: a line for the decision, and below it the events it follows from, each with its number
 //! in the journal.
 //!
-//! It only words what it is given. The engine finds the causes, and the numbers let a reader check them in `tribunal
-//! log`.
+//! It only words what it is given. The caller finds the causes, and the numbers let a reader check them in the journal.
 
 use crate::events::{Event, Kind};
 use crate::log;
@@ -11,7 +10,7 @@ use serde::Serialize;
 
 /// A decision and the events it follows from.
 ///
-/// Both are public events, so a reader finds their numbers in `tribunal log` as well.
+/// Both are public events, so a reader finds their numbers in `tribunal log --json` as well.
 #[derive(Clone, Debug)]
 pub struct Decision {
     /// The event that is the decision.

@@ -1,7 +1,7 @@
 //! A map of a repository in a page: languages, stack, conventions, entry points, tests, and areas that need care.
 //!
-//! It is made of names, sizes and history alone, and never guesses what code does. So it is always right about what it
-//! says, and a reader has to look at the code for everything else.
+//! It is made of names, sizes and history alone, and never guesses what code does. It states facts only, and a reader
+//! has to look at the code for everything else.
 
 use crate::plain;
 use std::collections::BTreeMap;

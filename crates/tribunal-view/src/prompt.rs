@@ -274,7 +274,7 @@ pub const TASKS_FORM: &str = "Under `## Tasks` name every task of every plan, in
 
 /// Everything that a reviewer needs to know.
 ///
-/// All reviewers of one revision get the same brief except for the last fields, which concern one of them alone.
+/// Reviewers of one revision share most of it. The prompt puts last what only one of them is told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JudgeBrief {
     /// The subject that it judges.

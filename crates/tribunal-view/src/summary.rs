@@ -14,7 +14,7 @@ const BUILT_SHOWN: usize = 3;
 
 /// Writes the closing words of a run.
 ///
-/// Questions stand at the end, so that the commands are the last thing on the screen.
+/// Questions and next steps stand at the end, so that commands are the last thing on the screen.
 pub fn text(run: &RunView, style: Style) -> String {
     let mut out = before_asking(run, style);
     for open in &run.questions {

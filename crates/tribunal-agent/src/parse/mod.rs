@@ -2,7 +2,7 @@
 //! agent wrote: whatever cannot be read is a problem or a drift note inside the outcome.
 //!
 //! There is one small file per program. An answer exists only if its final event exists and nothing in the output is an
-//! error; no parser may conclude a success from an exit code or from silence.
+//! error; no parser may conclude a success from an exit code alone or from silence.
 
 mod aider_text;
 mod claude_stream_json;
