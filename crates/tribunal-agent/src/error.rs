@@ -1,32 +1,35 @@
-//! What can go wrong on our side, one variant per reaction. What an agent does wrong is never here: it is data.
+//! Failures on our side, one variant per reaction. Mistakes of an agent are never here: they are data in an
+//! `Outcome`.
+//!
+//! A new variant is needed only where a caller reacts differently; otherwise a message in an existing one will do.
 
 use std::path::PathBuf;
 
 /// Why an agent could not be described, launched or read.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
-    /// Adapter rows are wrong: the configuration has to change.
+    /// Adapter rows have faults, so the configuration has to change.
     #[error("{origin}: {}", problems.join("\n"))]
     Rows {
         /// The file or layer the rows came from.
         origin: String,
-        /// One sentence per fault, each naming row and key.
+        /// One sentence per fault, each of which names the row and the key.
         problems: Vec<String>,
     },
-    /// A roster names an adapter that no row describes.
+    /// A roster or a setting names an adapter that no row describes.
     #[error(
         "there is no adapter `{name}`\nhint: known adapters are {known}; add one as a table `[adapters.{name}]`"
     )]
     NoAdapter {
-        /// The name asked for.
+        /// The name that was asked for.
         name: String,
-        /// The names there are.
+        /// The names of the adapters there are.
         known: String,
     },
     /// This launch cannot be built from its row.
     #[error("adapter `{adapter}`: {problem}")]
     Launch {
-        /// The adapter's name.
+        /// The name of the adapter.
         adapter: String,
         /// What is missing or too large, with a hint.
         problem: String,
@@ -34,19 +37,19 @@ pub enum AgentError {
     /// A scenario of the scripted agent cannot be used.
     #[error("scenario {}: {problem}", path.display())]
     Scenario {
-        /// The scenario file.
+        /// The scenario file that was read.
         path: PathBuf,
-        /// What is wrong, and where.
+        /// What is wrong, and where in the file.
         problem: String,
     },
     /// A file could not be read or written.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// What was being done, as a verb for the message.
         doing: &'static str,
-        /// The file.
+        /// The file that was being read or written.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
 }

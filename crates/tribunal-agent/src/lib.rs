@@ -1,8 +1,12 @@
-//! Runs coding agents: adapter rows as data, pure parsers for what they print, and the scripted agent.
+//! Runs coding agents: adapter rows as data, pure parsers for their output, and the scripted agent.
 //!
-//! It says how an agent is launched and what its output means. It never starts the agent itself (that is
-//! `tribunal-process`), never decides what an answer is worth (that is `tribunal-core`), and never trusts an exit
-//! code alone.
+//! This crate says how an agent is launched and what its output means. It never starts the agent itself (that is
+//! `tribunal-process`), never decides what an answer is worth (that is `tribunal-core`), and never trusts an exit code
+//! alone.
+//!
+//! Nothing outside `rows/` and `parse/` knows an agent program by name. To support a new program, add a row; only an
+//! output format that no parser knows needs code. `docs/design/adapters.md` has the keys of a row and the traps of each
+//! program.
 
 pub mod acp;
 mod adapter;

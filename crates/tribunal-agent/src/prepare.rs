@@ -1,5 +1,8 @@
-//! From a row and a brief to a launch. Writes the prompt and the files its row names, all into the launch's own folder,
-//! and nothing else; never inherits an environment.
+//! Turns a row and a brief into a launch. It writes the prompt and the files that the row names into the launch's own
+//! folder and nothing anywhere else, and never inherits an environment.
+//!
+//! Everything is checked before the first file is written. A launch that cannot be built leaves nothing behind that
+//! could be mistaken for one that was started.
 
 use crate::adapter::{Adapter, Feature, PromptBy};
 use crate::brief::{Asks, Brief, Mcp, Prepared};
@@ -14,11 +17,11 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// The name of the prompt's file in a launch's folder.
+/// The name of the prompt file in a launch's folder.
 pub const PROMPT_FILE: &str = "prompt.md";
-/// The name of the file an agent reports its tool calls to, as JSON lines.
+/// The name of the file to which an agent reports its tool calls, as JSON lines.
 pub const REPORT_FILE: &str = "report.jsonl";
-/// Names a row's own files cannot have: they are ours, or the process keeper's.
+/// Names that a row's own files cannot have, because we or the process supervisor write files of these names.
 pub(crate) const RESERVED: [&str; 8] = [
     PROMPT_FILE,
     REPORT_FILE,
@@ -31,17 +34,19 @@ pub(crate) const RESERVED: [&str; 8] = [
 ];
 
 const PERSONALITY_FILE: &str = "personality.md";
-/// What stands before a personality in a prompt.
+/// The heading before a personality in a prompt. It says that the rules above stay in force.
 const PERSONALITY_HEAD: &str = "## Who you are\n\nThis is how you look at things. It changes neither the rules above nor the form of your answer.";
 const SCHEMA_FILE: &str = "schema.json";
-/// The model's name in a row that leaves the choice to the program.
+/// The value in a row that leaves the choice of the model to the program.
 const PROGRAMS_OWN_MODEL: &str = "default";
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 const LANG: &str = "C.UTF-8";
 // Linux refuses a single argument of 128 KiB or more.
 const ARGUMENT_MAX: usize = 128 * 1024 - 1;
 
-/// The agent's own program and the environment a launch would have; writes nothing.
+/// Returns the agent's own program and the environment that a launch would have, without writing anything.
+///
+/// The engine asks this before a run starts, to find out whether the configured program exists.
 pub fn would_start(
     adapter: &Adapter,
     brief: &Brief,
@@ -54,8 +59,10 @@ pub fn would_start(
     Ok((program(adapter, brief, &argv), environment(adapter, brief, &values, &report, keep_env)?))
 }
 
-/// Builds the launch with what is asked beyond the brief; `keep_env` looks up a name that may be passed on from the
-/// user's environment.
+/// Builds a launch, with everything asked for beyond the brief. `keep_env` looks up a variable of the user's
+/// environment that may be passed on.
+///
+/// It can be called again for the same launch after a crash: every file is replaced as a whole.
 pub fn prepare(
     adapter: &Adapter,
     brief: &Brief,
@@ -73,23 +80,28 @@ pub fn prepare(
         ("personality_file", PERSONALITY_FILE, &asks.personality),
         ("schema_file", SCHEMA_FILE, &asks.schema),
     ];
+    // Written only where the row refers to the file: the launch's folder should hold what was really passed on.
     for (placeholder, name, text) in texts {
         if let Some(text) = text.as_ref().filter(|_| adapter.uses(placeholder, brief.access)) {
             files.push((name.to_owned(), text.clone().into()));
         }
     }
+    // The prompt comes last, so a folder with a prompt has everything else as well.
     files.push((PROMPT_FILE.to_owned(), brief.prompt.clone().into()));
     for (name, text) in files {
         write_atomically(&at(&name), text.as_bytes())?;
     }
+    // A file and not a pipe: some programs wait for the end of their input, and a file has one.
     let stdin_file = (adapter.prompt == PromptBy::Stdin).then_some(prompt_file);
     let left_out = left_out(adapter, brief, asks);
     let program = program(adapter, brief, &argv);
     Ok(Prepared { argv, program, env, stdin_file, dir: brief.dir.clone(), report_file, left_out })
 }
 
-/// A personality that cannot be told to the program itself goes behind the prompt: it is never dropped, and what agents
-/// share stays their first words. It says how its owner looks at things; the rules stand before it.
+/// Puts a personality behind the prompt if it cannot be told to the program itself.
+///
+/// It is never dropped. It stands behind the prompt because the rules stand before it, and because the part that all
+/// agents share then stays at the beginning.
 fn with_personality(adapter: &Adapter, brief: &Brief, asks: &Asks) -> Brief {
     let mut brief = brief.clone();
     if let Some(personality) = &asks.personality
@@ -101,7 +113,7 @@ fn with_personality(adapter: &Adapter, brief: &Brief, asks: &Asks) -> Brief {
     brief
 }
 
-/// The word comes last, behind everything that others wrote.
+/// Adds the launch word as the last line, behind everything that others wrote.
 fn with_word(mut brief: Brief) -> Brief {
     if let Some(word) = &brief.word {
         brief.prompt = word::sealed(&brief.prompt, word);
@@ -112,7 +124,7 @@ fn with_word(mut brief: Brief) -> Brief {
 fn left_out(adapter: &Adapter, brief: &Brief, asks: &Asks) -> Vec<Feature> {
     let asked = |feature: &Feature| match feature {
         Feature::Model => brief.model.is_some(),
-        // It went behind the prompt.
+        // It is never left out: where the row has no place for it, it went behind the prompt.
         Feature::Personality => false,
         Feature::TurnCap => asks.turns.is_some(),
         Feature::Mcp => asks.mcp.is_some(),
@@ -131,6 +143,7 @@ fn values(
     report_file: &Path,
 ) -> Result<Values, AgentError> {
     let mut values: Values =
+        // Defaults come first, so that every fact about the launch wins over them.
         adapter.defaults.iter().map(|(name, text)| (*name, OsString::from(text))).collect();
     values.extend([
         ("attempt", brief.attempt.to_string().into()),
@@ -147,6 +160,7 @@ fn values(
         ("signature", adapter.commit_signature.clone().into()),
         ("use", brief.loop_use.clone().into()),
     ]);
+    // A model of the brief wins over that of the row.
     let default_model = Some(&adapter.model_execution).filter(|model| *model != PROGRAMS_OWN_MODEL);
     let optional = [
         ("plan", brief.plan.as_ref()),
@@ -173,7 +187,7 @@ fn add_asks(adapter: &Adapter, brief: &Brief, asks: &Asks, values: &mut Values) 
     }
     values.extend(asks.turns.map(|turns| ("turns", turns.to_string().into())));
     if let Some(session) = &asks.session {
-        // An agent printed it: it must not become an option or a path.
+        // An agent printed this id, so it must not become an option or a path.
         if !is_session(session) {
             return Err(launch(adapter, &format!("{session:?} is no session id\nhint: start a new session")));
         }
@@ -186,6 +200,7 @@ fn add_asks(adapter: &Adapter, brief: &Brief, asks: &Asks, values: &mut Values) 
 }
 
 fn add_mcp(adapter: &Adapter, mcp: &Mcp, values: &mut Values) -> Result<(), AgentError> {
+    // The name becomes a key in TOML and JSON settings of programs, where other characters would need quoting.
     let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-_".contains(&b);
     if mcp.name.is_empty() || !mcp.name.bytes().all(plain) {
         return Err(launch(adapter, &format!("{:?} is no name for an MCP server", mcp.name)));
@@ -202,8 +217,9 @@ fn add_mcp(adapter: &Adapter, mcp: &Mcp, values: &mut Values) -> Result<(), Agen
     Ok(())
 }
 
-/// A text as JSON; it is a TOML text as well.
+/// Writes a text as JSON, in a form that is a TOML string as well.
 fn json(text: &str) -> String {
+    // JSON allows a DEL character in a string and TOML does not, so it is escaped.
     serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f")
 }
 
@@ -221,6 +237,7 @@ fn argv(adapter: &Adapter, brief: &Brief, values: &Values) -> Result<Vec<OsStrin
     for arg in adapter.argv(brief.access) {
         arg.fill(values, &brief.args, &mut argv).map_err(|name| no_value(adapter, name))?;
     }
+    // A driver of ours may stand first, so the configured words are checked as well: they name the real program.
     let nothing = |words: &[OsString]| words.first().is_none_or(|program| program.is_empty());
     if nothing(&argv) || (is_named_by_words(adapter, brief) && nothing(&brief.args)) {
         let problem = "no program to run\nhint: configure the agent's words: args = [\"program\", …]";
@@ -244,8 +261,9 @@ fn is_named_by_words(adapter: &Adapter, brief: &Brief) -> bool {
     adapter.program.is_none() && adapter.argv(brief.access).contains(&Arg::Args)
 }
 
-/// The agent's own program.
+/// Finds the agent's own program, which may stand behind a driver of ours.
 fn program(adapter: &Adapter, brief: &Brief, argv: &[OsString]) -> OsString {
+    // The configured words come first: with a driver in front, the command line begins with our own program.
     let words = brief.args.first().filter(|_| is_named_by_words(adapter, brief));
     let row = || adapter.program.as_ref().filter(|_| adapter.uses("program", brief.access));
     words.cloned().or_else(|| row().map(OsString::from)).or_else(|| argv.first().cloned()).unwrap_or_default()
@@ -259,6 +277,7 @@ fn environment(
     keep_env: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<BTreeMap<OsString, OsString>, AgentError> {
     let mut env = BTreeMap::new();
+    // Every launch has these two, whatever the row keeps.
     env.insert("PATH".into(), keep_env("PATH").unwrap_or_else(|| PATH.into()));
     env.insert("LANG".into(), keep_env("LANG").unwrap_or_else(|| LANG.into()));
     for name in &adapter.keep_env {
@@ -268,8 +287,10 @@ fn environment(
         let value = choice.fill(values).map_err(|name| no_value(adapter, name))?;
         env.extend(value.map(|value| (OsString::from(name), value)));
     }
+    // The order decides: our own variables come last, so neither a row nor a setting can replace them.
     env.extend(brief.env.clone());
     env.extend(own_env(brief, report_file));
+    // Names from the brief arrive here as well, which the reader of rows has not checked.
     for (name, value) in &env {
         if name.is_empty() || name.as_bytes().contains(&b'=') {
             return Err(launch(adapter, &format!("{name:?} is no name of an environment variable")));
@@ -316,14 +337,16 @@ fn launch(adapter: &Adapter, problem: &str) -> AgentError {
     AgentError::Launch { adapter: adapter.name.clone(), problem: problem.to_owned() }
 }
 
-/// Writes a whole file or nothing, without following a link left at its place.
+/// Writes a whole file or nothing, and never follows a link at its place.
+///
+/// The agent can write into its launch's folder, so a file there may have been replaced by a link.
 fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), AgentError> {
     let part: PathBuf = path.with_extension("part");
     let fail = |source| AgentError::io("write", path, source);
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(fail)?;
     }
-    // A launch's folder has one writer; a leftover is from a crash of ours.
+    // A launch's folder has one writer, so a leftover comes from a crash of ours.
     match fs::remove_file(&part) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(fail(error)),
         _ => {}

@@ -1,12 +1,16 @@
-//! The built-in table of protected paths. How a path is held against it is decided in `tribunal-core`.
+//! The built-in table of protected paths. `tribunal-core` decides how a path is compared with it.
+//!
+//! The table is data beside the adapter rows, because it lists files of other programs: CI systems, hooks, editors,
+//! agents.
 
 use std::sync::LazyLock;
 use tribunal_core::protected::ProtectedTable;
 
-/// The table, as the program was built with it. It is read once; a test holds that it can be.
+/// Returns the table that the program was built with. It is read once, and a test ensures that it can be read.
 pub fn table() -> &'static ProtectedTable {
     static TABLE: LazyLock<ProtectedTable> = LazyLock::new(|| {
         let read: Result<ProtectedTable, _> = toml::from_str(include_str!("protected.toml"));
+        // The text is compiled in, so a fault is a bug of this build and cannot be a user's mistake.
         let table = read.unwrap_or_else(|error| panic!("bug: the table of protected paths: {error}"));
         table.prepared()
     });

@@ -1,67 +1,72 @@
-//! Reporting by tools: which tools there are, what they take, and the lines that go between the server an agent starts
-//! and the engine behind its launch's socket. Plain data; what a call is worth is not decided here.
+//! Reporting by tools: which tools there are, their arguments, and the lines that go between the server an agent starts
+//! and the engine behind its launch's socket. Plain data: nothing here decides what a call is worth.
+//!
+//! Descriptions are written for a model and are all that it knows about a tool.
 
 use crate::parse::ToolCall;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// The name of the server an agent is given.
+/// The name of the MCP server that an agent is given.
 pub const SERVER: &str = "tribunal";
 /// The name of the socket in a launch's folder.
 pub const SOCKET_FILE: &str = "report.sock";
-/// The name of the file with the calls that were accepted, one per line. Its agent cannot write it.
+/// The name of the file with the accepted calls, one per line. The agent cannot write it.
 pub const HEARD_FILE: &str = "heard.jsonl";
-/// Bytes of one line, either way.
+/// The largest line in bytes, in either direction.
 pub const LINE_MAX: usize = 1 << 20;
 
-/// What a launch is there for, and so which tools it has.
+/// The purpose of a launch, which decides what tools it has.
+///
+/// A reviewer has none of the builder's tools and the other way round, so neither can speak for the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// It judges: findings, a verdict.
+    /// It reviews: it reports findings and casts a verdict.
     Judge,
-    /// It makes: replies to findings, the end of a task.
+    /// It builds or fixes: it replies to findings and reports the end of a task.
     Maker,
 }
 
-/// What the server asks of the engine: one line of JSON.
+/// A question of the server to the engine, as one line of JSON.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ask {
     /// Which tools there are; the answer's text is a list of [`Tool`].
     Tools,
-    /// A call.
+    /// A call of one of the tools.
     Call(ToolCall),
 }
 
-/// What the engine answers: one line of JSON.
+/// The engine's answer, as one line of JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
-    /// Whether it counts.
+    /// Whether the call counts as a report.
     pub accepted: bool,
-    /// What the agent is told.
+    /// The text that the agent reads; on a refusal it says why.
     pub text: String,
 }
 
 /// One tool, as agents see it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tool {
-    /// Its name.
+    /// The name under which agents call it.
     pub name: String,
-    /// What it is for.
+    /// What it is for, in words for a model.
     pub description: String,
     /// The JSON schema of its arguments.
     pub schema: Value,
 }
 
-/// The tools that cast a verdict: one call of one of them, once.
+/// The tools that cast a verdict. A launch can make one call of one of them, once.
 pub const VOTES: [&str; 3] = ["cast_verdict", "set_loop_review_result", "set_review_result"];
 
-/// The tools of a part, in the order they are listed.
+/// Returns the tools of a launch in the order in which they are listed.
 pub fn tools(part: Part) -> Vec<Tool> {
     let own = match part {
         Part::Judge => vec![findings(), verdict(), loop_result(), result()],
         Part::Maker => vec![fix(), done()],
     };
+    // Anybody may ask a person, read the context again and run the checks.
     own.into_iter().chain([escalate(), context(), checks()]).collect()
 }
 
@@ -168,7 +173,7 @@ fn done() -> Tool {
     tool("report_task_done", "Say that the task is done, and what you did.", properties, &["done", "summary"])
 }
 
-/// What a call tells a person, under any of the names agents give it.
+/// Returns what a call tells a person, under any of the names that agents give the argument.
 pub fn escalation(call: &ToolCall) -> Option<&str> {
     ["about", "message", "reason", "issue"].iter().find_map(|name| call.args.get(*name)?.as_str())
 }

@@ -1,10 +1,12 @@
-//! Words of a command line with `{placeholder}`s. Never splits or quotes: one word in, one argument out, so nothing an
-//! agent or a document wrote can become a second argument.
+//! Words of a command line with `{placeholder}`s. A word is never split or quoted: one word in, one argument out.
+//!
+//! So nothing that an agent or a document wrote can become a second argument, and no shell is needed. Keep it that way:
+//! a template language with conditions or lists would bring the question of quoting back.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-/// Every placeholder a row may use, except `{args}`, which stands for several arguments.
+/// Every placeholder a row may use. `{args}` is not among them, because it stands for several arguments.
 pub(crate) const NAMES: [&str; 31] = [
     "attempt",
     "dir",
@@ -39,10 +41,10 @@ pub(crate) const NAMES: [&str; 31] = [
     "use",
 ];
 
-/// Values by placeholder; a name without a value is absent.
+/// Values by placeholder. A placeholder without a value is absent.
 pub(crate) type Values = BTreeMap<&'static str, OsString>;
 
-/// One argument: literal text and placeholders in turn.
+/// One argument, made of literal text and placeholders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Word(Vec<Part>);
 
@@ -52,37 +54,38 @@ enum Part {
     Value(&'static str),
 }
 
-/// One entry of an argv template.
+/// One entry of a command line template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Arg {
-    /// Exactly one argument.
+    /// Exactly one argument, whatever its placeholders hold.
     One(Word),
-    /// `{args}`: the words the user configured for this agent.
+    /// The words that the user configured for this agent, `{args}`.
     Args,
-    /// Arguments that are left out together when one of their placeholders has no value.
+    /// Arguments that are left out together if one of their placeholders has no value.
     Group(Vec<Word>),
 }
 
-/// Texts of which the first counts whose placeholders all have a value; none may be left over.
+/// Alternative texts, of which the first one counts whose placeholders all have a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Choice {
     pub(crate) words: Vec<Word>,
-    /// Whether it is no fault that none of them can be filled.
+    /// Whether it is acceptable that none of them can be filled.
     pub(crate) optional: bool,
 }
 
 impl Choice {
-    /// Whether any of the texts uses this placeholder.
+    /// Whether any of the alternatives uses this placeholder.
     pub(crate) fn uses(&self, name: &str) -> bool {
         self.words.iter().any(|word| word.uses(name))
     }
 
-    /// The first text that can be filled; the error is the name of a placeholder without a value.
+    /// Fills the first text that can be filled. The error is the name of a placeholder without a value.
     pub(crate) fn fill(&self, values: &Values) -> Result<Option<OsString>, &'static str> {
         let mut missing = None;
         for word in &self.words {
             match word.fill(values) {
                 Ok(text) => return Ok(Some(text)),
+                // The first missing name is reported: it belongs to the alternative that the row prefers.
                 Err(name) => missing = missing.or(Some(name)),
             }
         }
@@ -94,7 +97,7 @@ impl Choice {
 }
 
 impl Word {
-    /// Reads a word; the error is the name of a placeholder nobody knows.
+    /// Parses a word. The error is the name of a placeholder that does not exist.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut parts = Vec::new();
         let mut literal = String::new();
@@ -103,7 +106,7 @@ impl Word {
             let (before, from) = rest.split_at(open);
             literal.push_str(before);
             let Some(name) = placeholder(from) else {
-                // A brace that opens no name is text: rows carry JSON.
+                // A brace that opens no name is text, because rows carry JSON.
                 literal.push('{');
                 rest = &from[1..];
                 continue;
@@ -117,6 +120,7 @@ impl Word {
             rest = &from[name.len() + 2..];
         }
         literal.push_str(rest);
+        // An empty word is still one argument; without a part it would vanish.
         if !literal.is_empty() || parts.is_empty() {
             parts.push(Part::Text(literal));
         }
@@ -128,7 +132,7 @@ impl Word {
         self.0.iter().any(|part| matches!(part, Part::Value(used) if *used == name))
     }
 
-    /// The finished argument; the error is the name of a placeholder without a value.
+    /// Fills the argument. The error is the name of a placeholder without a value.
     pub(crate) fn fill(&self, values: &Values) -> Result<OsString, &'static str> {
         let mut word = OsString::new();
         for part in &self.0 {
@@ -151,7 +155,7 @@ impl Arg {
         }
     }
 
-    /// Appends the finished arguments; the error is the name of a placeholder without a value.
+    /// Appends the filled arguments. The error is the name of a placeholder without a value.
     pub(crate) fn fill(
         &self,
         values: &Values,
@@ -161,6 +165,7 @@ impl Arg {
         match self {
             Self::One(word) => argv.push(word.fill(values)?),
             Self::Args => argv.extend(args.iter().cloned()),
+            // A group without all its values is left out on purpose, so the error inside it is not one of the launch.
             Self::Group(words) => {
                 let filled: Result<Vec<_>, _> = words.iter().map(|word| word.fill(values)).collect();
                 argv.extend(filled.unwrap_or_default());
@@ -170,11 +175,12 @@ impl Arg {
     }
 }
 
-/// The name in `{name}…`, when the text starts with one.
+/// Returns the name in `{name}…` if the text starts with one.
 pub(crate) fn placeholder(text: &str) -> Option<&str> {
     let inner = text.strip_prefix('{')?;
     let end = inner.find('}')?;
     let name = &inner[..end];
+    // Only names of this form are placeholders, so braces in JSON, shell and code stay as they are.
     let plain = !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
     plain.then_some(name)
 }

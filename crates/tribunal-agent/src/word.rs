@@ -1,26 +1,29 @@
-//! The launch word in a prompt: the line that tells an agent its word, and what an honest agent does with it.
+//! The launch word in a prompt: the line that tells an agent its word, and how an honest agent uses it.
 //!
-//! Whoever prints its prompt, a file or a tool's output prints no line that counts, because a line that loosens counts
-//! only with the word of its launch, and no prompt shows such a line filled in. The word itself is made by whoever
-//! launches; how lines with it are read is `tribunal-findings`' business.
+//! An agent that prints its prompt, a file or a tool's output must not vote by accident. So a line that loosens a
+//! verdict counts only with the word of its launch, and no prompt shows such a line filled in. The engine makes the
+//! word; `tribunal-findings` reads the lines that carry it.
 
 const KEY: &str = "Launch word: ";
-/// What a line begins with that looks like the line of the word and is not.
+/// The mark before a line that looks like the line with the word but is not.
 const MARK: &str = "[quoted] ";
 /// Keys of the lines that carry the word.
 const KEYS: [&str; 8] = ["VERDICT", "CHECKED", "RULING", "TASK", "FIXED", "REFUTED", "CANNOT FIX", "COMMIT"];
 
-/// The line that tells an agent its word.
+/// Writes the line that tells an agent its word.
 pub fn line(word: &str) -> String {
     format!("{KEY}{word}\n")
 }
 
-/// The prompt of a launch with its word in the last line. Every other line that looks like the line of the word is
-/// marked: documents, diffs and earlier answers must not be able to name another one.
+/// Returns the prompt of a launch with its word in the last line.
+///
+/// Every other line that looks like it is marked. Otherwise a document, a diff or an earlier answer in the prompt could
+/// name another word.
 pub(crate) fn sealed(prompt: &str, word: &str) -> String {
     let own = line(word);
     let mut out = String::with_capacity(prompt.len() + own.len() + 1);
     for part in prompt.split_inclusive(is_break) {
+        // A line that is exactly our own is harmless: it names the same word.
         match looks_like_one(part).filter(|_| part != own) {
             Some(at) => [&part[..at], MARK, &part[at..]].into_iter().for_each(|text| out.push_str(text)),
             None => out.push_str(part),
@@ -30,19 +33,23 @@ pub(crate) fn sealed(prompt: &str, word: &str) -> String {
     format!("{out}\n\n{own}")
 }
 
-/// The word in a prompt: that of its last line.
+/// Returns the word in a prompt, which stands in its last line.
 pub fn of(prompt: &str) -> Option<&str> {
     let word = prompt.lines().next_back()?.strip_prefix(KEY)?;
+    // A word of any other form was not made by us, so the prompt has none.
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     (!word.is_empty() && word.chars().all(plain)).then_some(word)
 }
 
-/// What readers may take for the end of a line.
+/// Whether a reader may take this character for the end of a line.
 fn is_break(c: char) -> bool {
+    // More than a newline: a model, an editor or a terminal may break a line at any of these.
     matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Where the words `launch word` begin in a line that begins with them, whatever signs stand around them.
+/// Finds where the words `launch word` begin in a line that begins with them, whatever signs stand around them.
+///
+/// Case, punctuation and spacing are ignored, because a model would read such a line all the same.
 fn looks_like_one(line: &str) -> Option<usize> {
     let start = line.find(char::is_alphanumeric)?;
     let letters = line[start..].chars().filter(|c| c.is_alphanumeric()).take(10);
@@ -50,8 +57,10 @@ fn looks_like_one(line: &str) -> Option<usize> {
     (letters == "launchword").then_some(start)
 }
 
-/// A text with the word in every line where an honest agent writes it: `VERDICT: approve` becomes
-/// `VERDICT k7f3q2xa: approve`. A text that is one JSON object gets the key `word`.
+/// Puts the word into every line where an honest agent writes it: `VERDICT: approve` becomes `VERDICT k7f3q2xa:
+/// approve`. A text that is one JSON object gets the key `word`.
+///
+/// The scripted agent uses it, so that scenarios need not know a word that is drawn for each launch.
 pub fn spoken(text: &str, word: &str) -> String {
     if let Ok(serde_json::Value::Object(mut object)) = serde_json::from_str(text) {
         object.entry("word").or_insert_with(|| word.into());
@@ -64,11 +73,13 @@ pub fn spoken(text: &str, word: &str) -> String {
     lines.collect()
 }
 
-/// Where the key of a line ends that carries the word.
+/// Finds the end of the key in a line that carries the word.
 fn key_end(line: &str) -> Option<usize> {
+    // Agents decorate their lines with Markdown; the reader of answers accepts that, so the word must go there, too.
     let begin = line.find(|c: char| !matches!(c, ' ' | '*' | '-' | '_'))?;
     let end = line[begin..].find([':', '：'])? + begin;
     let key = line[begin..end].trim_end_matches(['*', '_', ' ']);
+    // Answers to findings and to unread parts carry the word, too.
     let id = |key: &str| {
         ["F-", "U-"].iter().find_map(|id| key.strip_prefix(id)).is_some_and(|n| n.parse::<u32>().is_ok())
     };

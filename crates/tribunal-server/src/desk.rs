@@ -1,5 +1,8 @@
-//! The MCP server an editor agent starts to look at runs: the tools come from a [`Desk`]; here is only the wire, by the
-//! official SDK. It keeps nothing and decides nothing.
+//! The MCP server that an editor agent starts to look at runs. The tools come from a [`Desk`]; this file is only the
+//! wire, built on the official SDK, so it keeps no state and decides nothing.
+//!
+//! The desk is a trait because its tools read journals and configuration, which the command line's crate knows and this
+//! crate does not. Keep it that way: a tool that is added there needs no change here.
 
 use crate::engine::ServerError;
 use crate::mcp::{on_stdio, tool};
@@ -13,18 +16,26 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 use tribunal_agent::reporting::{Answer, SERVER, Tool};
 
-/// What an editor agent can ask for.
+/// The tools that an editor agent can call, and the answers to its calls.
+///
+/// An editor agent is not part of a run, so no machine hears what it says: its words are at most a message that becomes
+/// a note. Of all it can ask for, only a review starts a process.
 pub trait Desk: Send + Sync + 'static {
-    /// What an agent should know before it calls anything.
+    /// Returns the instructions that the client shows to its agent before it calls anything.
     fn about(&self) -> String;
-    /// The tools.
+    /// Returns the tools in the order in which clients list them.
     fn tools(&self) -> Vec<Tool>;
-    /// Answers a call; `who` is the name the client gave itself and the session's mark.
+    /// Answers a call. `who` is the name the client gave itself and the session's mark.
+    ///
+    /// The call may block: it runs on a thread of its own, so the protocol goes on meanwhile.
     fn call(&self, who: &str, tool: &str, args: Map<String, Value>) -> Answer;
 }
 
 /// Serves a desk on standard input and output until the input ends.
+///
+/// Returns an error only where the server itself cannot run; a refused call is an answer to the agent.
 pub fn serve_desk(desk: Arc<dyn Desk>) -> Result<(), ServerError> {
+    // Two bytes are enough: the mark tells sessions of one client apart for a reader, and nothing trusts it.
     let mut mark = [0_u8; 2];
     rustix::rand::getrandom(&mut mark, rustix::rand::GetRandomFlags::empty())
         .map_err(|error| ServerError::Server(error.to_string()))?;
@@ -33,7 +44,7 @@ pub fn serve_desk(desk: Arc<dyn Desk>) -> Result<(), ServerError> {
 
 struct Clerk {
     desk: Arc<dyn Desk>,
-    /// Tells two sessions of one program apart.
+    /// Tells two sessions of the same client program apart.
     mark: String,
 }
 
@@ -60,12 +71,15 @@ impl ServerHandler for Clerk {
     ) -> Result<CallToolResponse, ErrorData> {
         let client = context.peer.peer_info().map(|info| info.client_info.name.clone());
         let who = format!("{}#{}", client.unwrap_or_default(), self.mark);
+        // A tool may read a journal or start a review, and the runtime has one thread: blocking it would hold up the
+        // protocol.
         let desk = Arc::clone(&self.desk);
         let answered = tokio::task::spawn_blocking(move || {
             desk.call(&who, &request.name, request.arguments.unwrap_or_default())
         });
         let answer = answered.await.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
         let content = vec![ContentBlock::text(answer.text)];
+        // A refusal is a result that the agent reads, not an error of the protocol.
         let result =
             if answer.accepted { CallToolResult::success(content) } else { CallToolResult::error(content) };
         Ok(result.into())

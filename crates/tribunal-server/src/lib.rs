@@ -1,10 +1,12 @@
-//! Faces that speak a protocol: the MCP servers that agents start, to report by or to look at runs, and HTTP for the
+//! Servers that speak a protocol: the MCP servers that agents start, to report or to look at runs, and HTTP for the
 //! browser.
 //!
-//! They hold no state of a run and decide nothing. MCP: every call goes to the engine through the launch's own socket,
-//! or to a [`Desk`].
-//! HTTP: every page comes from a [`web::Site`]; what is here is who may ask, and how it is said on the wire. Nothing
-//! here starts a process, and nothing but the protocol is written to standard output.
+//! They hold no state of a run and decide nothing. An MCP call goes to the engine through the launch's own socket, or
+//! to a [`Desk`]. A page comes from a [`web::Site`]; this crate knows only who may ask, and how an answer is written on
+//! the wire.
+//!
+//! Nothing here starts a process. Nothing but the protocol is written to standard output, because a client reads every
+//! other byte there as a broken message.
 
 mod desk;
 mod engine;

@@ -1,4 +1,8 @@
-//! The MCP server on standard input and output, by the official SDK. It passes calls on and keeps nothing.
+//! The MCP server on standard input and output that an agent of a run starts to report. It passes calls on and keeps
+//! nothing.
+//!
+//! The agent starts this process inside its own sandbox, so nothing here can be trusted by the engine. Whether a call
+//! counts is decided behind the socket, where the agent cannot reach.
 
 use crate::engine::{ServerError, ask};
 use rmcp::model::{
@@ -13,11 +17,16 @@ use tribunal_agent::ToolCall;
 use tribunal_agent::reporting::{self, Answer, Ask, SERVER};
 
 /// Serves the tools of the launch with this folder until standard input ends.
+///
+/// This is what `tribunal mcp FOLDER` runs. Which tools there are depends on what the launch is for, so the list comes
+/// from the engine, too.
 pub fn serve(dir: &Path) -> Result<(), ServerError> {
     on_stdio(Reporter { dir: dir.to_path_buf() })
 }
 
 /// Serves on standard input and output until the input ends.
+///
+/// Both MCP servers use it. One thread is enough, because every call that takes time is moved to a blocking thread.
 pub(crate) fn on_stdio(server: impl ServerHandler) -> Result<(), ServerError> {
     let fail = |error: &dyn std::fmt::Display| ServerError::Server(error.to_string());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -26,7 +35,8 @@ pub(crate) fn on_stdio(server: impl ServerHandler) -> Result<(), ServerError> {
         let service = server.serve(rmcp::transport::stdio()).await.map_err(|error| fail(&error))?;
         service.waiting().await.map(drop).map_err(|error| fail(&error))
     });
-    // A thread may still wait for standard input.
+    // A thread may still wait for standard input, and nothing can wake it: an orderly shutdown would wait for that
+    // thread.
     runtime.shutdown_background();
     served
 }
@@ -36,7 +46,8 @@ struct Reporter {
 }
 
 impl Reporter {
-    /// Asks without holding up the protocol: checks take their time.
+    /// Asks the engine on a thread of its own, because a call to `run_checks` may take minutes and the protocol must go
+    /// on.
     async fn ask(&self, what: Ask) -> Result<Answer, ErrorData> {
         let dir = self.dir.clone();
         let asked = tokio::task::spawn_blocking(move || ask(&dir, &what)).await;
@@ -45,7 +56,7 @@ impl Reporter {
     }
 }
 
-/// A tool as the SDK has it.
+/// Turns a tool of ours into one of the SDK.
 pub(crate) fn tool(tool: reporting::Tool) -> Tool {
     let schema = tool.schema.as_object().cloned().unwrap_or_default();
     Tool::new(tool.name, tool.description, Arc::new(schema))
@@ -80,6 +91,7 @@ impl ServerHandler for Reporter {
         };
         let answer = self.ask(Ask::Call(call)).await?;
         let content = vec![ContentBlock::text(answer.text)];
+        // A refused call is a result with an error mark: the agent reads why and can call again.
         let result =
             if answer.accepted { CallToolResult::success(content) } else { CallToolResult::error(content) };
         Ok(result.into())

@@ -1,5 +1,8 @@
-//! The account of a review on a terminal: how it ended, findings by fate, what each round changed, what is open, what
-//! to do next. Fits its columns; a meaning is never in the colour alone.
+//! The account of a review on a terminal: how it ended, findings by fate, what each round changed, what is open, and
+//! what to do next.
+//!
+//! Every line fits the columns of the terminal, except a command that is to be copied. A meaning is never in the colour
+//! alone, because colours may be off or invisible to the reader.
 
 use crate::bars::{Bar, bars};
 use crate::plain;
@@ -11,12 +14,15 @@ use std::fmt::Write;
 use tribunal_core::ledger::Mark;
 use tribunal_findings::delta::{Class, Row};
 
-/// Rows of one kind that are shown; more are only counted.
+/// The number of rows of one kind that are shown; more are only counted.
 const ROWS: usize = 50;
-/// Bytes of an answer that did not count.
+/// The number of bytes shown of an answer that did not count.
 const LOST_MAX: usize = 2_000;
 
-/// The account.
+/// Writes the account.
+///
+/// The order is that of a reader's questions: how it ended, why, what is still open, what to do. Details of rounds
+/// stand between.
 pub fn text(review: &Review, style: Style) -> String {
     let mut out = String::new();
     let head = review.title();
@@ -39,6 +45,7 @@ pub fn text(review: &Review, style: Style) -> String {
     let loops = count(review.loops.len(), "loop");
     let _ = writeln!(out, "\n  {rounds} in {loops}, {}", count(review.findings.len(), "finding"));
     fates(&mut out, review, style);
+    // Only loops with more than one round have something that changed between rounds.
     for part in review.revised() {
         delta(&mut out, review, part, style);
     }
@@ -59,14 +66,18 @@ pub fn text(review: &Review, style: Style) -> String {
 fn mark(end: End) -> style::Mark {
     match end {
         End::Passed => style::Mark::Complete,
+        // Not a failure: a person can still decide either way.
         End::Escalated => style::Mark::Warning,
         End::Stale | End::Cancelled => style::Mark::Failed,
         End::Running => style::Mark::Running,
     }
 }
 
-/// Wrapped so that every line, with so many columns before it, fits.
+/// Wraps a text so that every line fits, with this many columns before it.
+///
+/// Callers print something before the first line, so all lines have that much less room.
 fn indented(text: &str, columns: usize, style: Style) -> String {
+    // Width 0 means that the output is not a terminal: nothing is wrapped there.
     if style.width == 0 {
         return text.to_owned();
     }
@@ -81,8 +92,10 @@ fn fates(out: &mut String, review: &Review, style: Style) {
     }
     let _ = writeln!(out, "\n  {}", style.bold("Findings by fate"));
     let most = fates.iter().map(|(_, n)| *n).max().unwrap_or(1).max(1);
+    // Without a terminal, a fixed width keeps bars of several reviews comparable.
     let room = if style.width == 0 { 40 } else { style.width.saturating_sub(24).clamp(4, 40) };
     for (fate, n) in fates {
+        // At least one sign: a fate with a single finding must not look like none.
         let long = (n * room).div_ceil(most).clamp(1, room);
         let _ = writeln!(out, "    {} {n:>4}  {}", pad(&fate, 11), style.faint(&"▪".repeat(long)));
     }
@@ -96,6 +109,7 @@ fn delta(out: &mut String, review: &Review, part: &Part, style: Style) {
     for line in bars(&rounds, narrow).lines() {
         let _ = writeln!(out, "    {line}");
     }
+    // The first round has nothing to be compared with.
     for (n, round) in part.rounds.iter().enumerate().skip(1) {
         let _ = writeln!(out, "    {}", style.faint(&format!("round {}", n + 1)));
         let mut rows: Vec<&Row> = round.delta.rows.iter().collect();
@@ -103,19 +117,22 @@ fn delta(out: &mut String, review: &Review, part: &Part, style: Style) {
         for row in rows.iter().take(ROWS) {
             let (_, word, said) = class(row.class);
             let id = row.id.to_string();
+            // Ids in a view are words, so the id of the row is printed to compare them.
             let known = review.findings.iter().find(|story| story.finding.id == id);
+            // A finding that the review does not hold any more still has its id.
             let line = known.map_or_else(|| id.clone(), |story| story.finding.line());
             let said = if said.is_empty() { String::new() } else { format!(" ({said})") };
             let text = indented(&format!("{line}{said}"), 18, style);
             let _ = writeln!(out, "      {} {text}", pad(word, 11));
         }
+        // What is cut is always counted, so that a short list cannot pass for a complete one.
         if rows.len() > ROWS {
             let _ = writeln!(out, "      … and {} more", rows.len() - ROWS);
         }
     }
 }
 
-/// The place of a class in the list, its word, and what is said of it.
+/// The place of a class in the list, its word, and a remark about it.
 fn class(class: Class) -> (u8, &'static str, &'static str) {
     match class {
         Class::Resolved => (0, "resolved", ""),
@@ -124,11 +141,14 @@ fn class(class: Class) -> (u8, &'static str, &'static str) {
         Class::Upgraded => (3, "worse", ""),
         Class::Downgraded => (4, "milder", ""),
         Class::Unchanged => (5, "unchanged", ""),
+        // Silence is not evidence: a finding that nobody repeated stays open, and the remark says why.
         Class::NotReported => (6, "unchanged", "not confirmed"),
     }
 }
 
-/// Cells are made for markdown; a terminal needs no escapes.
+/// Removes the escapes of a table cell. Cells are made for markdown, and a terminal needs no escapes.
+///
+/// The tables of `review` are shared with `NN-REVIEW.md`. Making them twice, once per form, could let the two differ.
 pub(crate) fn unescaped(cell: &str) -> String {
     let mut out = String::with_capacity(cell.len());
     let mut chars = cell.chars().peekable();
@@ -169,6 +189,7 @@ fn open(out: &mut String, review: &Review, style: Style) {
 
 fn about(story: &Story) -> Vec<(&'static str, String)> {
     let mut rows = Vec::new();
+    // The names are padded to one width by hand, so that their values stand below each other.
     if !story.finding.provenance.is_empty() {
         rows.push(("origin", story.finding.provenance.clone()));
     }
@@ -186,9 +207,10 @@ fn lines(out: &mut String, title: &str, items: &[String], style: Style) {
     let _ = writeln!(out, "\n  {}", style.bold(title));
     for item in items {
         let item = plain::line(item);
+        // Four columns of indent stand before every item.
         let fits = style.width == 0 || style::columns(&item) + 4 <= style.width;
         match item.split_once(" — ").filter(|(command, _)| !fits && style::is_command(command)) {
-            // Whole, to be copied; what it does stands below.
+            // The command stays on one line, to be copied; its meaning stands below.
             Some((command, meaning)) => {
                 let _ = writeln!(out, "    {command}\n      {}", indented(meaning, 6, style));
             }

@@ -1,14 +1,18 @@
-//! GitHub annotations: workflow commands that put a finding beside the line it is about. What an agent wrote cannot
-//! become a command of its own: line ends and separators are escaped.
+//! GitHub annotations: workflow commands that put a finding beside the line it is about.
+//!
+//! GitHub reads commands from the output of a job. So line ends and separators in an agent's text are escaped;
+//! otherwise an agent could write a command of its own.
 
 use crate::plain;
 use crate::sarif::Item;
 use tribunal_core::finding::{Fate, Severity};
 
-/// GitHub shows so many of one kind; more are only counted.
+/// GitHub shows this many of one kind; more are only counted.
 const SHOWN: usize = 50;
 
-/// One command per finding that is open, unresolved, carried or advisory, the worst first.
+/// Writes one command per finding that is open, unresolved, carried or advisory, the most severe first.
+///
+/// The most severe come first because the list is cut, and a reader must not lose a blocker to a suggestion.
 pub fn github(items: &[Item<'_>]) -> String {
     let mut shown: Vec<&Item<'_>> = items.iter().filter(|item| is_standing(&item.entry.fate)).collect();
     shown.sort_by_key(|item| (std::cmp::Reverse(item.entry.severity), item.id));
@@ -22,6 +26,9 @@ pub fn github(items: &[Item<'_>]) -> String {
     out
 }
 
+/// Whether a finding still says something about the code, and not only about its past.
+///
+/// Settled findings are left out, because an annotation beside correct code would only confuse.
 fn is_standing(fate: &Fate) -> bool {
     matches!(fate, Fate::Open | Fate::Unresolved | Fate::Carried | Fate::Advisory)
 }
@@ -29,6 +36,7 @@ fn is_standing(fate: &Fate) -> bool {
 fn line(item: &Item<'_>) -> String {
     let claim = &item.entry.claim;
     let command = match (item.entry.severity, &item.entry.fate) {
+        // An advisory finding never blocks, so it must not look like an error, whatever its severity says.
         (Severity::Suggestion, _) | (_, Fate::Advisory) => "notice",
         (Severity::Warning, _) | (_, Fate::Carried) => "warning",
         (Severity::Blocker, _) => "error",
@@ -38,6 +46,7 @@ fn line(item: &Item<'_>) -> String {
         properties.push(format!("file={}", property(file)));
         if let Some(line) = claim.line {
             properties.push(format!("line={line}"));
+            // A reviewer may name an end that lies before the beginning.
             properties.push(format!("endLine={}", claim.end.unwrap_or(line).max(line)));
         }
     }
@@ -50,10 +59,13 @@ fn line(item: &Item<'_>) -> String {
     format!("::{command} {}::{}\n", properties.join(","), data(&text))
 }
 
+/// Escapes the text of a command. GitHub ends a command at the end of a line.
 fn data(text: &str) -> String {
+    // The percent sign first: replaced later, it would escape the escapes.
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
+/// Escapes a property of a command, in which colons and commas separate.
 fn property(text: &str) -> String {
     data(&plain::line(text)).replace(':', "%3A").replace(',', "%2C")
 }

@@ -1,17 +1,21 @@
 //! What became of the user's branch at the end of a run, in words.
+//!
+//! The reasons are typed facts of `tribunal-core`; every face says them with the sentences made here.
 
 use crate::plain;
 use tribunal_core::held::Held;
 
-/// Names that are said; of more, only how many.
+/// The number of names that are listed; of more, only the count.
 pub const SHOWN: usize = 3;
 
-/// `main was left alone (it has moved meanwhile)`.
+/// Says that the branch was left alone, and why: `main was left alone (it has moved meanwhile)`.
 pub fn left_alone(branch: &str, why: &Held) -> String {
     format!("{branch} was left alone ({})", held(why))
 }
 
-/// Why the user's branch does not have the result.
+/// Says why the user's branch does not have the result.
+///
+/// Each reason is a clause without a subject of its own, because callers put it behind the branch's name.
 pub fn held(why: &Held) -> String {
     match why {
         Held::Moved => "it has moved meanwhile".to_owned(),
@@ -22,15 +26,19 @@ pub fn held(why: &Held) -> String {
         Held::InTheWay(paths) => format!("files git does not track are in the way: {}", named(paths)),
         Held::Filtered(paths) => format!("changed files pass through a filter: {}", named(paths)),
         Held::Conflict(paths) => format!("it conflicts with the branch in {}", named(paths)),
+        // The branch has the commit and not its content, so saying "it contains the result" alone would mislead.
         Held::Undone(paths) => {
             format!("it contains the result, and commits after it took it away again: {}", named(paths))
         }
         Held::Failed(said) => without_hints(said),
+        // Not a refusal: the run was told to wait for an order.
         Held::Ordered => "it waits for your word".to_owned(),
     }
 }
 
-/// The first few of some paths, and how many more there are.
+/// Lists the first few of some paths, and how many more there are.
+///
+/// A branch may hold thousands of changed files, and these words stand in a single sentence.
 pub fn named(paths: &[String]) -> String {
     let names: Vec<_> = paths.iter().take(SHOWN).map(|path| plain::line(path)).collect();
     match paths.len().saturating_sub(SHOWN) {
@@ -39,8 +47,9 @@ pub fn named(paths: &[String]) -> String {
     }
 }
 
-/// What went wrong, in one line, without the way out.
+/// Returns a message of a failure in one line, without its hints.
 fn without_hints(said: &str) -> String {
+    // Hints are left out, because these words stand inside another sentence.
     let lines = said.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("hint:"));
     lines.collect::<Vec<_>>().join(" ")
 }

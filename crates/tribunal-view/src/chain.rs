@@ -1,5 +1,7 @@
-//! The two files a chain keeps beside its artifacts: `.meta.json`, what each phase came to, and `.review-history.md`, every
-//! iteration. Both are added to: what stood there before, from people or other tools, stays as it was.
+//! The two files that a chain keeps beside its artifacts: `.meta.json`, with the result of each phase, and
+//! `.review-history.md`, with every iteration.
+//!
+//! Both files are only added to. Text that was there before, from people or other tools, stays as it was.
 
 use crate::calendar::timestamp;
 use crate::plain::{clipped, line};
@@ -10,85 +12,93 @@ use std::fmt::Write;
 /// One finding of an iteration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// `F-2`.
+    /// The id of the finding, like `F-2`.
     pub id: String,
-    /// `blocker`.
+    /// The severity of the finding, like `blocker`.
     pub severity: String,
-    /// Where; may be empty.
+    /// The place of the finding; may be empty.
     pub place: String,
-    /// The claim.
+    /// The claim, in the reviewer's words.
     pub claim: String,
-    /// Who raised it.
+    /// The reviewer or check that raised it.
     pub by: String,
 }
 
-/// What became of a finding that was given to the maker.
+/// What became of a finding that was given to the builder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answered {
-    /// `F-2`.
+    /// The id of the finding, like `F-2`.
     pub id: String,
-    /// `fixed`, or `refuted: why`.
+    /// The builder's answer: `fixed`, or `refuted: why`.
     pub word: String,
 }
 
-/// One judging.
+/// One iteration: the builder's change and the review of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Iteration {
-    /// From 1.
+    /// The number of the iteration, counted from 1.
     pub number: u32,
-    /// `approved`, `needs revision`, …
+    /// The decision: `approved`, `needs revision`, …
     pub decision: String,
-    /// What the maker says it did before it.
+    /// What the builder says it did before this review.
     pub changes: String,
-    /// What the maker answered before it.
+    /// What the builder answered to findings before this review.
     pub answers: Vec<Answered>,
-    /// What it found, or found still there.
+    /// The findings that are new or still there.
     pub findings: Vec<Found>,
 }
 
 /// One phase of a feature's chain, as one run left it.
+///
+/// Both files of a chain are written from this one value, so they agree about how the phase ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PhaseOfChain {
-    /// The feature.
+    /// The name of the feature.
     pub feature: String,
-    /// `specify`.
+    /// The name of the phase, like `specify`.
     pub name: String,
-    /// The run.
+    /// The id of the run.
     pub run: String,
-    /// `standard`.
+    /// The mode of the chain, like `standard`.
     pub mode: String,
-    /// When it began, in milliseconds.
+    /// When the phase began, in milliseconds since 1970.
     pub started: u64,
-    /// When it was over.
+    /// When the phase was over, in milliseconds since 1970.
     pub completed: u64,
-    /// How it ended, in words: `approved`, `not approved: the rounds are spent`.
+    /// How the phase ended, in words: `approved`, `not approved: the rounds are spent`.
     pub outcome: String,
-    /// It was approved, or taken by a named person.
+    /// Whether it was approved, or accepted by a named person.
     pub approved: bool,
-    /// Why nobody reviewed it; none where somebody did.
+    /// Why nobody reviewed it; `None` if somebody did.
     pub skipped: Option<String>,
-    /// Judgings at most.
+    /// The largest number of iterations.
     pub iterations_max: u32,
-    /// Every judging.
+    /// Every iteration, in the order in which they were reviewed.
     pub iterations: Vec<Iteration>,
-    /// What the reviewers want known: what is open, one line each.
+    /// What the reviewers leave open for others to know, one line each.
     pub notes: Vec<String>,
 }
 
-/// `.meta.json` with this phase in it. Everything else in it stays; what is no JSON object is refused with the reason.
+/// Returns `.meta.json` with this phase in it.
+///
+/// Everything else in the file stays. A text that is not a JSON object is refused with the reason: writing over it
+/// would destroy somebody's file.
 pub fn meta(before: Option<&str>, phase: &PhaseOfChain) -> Result<String, String> {
     let mut all = match before.filter(|text| !text.trim().is_empty()) {
         None => Map::new(),
         Some(text) => match serde_json::from_str(text) {
             Ok(Value::Object(map)) => map,
+            // A list or a number has no place for a phase, and replacing it would destroy the file.
             Ok(_) => return Err("it is JSON, but no object".to_owned()),
             Err(error) => return Err(format!("it is no JSON: {error}")),
         },
     };
+    // A name that stands there already stays.
     all.entry("feature").or_insert_with(|| json!(phase.feature));
     all.insert("mode".to_owned(), json!(phase.mode));
     let phases = all.entry("phases").or_insert_with(|| json!({}));
     let Value::Object(phases) = phases else { return Err("its \"phases\" is no object".to_owned()) };
+    // Keys of the phase that we do not know are kept, too.
     let mut one = match phases.remove(&phase.name) {
         Some(Value::Object(known)) => known,
         _ => Map::new(),
@@ -108,12 +118,16 @@ pub fn meta(before: Option<&str>, phase: &PhaseOfChain) -> Result<String, String
     }
     phases.insert(phase.name.clone(), Value::Object(one));
     let mut text = serde_json::to_string_pretty(&Value::Object(all)).map_err(|error| error.to_string())?;
+    // A text file ends with a line end; editors and git complain otherwise.
     text.push('\n');
     Ok(text)
 }
 
-/// What `.meta.json` says that the reviewers of some phases left open, each with its phase; and phases it says were not
-/// approved. What it does not say is nothing: anybody may have written it.
+/// Reads from `.meta.json` what the reviewers of some phases left open, each with its phase, and the phases that were
+/// not approved.
+///
+/// Missing entries mean nothing, because anybody may have written the file. So it can add concerns to the next phase,
+/// but it cannot approve anything.
 pub fn concerns(meta: &str, phases: &[&str]) -> (Vec<String>, Vec<String>) {
     let all: Value = serde_json::from_str(meta).unwrap_or_default();
     let (mut open, mut unapproved) = (Vec::new(), Vec::new());
@@ -121,6 +135,7 @@ pub fn concerns(meta: &str, phases: &[&str]) -> (Vec<String>, Vec<String>) {
         let one = &all["phases"][*phase];
         let notes = one["reviewerNotes"].as_array().into_iter().flatten().filter_map(Value::as_str);
         open.extend(notes.take(CONCERNS_MAX).map(|note| format!("{phase}: {}", clipped(note, 600))));
+        // A missing key is not a refusal, because anybody may have written the file.
         if one["approved"] == Value::Bool(false) && one["skipped"].is_null() {
             unapproved.push((*phase).to_owned());
         }
@@ -128,14 +143,18 @@ pub fn concerns(meta: &str, phases: &[&str]) -> (Vec<String>, Vec<String>) {
     (open, unapproved)
 }
 
-/// Concerns of one phase that are passed on.
+/// The number of concerns of one phase that are passed on.
 const CONCERNS_MAX: usize = 20;
 
-/// `.review-history.md` with this phase at its end; once, however often it is asked for.
+/// Returns `.review-history.md` with this phase at its end. The phase is added once, however often this is called.
+///
+/// Text that stands there stays, except for blank lines at its end. People may add remarks to this file.
 pub fn history(before: Option<&str>, phase: &PhaseOfChain) -> String {
     let title = format!("## {}, run {}\n", line(&phase.name), line(&phase.run));
     let mut text = match before {
+        // The title names the run, so a run that is resumed after it wrote the file does not write it twice.
         Some(before) if before.contains(&title) => return before.to_owned(),
+        // Exactly one blank line before the new part, whatever stood at the end of the old one.
         Some(before) if !before.trim().is_empty() => format!("{}\n\n", before.trim_end()),
         _ => format!("# Review history of {}\n\n", line(&phase.feature)),
     };
@@ -148,6 +167,7 @@ pub fn history(before: Option<&str>, phase: &PhaseOfChain) -> String {
         count(phase.iterations_max as usize, "iteration")
     );
     if let Some(why) = &phase.skipped {
+        // A phase that only checks judged must not read like a reviewed one.
         let _ = writeln!(text, "\n**Nobody reviewed it** ({}): checks alone judged it.", line(why));
     }
     phase.iterations.iter().for_each(|iteration| one_iteration(&mut text, iteration));

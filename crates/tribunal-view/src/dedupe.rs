@@ -1,4 +1,7 @@
-//! `tribunal dedupe`: which findings of a list are one, and why. Decides nothing itself.
+//! `tribunal dedupe`: what findings of a list are one, and why. It shows decisions of `tribunal-findings` and makes
+//! none.
+//!
+//! The scores of pairs are shown as well, so that a person can see how close a decision was.
 
 use crate::plain;
 use schemars::JsonSchema;
@@ -39,6 +42,8 @@ impl DedupeView {
     pub fn of(ids: &[String], claims: &[Claim], decision: &Decision) -> DedupeView {
         let lead = |at: &usize| {
             let claim = &claims[*at];
+            // Certain findings lead over uncertain ones, then the more severe, then the more confident; the order of
+            // the list decides last.
             (claim.confidence < DEFER_BELOW, std::cmp::Reverse((claim.severity, claim.confidence)), *at)
         };
         let set = |mut set: Vec<usize>| {
@@ -48,6 +53,7 @@ impl DedupeView {
         let pair = |pair: &tribunal_findings::dedupe::Compared| PairView {
             a: ids[pair.a].clone(),
             b: ids[pair.b].clone(),
+            // Three digits: more would promise a precision that the score does not have.
             score: (pair.score * 1_000.0).round() / 1_000.0,
             same: pair.same,
             related: pair.related,
@@ -59,7 +65,7 @@ impl DedupeView {
         }
     }
 
-    /// For people: each finding with its texts, then what may be the same.
+    /// Writes the sets for people: each finding with its text, then the pairs that may be the same.
     pub fn text(&self, claim_of: impl Fn(&str) -> String) -> String {
         let mut out = String::new();
         for set in &self.sets {

@@ -1,5 +1,7 @@
-//! What became of the findings of one report in a later one, as JSON and as a table. Counts nothing twice and leaves
-//! nothing out: every index of both reports is in exactly one place.
+//! What became of the findings of one report in a later one, as JSON and as a table.
+//!
+//! Nothing is counted twice and nothing is left out: every index of both reports is in exactly one place.
+//! `tribunal-findings` compares the reports; this file only shows the comparison.
 
 use crate::intake::place;
 use crate::style::{Mark, Style};
@@ -12,10 +14,10 @@ use tribunal_findings::Report;
 use tribunal_findings::track::Comparison;
 use tribunal_findings::track::compare::{Fresh, Gone, severity_word};
 
-/// Rows of one kind that the table shows; the rest are counted.
+/// The number of rows of one kind that the table shows; the rest are counted.
 const SHOWN: usize = 50;
 
-/// The JSON that `tribunal delta --json` prints: a field's name is a promise.
+/// The JSON that `tribunal delta --json` prints. Programs read it, so a field's name is a promise.
 #[derive(Debug, Serialize)]
 pub struct DeltaView {
     pairs: Vec<PairView>,
@@ -38,7 +40,7 @@ struct Left {
 }
 
 impl DeltaView {
-    /// Of a comparison.
+    /// Makes the view of a comparison.
     pub fn of(found: &Comparison) -> DeltaView {
         let pair = |(pair, went): &(tribunal_findings::track::pair::Pair, _)| PairView {
             before: pair.before,
@@ -62,7 +64,10 @@ impl DeltaView {
     }
 }
 
-/// The same for people: what is new first, then what changed, what is gone, what was not repeated.
+/// Writes the comparison for people: new findings first, then changed ones, then those that are gone or were not
+/// repeated.
+///
+/// Unchanged findings are only counted: whoever compares two reports wants to see what differs.
 pub fn table(before: &Report, after: &Report, found: &Comparison, style: Style) -> String {
     let (old, new): (BTreeMap<usize, &Claim>, BTreeMap<usize, &Claim>) =
         (before.indexed().collect(), after.indexed().collect());
@@ -71,6 +76,7 @@ pub fn table(before: &Report, after: &Report, found: &Comparison, style: Style) 
     let fresh =
         |kind: Fresh| found.fresh.iter().filter(move |(_, f)| *f == kind).map(|(n, _)| new.get(n).copied());
     for (kind, title) in [
+        // Findings that the change itself caused come first.
         (Fresh::FixInduced, "New, on lines the change added"),
         (Fresh::Reopened, "Back again, though it was called gone"),
         (Fresh::New, "New"),
@@ -89,6 +95,7 @@ pub fn table(before: &Report, after: &Report, found: &Comparison, style: Style) 
     let gone =
         |kind: Gone| found.gone.iter().filter(move |(_, g)| *g == kind).map(|(n, _)| old.get(n).copied());
     section(&mut out, "Resolved", Mark::Complete, gone(Gone::Resolved).flatten().map(line), style);
+    // A section of its own, apart from "Resolved": that nobody repeats a finding does not prove that it is gone.
     let title = "Not reported again, though nothing shows that it is gone";
     section(&mut out, title, Mark::Skipped, gone(Gone::NotReported).flatten().map(line), style);
     out
@@ -115,6 +122,7 @@ fn section(out: &mut String, title: &str, mark: Mark, rows: impl Iterator<Item =
     }
     let _ = writeln!(out, "\n{title} ({})", rows.len());
     for row in rows.iter().take(SHOWN) {
+        // Four columns stand before the text: the indent, the mark and a space.
         let narrow = Style { width: style.width.saturating_sub(4), ..style };
         let _ = writeln!(out, "  {} {}", style.mark(mark), narrow.wrap(row, "    "));
     }
@@ -123,6 +131,7 @@ fn section(out: &mut String, title: &str, mark: Mark, rows: impl Iterator<Item =
     }
 }
 
+/// Writes a finding as one line: severity, place, rule and claim.
 fn line(claim: &Claim) -> String {
     let place = place(claim);
     let rule =

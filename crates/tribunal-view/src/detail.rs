@@ -1,11 +1,13 @@
 //! One finding or one loop in full, for `tribunal show`.
+//!
+//! Other views shorten their texts; this one has the rest.
 
 use crate::facts::{FindingView, LoopView, RunView};
 use crate::style::Style;
 use crate::{plain, spoken, words};
 use std::fmt::Write;
 
-/// Everything known about a finding.
+/// Writes everything that is known about a finding.
 pub fn finding(finding: &FindingView, style: Style) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{}", style.bold(&style.wrap(&finding.line(), "  ")));
@@ -19,6 +21,7 @@ pub fn finding(finding: &FindingView, style: Style) -> String {
         ("maker", finding.reply.clone()),
     ];
     for (name, value) in rows {
+        // A row without a value is left out, because an empty label would raise a question without an answer.
         if !value.trim().is_empty() {
             let _ = writeln!(
                 out,
@@ -39,6 +42,7 @@ pub fn finding(finding: &FindingView, style: Style) -> String {
     for more in finding.more() {
         let _ = writeln!(out, "  {}", style.wrap(&more, "              "));
     }
+    // Said only where the way of a finding is not plain from its state.
     if !finding.remarks.why.is_empty() {
         let _ = writeln!(
             out,
@@ -49,6 +53,7 @@ pub fn finding(finding: &FindingView, style: Style) -> String {
     }
     if !finding.details.trim().is_empty() {
         out.push('\n');
+        // Details may be the output of a whole test run, so even this view has a bound.
         for line in plain::capped(&finding.details, 8_000).lines() {
             let _ = writeln!(out, "  {line}");
         }
@@ -56,7 +61,7 @@ pub fn finding(finding: &FindingView, style: Style) -> String {
     out
 }
 
-/// Everything known about a loop.
+/// Writes everything that is known about a loop.
 pub fn one_loop(lp: &LoopView, run: &RunView, style: Style) -> String {
     let mut out = String::new();
     let outcome = lp.outcome.as_deref().unwrap_or(&lp.state);
@@ -74,6 +79,7 @@ pub fn one_loop(lp: &LoopView, run: &RunView, style: Style) -> String {
         let _ = writeln!(out, "  revision {}", plain::line(revision));
     }
     for round in &lp.rounds {
+        // A round without a ruling has not ended.
         let ruling = if round.ruling.is_empty() { "under way" } else { &round.ruling };
         let _ = writeln!(out, "  round {}: {ruling}", round.round);
         for said in &round.said {
@@ -93,6 +99,7 @@ pub fn one_loop(lp: &LoopView, run: &RunView, style: Style) -> String {
     }
     if !lp.spoken.is_empty() {
         let _ = writeln!(out, "  reviewers in their own words");
+        // Reviewers' words are shown whole here; summaries of a run refer to this view for them.
         spoken::text(&mut out, &lp.spoken, usize::MAX, style);
     }
     out

@@ -1,19 +1,27 @@
-//! A diff for a person at a terminal or in a log: every byte of it that is shown is seen, whatever cannot be seen stands as
-//! a mark, and what is left out is counted. It decides nothing.
+//! A diff for a person at a terminal or in a log. Every byte that is shown can be seen, whatever is invisible stands as
+//! a mark, and lines that are left out are counted.
+//!
+//! It uses `plain::visible`, not `plain::line`: a reader of code must see what is in it, and not a cleaned version.
 
 use crate::plain;
 use crate::style::{Style, cut};
 
-/// A diff with at most so many lines. Lines that do not fit are cut where there is a width: a wrapped line would have no sign.
+/// Writes a diff with at most this many lines. A line that does not fit the width is cut, because the rest of a wrapped
+/// line would have no sign.
+///
+/// It shows a change that a person is about to accept, so nothing in it may hide: lines beyond the limit are counted,
+/// and invisible characters are marks.
 pub fn text(diff: &[u8], style: Style, max: usize) -> String {
     let visible = plain::visible(diff);
     let mut out = String::new();
     let mut lines = visible.lines();
     for line in lines.by_ref().take(max) {
+        // Cut and never wrapped: the second half of a wrapped line would look like context.
         let shown = if style.width == 0 { line.to_owned() } else { cut(line, style.width) };
         out.push_str(&inked(&shown, style));
         out.push('\n');
     }
+    // Counted after the loop has taken its share, so the number is exactly what is missing.
     let left = lines.count();
     if left > 0 {
         out.push_str(&style.faint(&format!("… {left} more lines")));
@@ -22,8 +30,9 @@ pub fn text(diff: &[u8], style: Style, max: usize) -> String {
     out
 }
 
-/// Files and lines that a diff changes: `2 files, 10 lines added, 3 removed`.
+/// Counts the files and lines that a diff changes: `2 files, 10 lines added, 3 removed`.
 pub fn counts(diff: &[u8]) -> String {
+    // Counted in bytes: a diff may hold text in any encoding.
     let lines = || diff.split(|byte| *byte == b'\n');
     let begins = |line: &&[u8], with: &[u8]| line.starts_with(with);
     let files = lines().filter(|line| begins(line, b"diff --git ")).count();
@@ -36,6 +45,7 @@ pub fn counts(diff: &[u8]) -> String {
 
 fn inked(line: &str, style: Style) -> String {
     let code = match line.as_bytes().first() {
+        // Headers first, because they begin with the same signs as changed lines.
         _ if line.starts_with("+++") || line.starts_with("---") => "1",
         _ if line.starts_with("diff --git ") || line.starts_with("index ") => "2",
         Some(b'+') => "32",

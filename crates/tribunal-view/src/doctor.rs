@@ -1,4 +1,7 @@
-//! What `doctor` says: agents, roles, containment, git, room and runs. Words only; nothing is looked at here.
+//! The text of `doctor`: agents, roles, containment, git, disk space and runs. It only words what the engine found;
+//! nothing is examined here.
+//!
+//! The doc comments of the types below are part of the published JSON schema.
 
 use crate::plain::line;
 use crate::sandbox::{self, PromiseView};
@@ -93,17 +96,21 @@ pub const KEPT: &str = "kept";
 
 impl AgentView {
     fn mark(&self) -> Mark {
+        // A contract test that was not asked for says nothing, neither good nor bad.
         let broken = !self.faults.is_empty() || self.contract.as_deref().is_some_and(|said| said != KEPT);
+        // An agent that nobody uses may be missing; one that has a role may not.
         match (&self.path, broken) {
             (None, _) if self.plays.is_empty() => Mark::Skipped,
             (None, _) | (Some(_), true) => Mark::Failed,
             (Some(_), false) if self.tested == "tested" => Mark::Complete,
+            // It works, but nobody has tried this version.
             (Some(_), false) => Mark::Warning,
         }
     }
 
     fn words(&self) -> String {
         let Some(_) = &self.path else { return "not installed".to_owned() };
+        // A program that prints no version still works, so this is not a fault.
         let version = self.version.as_deref().map_or_else(|| "no version".to_owned(), line);
         let known = self.known.join(", ");
         let tested = match self.tested.as_str() {
@@ -115,13 +122,16 @@ impl AgentView {
     }
 }
 
-/// The whole of it for people.
+/// Writes the whole view for people.
+///
+/// Problems stop a run and come before warnings, which do not.
 pub fn text(view: &DoctorView, style: Style) -> String {
     let mut out = String::from("Agents\n");
     let widest = view.agents.iter().map(|agent| columns(&agent.name)).max().unwrap_or(0);
     for agent in &view.agents {
         let pad = " ".repeat(widest - columns(&agent.name));
         let _ = writeln!(out, "  {} {}{pad}  {}", style.mark(agent.mark()), agent.name, agent.words());
+        // Lines about an agent stand below its words, behind the mark and the widest name.
         let under = " ".repeat(widest + 6);
         if !agent.plays.is_empty() {
             let _ = writeln!(out, "{under}plays {}", agent.plays.join(", "));
@@ -139,6 +149,7 @@ pub fn text(view: &DoctorView, style: Style) -> String {
             let _ = writeln!(out, "{} {}", style.mark(mark), text.replace('\n', "\n  "));
         }
     }
+    // Warnings alone do not stop a run, so they do not take this line away.
     if view.problems.is_empty() {
         let _ = writeln!(out, "{} nothing stands in the way of a run", style.mark(Mark::Complete));
     }
@@ -161,6 +172,7 @@ fn machine(out: &mut String, view: &DoctorView, style: Style) {
         ),
         (if view.sandbox_missing { Mark::Warning } else { Mark::Complete }, "sandbox", view.sandbox.clone()),
     ];
+    // A promise that does not hold is a warning: runs are possible, and every report will say so.
     let promises = view.promises.iter().map(|promise| {
         let mark = if promise.kept { Mark::Complete } else { Mark::Warning };
         (mark, promise.about.as_str(), promise.words.clone())
@@ -177,7 +189,7 @@ fn machine(out: &mut String, view: &DoctorView, style: Style) {
     }
 }
 
-/// Which commands say whether the project is green, and what was seen beside them.
+/// Lists the commands that say whether the project is green, and what was seen beside them.
 fn command_rows(commands: &CommandsView) -> Vec<(Mark, &'static str, String)> {
     let row = |name, command: &CommandView| {
         let missing = if command.missing { ": its program is not on the PATH" } else { "" };
@@ -188,6 +200,7 @@ fn command_rows(commands: &CommandsView) -> Vec<(Mark, &'static str, String)> {
     rows.push(match &commands.test {
         Some(test) => row("tests", test),
         None => {
+            // Said here and not only in the run: every pass without tests carries the same remark.
             let words = "no command is known: every pass will say that no tests ran; `checks.test` names one";
             (Mark::Warning, "tests", words.to_owned())
         }
@@ -205,11 +218,12 @@ fn runs(n: u64) -> String {
     words::count(usize::try_from(n).unwrap_or(usize::MAX), "run")
 }
 
-/// Bytes for people: `12 MB`.
+/// Writes a number of bytes for people: `12 MB`.
 fn bytes(n: u64) -> String {
     const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
     let mut unit = 0;
     let mut n = n;
+    // Four digits are kept before the next unit, so that small numbers stay exact.
     while n >= 10_000 && unit + 1 < UNITS.len() {
         n /= 1000;
         unit += 1;
@@ -217,7 +231,7 @@ fn bytes(n: u64) -> String {
     format!("{n} {}", UNITS[unit])
 }
 
-/// The JSON schema of [`DoctorView`], which is what `doctor --json` prints.
+/// Returns the JSON schema of [`DoctorView`], which is what `doctor --json` prints.
 pub fn schema() -> String {
     let schema = schemars::schema_for!(DoctorView);
     let mut text = serde_json::to_string_pretty(&schema).unwrap_or_default();

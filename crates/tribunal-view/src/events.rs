@@ -1,5 +1,8 @@
-//! The public events: fourteen kinds, projected from the facts of the journal. What the machines record may change
-//! with a version; these names and fields are a promise, written down in `docs/schema/events.json`.
+//! The public events: fourteen kinds, projected from the facts of the journal.
+//!
+//! The facts that the machines record may change with a version. These names and fields are a promise, written down in
+//! `docs/schema/events.json`, so programs read these and never the journal. The doc comments of the types are part of
+//! that schema.
 
 use crate::plain::{block, clipped, line};
 use crate::words;
@@ -254,7 +257,7 @@ pub struct DeltaView {
     pub fix_induced: u32,
 }
 
-/// The JSON schema of [`Event`], as it is published.
+/// Returns the JSON schema of [`Event`], as it is published.
 pub fn schema() -> String {
     let schema = schemars::schema_for!(Event);
     let mut text = serde_json::to_string_pretty(&schema).unwrap_or_default();
@@ -262,22 +265,31 @@ pub fn schema() -> String {
     text
 }
 
-/// The event as one line of JSON.
+/// Writes an event as one line of JSON.
 pub fn json(event: &Event) -> String {
     serde_json::to_string(event).unwrap_or_default()
 }
 
-/// A note as an event.
+/// Makes an event of a note.
+///
+/// Use a note for everything that decides nothing by itself. A new kind would have to be kept for ever, while a topic
+/// is only a word.
 pub fn note(topic: &str, text: &str) -> Kind {
+    // Bounded, because notes carry words of agents and programs keep whole logs.
     Kind::Note { topic: topic.to_owned(), text: clipped(text, 2_000), figures: BTreeMap::new() }
 }
 
-/// The event with its envelope.
+/// Puts an event into its envelope.
+///
+/// The time is given twice, as a number for programs and as UTC for people who read the lines.
 pub fn event(run: &str, seq: u64, at: u64, of: &str, what: Kind) -> Event {
     Event { run: run.to_owned(), seq, at, time: crate::calendar::timestamp(at), of: of.to_owned(), what }
 }
 
-/// What a fact of a loop says to the public; none where it only moves the machine.
+/// Says what a fact of a loop means to the public; `None` if it only moves the machine.
+///
+/// The match names every variant, so a new fact of the machine does not compile until somebody decides what it says
+/// here.
 pub fn of_loop(id: &LoopId, fact: &LoopEvent) -> Option<Kind> {
     Some(match fact {
         LoopEvent::Opened(opened) => Kind::Opened {
@@ -286,12 +298,15 @@ pub fn of_loop(id: &LoopId, fact: &LoopEvent) -> Option<Kind> {
             rounds_max: Some(opened.policy.rounds_max),
         },
         LoopEvent::Intended { effect, due } => launched(effect, due.map(|due| due.0)),
+        // Told, because the same effect is launched again and would otherwise appear twice without a reason.
         LoopEvent::Cleared { effect } => cleared(effect),
+        // Not done yet: the builder goes on in another launch.
         LoopEvent::Iterated { effect, revision } => made(effect, revision.as_str(), false),
         LoopEvent::Made { effect, revision, replies } => {
             let words = replies.iter().map(|(id, reply)| (id.to_string(), reply_words(reply))).collect();
             with_replies(made(effect, revision.as_str(), true), words)
         }
+        // Several fixers worked side by side; their work is one revision from here on.
         LoopEvent::Joined { effect, revision } => made(effect, revision.as_str(), true),
         LoopEvent::Failed { effect, failure } => failed(effect, &snake(&failure.kind), &failure.text),
         LoopEvent::RoundBegan { round, .. } => note("round", &format!("round {round} is judged")),
@@ -300,6 +315,7 @@ pub fn of_loop(id: &LoopId, fact: &LoopEvent) -> Option<Kind> {
             passed: checked.findings.is_empty(),
             claims: checked.findings.iter().map(claim).collect(),
         },
+        // A check that did not run counts as a failure, never as a pass.
         LoopEvent::Unchecked { effect, why } => failed(effect, "did_not_run", why),
         LoopEvent::Answered { effect, answer, shown, .. } => answered(effect, answer, *shown),
         LoopEvent::PartAnswered { effect, answer, shown } => {
@@ -330,6 +346,7 @@ pub fn of_loop(id: &LoopId, fact: &LoopEvent) -> Option<Kind> {
         LoopEvent::ReworkOrdered { crew } => reworked(crew),
         LoopEvent::Asked(question) => Kind::Asked {
             subject: crate::question::subject(id.as_str()),
+            // The fact does not carry the limit of rounds, so the sentence must not name one.
             why: crate::question::asked(question, 0).replace("its 0 rounds", "its rounds"),
         },
         LoopEvent::Decided(decision) => decided(&decision.by, choice_word(&decision.choice), &decision.note),
@@ -337,6 +354,7 @@ pub fn of_loop(id: &LoopId, fact: &LoopEvent) -> Option<Kind> {
             outcome: outcome.word().to_owned(),
             revision: revision.as_ref().map(|r| line(r.as_str())),
         },
+        // A seated panel is visible by its answers; these facts add nothing for a reader.
         LoopEvent::PanelSeated { .. } | LoopEvent::PanelClosed => return None,
     })
 }
@@ -387,7 +405,10 @@ fn choice_word(choice: &Choice) -> &'static str {
     }
 }
 
-/// What a fact of the run says to the public; none where a loop's own event says it, or it only moves the machine.
+/// Says what a fact of the run means to the public; `None` if an event of a loop says it, or if it only moves the
+/// machine.
+///
+/// Facts that events of a loop repeat are left out, so that nothing is told twice.
 pub fn of_run(fact: &RunEvent) -> Option<Kind> {
     Some(match fact {
         RunEvent::Opened(spec) => Kind::Opened {
@@ -405,6 +426,7 @@ pub fn of_run(fact: &RunEvent) -> Option<Kind> {
         RunEvent::PlanDropped { plan, by } => {
             note("dropped", &format!("plan {plan} was {}", words::dropped(by)))
         }
+        // A summary is work of a builder, too, and a reader should not need another kind for it.
         RunEvent::Summarised { effect, revision } => made(effect, revision.as_str(), true),
         RunEvent::Landed { effect, revision, tip } => Kind::Landed {
             plan: line(effect.of.as_str()),
@@ -412,13 +434,14 @@ pub fn of_run(fact: &RunEvent) -> Option<Kind> {
             tip: line(tip.as_str()),
         },
         RunEvent::LandingRefused { effect, refusal, findings } => {
+            // The refusal itself has no text; the findings it brings say what is wrong.
             let claims: Vec<String> = findings.iter().map(|handed| line(&handed.entry.claim.claim)).collect();
             failed(effect, refusal_word(refusal), &claims.join("; "))
         }
         RunEvent::LaneAsked { plan, stuck } => Kind::Asked {
             subject: format!("plan {plan}, {}", crate::question::was(stuck.was)),
             why: match (stuck.was, &stuck.outcome) {
-                // Who or what ended it, the loop's own events say.
+                // The loop's own events say who or what ended it.
                 (Was::Loop(_), outcome @ (Outcome::Stuck | Outcome::Failed)) => {
                     format!("its loop ended {}", outcome.word())
                 }
@@ -437,6 +460,7 @@ pub fn of_run(fact: &RunEvent) -> Option<Kind> {
             decided(&decision.by, choice, &decision.note)
         }
         RunEvent::Checkpointed { effect, feedback } => {
+            // A checkpoint without feedback is told as well, so that nobody waits for one.
             let text = feedback.as_deref().unwrap_or("no feedback");
             note("checkpoint", &format!("plan {}: {text}", effect.of))
         }
@@ -446,12 +470,14 @@ pub fn of_run(fact: &RunEvent) -> Option<Kind> {
         RunEvent::Finished { effect, note: text } => {
             note("finished", &format!("{}: {text}", who(&effect.step)))
         }
+        // The run helps itself by a rebase, so this is a note and not a question.
         RunEvent::Held { held, goes_on: true, .. } => {
             note("held", &format!("the branch: {}; the result is rebased onto it", crate::branch::held(held)))
         }
         RunEvent::Held { held, .. } => {
             Kind::Asked { subject: "the result".to_owned(), why: crate::branch::held(held) }
         }
+        // The run was told to wait for an order, so a person is asked for it.
         RunEvent::Withheld => {
             Kind::Asked { subject: "the result".to_owned(), why: crate::branch::held(&Held::Ordered) }
         }
@@ -468,6 +494,7 @@ pub fn of_run(fact: &RunEvent) -> Option<Kind> {
         }
         RunEvent::CarryOpened => note("carry", "everything is merged again: does the review hold for it?"),
         RunEvent::Carried { .. } => note("carried", "what the review approved holds for the rebased result"),
+        // The branch moved under an approved result, and an approval holds only for what was shown.
         RunEvent::JudgeAgain { .. } => {
             note("review", "the branch has changed what was reviewed: it is reviewed again")
         }
@@ -479,7 +506,9 @@ pub fn of_run(fact: &RunEvent) -> Option<Kind> {
     })
 }
 
-/// Who or what works on a step.
+/// Names who or what works on a step.
+///
+/// The name is the one that people configured or read elsewhere, not the id of the effect.
 pub fn who(step: &Step) -> String {
     match step {
         Step::Make(maker) => line(maker.as_str()),
@@ -492,6 +521,7 @@ pub fn who(step: &Step) -> String {
         Step::Rebase => "rebase".to_owned(),
         Step::Carry => "carrying the review over".to_owned(),
         Step::Finish(step) => step.word().to_owned(),
+        // The remaining steps have no name of their own that people know.
         other => other.to_string(),
     }
 }
@@ -536,6 +566,7 @@ fn decided(by: &str, choice: &str, note: &str) -> Kind {
     Kind::Decided { by: clipped(by, 100), choice: choice.to_owned(), note: clipped(note, 2_000) }
 }
 
+/// Writes a ruling with the findings behind it, which are those to fix or those that went on.
 fn ruled(ruling: &Ruling) -> Kind {
     let (word, ids, checks_only) = match ruling {
         Ruling::Pass { checks_only } => ("pass", &[][..], *checks_only),
@@ -560,6 +591,7 @@ fn refusal_word(refusal: &Refusal) -> &'static str {
     }
 }
 
+/// Makes the short form of a claim, with every text cleaned and bounded.
 fn claim(claim: &Claim) -> ClaimView {
     ClaimView {
         severity: claim.severity.word().to_owned(),
@@ -577,6 +609,7 @@ fn tracked(tracked: &Tracked) -> TrackedView {
         fate: tracked.fate.word().to_owned(),
         mark: snake(&tracked.mark),
         by: tracked.by.iter().map(|by| line(&by.to_string())).collect(),
+        // The severity of the ledger counts: triage may have changed the one that was claimed.
         claim: ClaimView { severity, ..claim(&tracked.claim) },
     }
 }
@@ -616,13 +649,17 @@ fn said_words(said: &Said) -> String {
     }
 }
 
-/// The name of a plain variant, as the journal writes it.
+/// Returns the name of a plain variant, as the journal writes it.
+///
+/// The public word is thereby the one that serde knows, and there is no second table that could differ.
 fn snake(value: &impl Serialize) -> String {
     serde_json::to_value(value).ok().and_then(|json| json.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-/// Why an answer could not be used, in words. Where its words about what was checked are no evidence, they are quoted
+/// Says why an answer could not be used. If its words about what was checked are not evidence, they are quoted together
 /// with what is missing in them.
+///
+/// Each sentence names the rule that the answer broke, because a person reads it to see why somebody was asked again.
 pub fn unusable_words(why: Unusable, refused: Option<&Refused>) -> String {
     let words = match why {
         Unusable::Incomplete => "its answer left out a finding it was asked about",
@@ -632,6 +669,7 @@ pub fn unusable_words(why: Unusable, refused: Option<&Refused>) -> String {
         },
         Unusable::Groundless => "its verdict had no open finding behind it",
         Unusable::Unread => "it names something that may be a finding in a form that could not be read",
+        // A milder answer must not take back an objection that nobody could read.
         Unusable::Flipped => "it is milder than its answer before, of which not everything could be read",
         Unusable::Unsettled => {
             "it does not say what became of each part of its answer before that could not be read"

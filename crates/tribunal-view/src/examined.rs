@@ -1,5 +1,7 @@
-//! What a review of something that exists came to: who judged it, what is in the way, what is new since the last time,
-//! what was left out and why. For a terminal, a comment on a change, and programs; counts are sums of the rows.
+//! The result of a review of something that exists: who judged it, what is in the way, what is new since the last time,
+//! what was left out and why. There is a form for a terminal, one for a comment on a change, and one for programs.
+//!
+//! All counts are sums of the rows, so a headline cannot contradict the list below it.
 
 use crate::facts::{CommandView, FindingView, beside_a_pass};
 use crate::plain;
@@ -10,41 +12,43 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Rows of one kind that are shown; more are only counted.
+/// The number of rows of one kind that are shown; more are only counted.
 const ROWS: usize = 200;
 
-/// One who judged.
+/// A reviewer or a tool that judged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Judge {
-    /// `clippy`, `testing-qa-verification-specialist`.
+    /// The name of a tool or a reviewer: `clippy`, `testing-qa-verification-specialist`.
     pub name: String,
-    /// It is a tool or a command, not a reviewer.
+    /// Whether it is a tool or a command, and not a reviewer.
     pub is_check: bool,
-    /// What it came to; empty when it never answered.
+    /// The verdict; empty if it never answered.
     pub verdict: String,
-    /// What it looked at, in its words.
+    /// What it looked at, in its own words.
     pub checked: String,
 }
 
-/// Where a finding stands against the last review of the same thing.
+/// How a finding relates to the last review of the same thing.
+///
+/// A reader of a second review asks first what is new since the one before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Since {
-    /// There was no last review.
+    /// There was no earlier review to compare with.
     #[default]
     Unknown,
-    /// Not there before.
+    /// The finding was not there before.
     New,
-    /// There before.
+    /// The finding was there before.
     Persisting,
-    /// There before, gone now.
+    /// The finding was there before and is gone now.
     Resolved,
-    /// There before and still there, but no longer on a line that changed.
+    /// The finding is still there, but no longer on a line that changed.
     Elsewhere,
 }
 
 impl Since {
-    /// The word people read.
+    /// The word that people read.
     pub fn word(self) -> &'static str {
         match self {
             Since::Unknown => "",
@@ -56,63 +60,67 @@ impl Since {
     }
 }
 
-/// One finding.
+/// One finding of the review.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Row {
-    /// The finding.
+    /// The finding itself, with its fate.
     #[serde(flatten)]
     pub finding: FindingView,
-    /// The rule of its tool.
+    /// The rule of the tool that found it.
     pub rule: String,
-    /// Against the last review.
+    /// How it relates to the last review.
     pub since: Since,
-    /// In the way of a pass.
+    /// Whether it is in the way of a pass.
     pub in_the_way: bool,
 }
 
-/// What was found beside what is reviewed.
+/// Findings that are not on what is reviewed, and are therefore left out.
+///
+/// They are counted even if they are not listed. A review must not look more complete than it was.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Aside {
-    /// Who found it.
+    /// The tool or reviewer that found them.
     pub by: String,
-    /// How many.
+    /// The number of such findings.
     pub count: u32,
-    /// The first of them, where they are asked for.
+    /// The first of them, if they were asked for.
     pub rows: Vec<String>,
 }
 
 /// A review of something that exists.
+///
+/// It is printed as JSON as it is, so the name of a field is a promise to programs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Examined {
-    /// The run.
+    /// The id of the run.
     pub run: String,
-    /// What was reviewed: `main..HEAD`.
+    /// What was reviewed, like `main..HEAD`.
     pub target: String,
     /// `passed`, `shut`, `waits`, `stopped`, `cancelled` or `running`.
     pub end: String,
-    /// Why it ended so.
+    /// Why the review ended this way.
     pub reason: String,
-    /// Rounds of judging.
+    /// The number of rounds of judging.
     pub rounds: usize,
-    /// Who judged.
+    /// Everybody who judged, reviewers and tools.
     pub judges: Vec<Judge>,
-    /// The earlier review it is compared with.
+    /// The earlier review that this one is compared with.
     pub previous: Option<String>,
-    /// Every finding once.
+    /// Every finding once, with those that an earlier review had.
     pub findings: Vec<Row>,
-    /// What was left out because it is on no changed line.
+    /// Findings that were left out because they are not on a changed line.
     pub filtered: Vec<Aside>,
-    /// What is to be said of the project's own build and test commands.
+    /// Remarks about the project's own build and test commands.
     pub commands: Vec<CommandView>,
     /// What every reader must know: who did not judge, what was not looked at.
     pub notes: Vec<String>,
-    /// The one command that takes the fixes, where the branch does not have them.
+    /// The command that takes the fixes, if the branch does not have them.
     pub take: Option<String>,
-    /// What was done at the end.
+    /// What was done at the end of the review.
     pub done: Vec<String>,
-    /// What to do next.
+    /// The commands to run next.
     pub next: Vec<String>,
-    /// Show what is deferred and what was settled, too.
+    /// Whether deferred and settled findings are shown, too.
     #[serde(skip)]
     pub verbose: bool,
 }
@@ -122,7 +130,7 @@ impl Examined {
         self.findings.iter().filter(|row| row.in_the_way)
     }
 
-    /// How many findings stand so against the last review.
+    /// Counts the findings that relate to the last review in this way.
     pub fn since(&self, since: Since) -> usize {
         self.findings.iter().filter(|row| row.since == since).count()
     }
@@ -131,6 +139,9 @@ impl Examined {
         self.findings.iter().filter(|row| row.finding.fate == fate).count()
     }
 
+    /// Says the result in a few words.
+    ///
+    /// What is in the way comes before everything else, and a pass says if no tests ran.
     fn headline(&self) -> String {
         let blockers = self.in_the_way().filter(|row| row.finding.severity == "blocker").count();
         let warnings = self.in_the_way().count() - blockers;
@@ -140,18 +151,22 @@ impl Examined {
             (n, 0) => count(n, "blocker"),
             (b, w) => format!("{} and {}", count(b, "blocker"), count(w, "warning")),
         };
+        // Fixes are part of the headline, because they are what the command did to the work.
         let fixed = self.with_fate("fixed");
         let fixed = if fixed > 0 { format!(", {fixed} fixed") } else { String::new() };
         match (self.end.as_str(), found.is_empty()) {
+            // A pass is never bare if no tests ran: the remark about the commands is part of it.
             ("passed", true) => format!("passed{fixed}{}", beside_a_pass(&self.commands)),
             ("waits", _) => format!("waits for you: {}", plain::line(&self.reason)),
+            // Nothing is concluded about findings of a review that did not come to its end.
             (end @ ("cancelled" | "running" | "stopped"), _) => format!("{end}{fixed}"),
+            // Nothing is in the way and it still did not pass; only the reason can explain that.
             (_, true) => format!("did not pass: {}", plain::line(&self.reason)),
             (_, false) => format!("{found} in the way{fixed}"),
         }
     }
 
-    /// How it stands against the last review, in one line; none where there was none.
+    /// Says in one line how it relates to the last review; `None` if there was none.
     pub fn delta(&self) -> Option<String> {
         let previous = self.previous.as_ref()?;
         let mut parts = vec![
@@ -166,7 +181,8 @@ impl Examined {
         Some(format!("since {previous}: {}", parts.join(", ")))
     }
 
-    /// What reviewers raised in a field whose owner did not, with what can be done about it; none where there is none.
+    /// Names findings that reviewers raised in a field whose owner did not, and what can be done about them; `None` if
+    /// there are none.
     fn outside_a_field(&self) -> Option<String> {
         let filtered = self.findings.iter().filter(|row| row.finding.fate == "filtered");
         let ids: Vec<&str> = filtered.map(|row| row.finding.id.as_str()).collect();
@@ -180,32 +196,41 @@ impl Examined {
         })
     }
 
+    /// Lists who judged, with each verdict.
     fn judged_by(&self, checks: bool) -> Vec<String> {
         let judges = self.judges.iter().filter(|judge| judge.is_check == checks);
         let line = |judge: &Judge| match judge.verdict.as_str() {
+            // A reviewer that never answered is named: its silence must not look like consent.
             "" => format!("{} (no answer)", plain::line(&judge.name)),
             verdict => format!("{} ({verdict})", plain::line(&judge.name)),
         };
         judges.map(line).collect()
     }
 
-    /// Those worth a line, the worst first, file by file.
+    /// Selects the findings that are worth a line, the most severe first, file by file.
+    ///
+    /// Findings that an earlier review had and this one resolved are never listed: only their number is of interest.
     fn shown(&self) -> Vec<&Row> {
         let standing = |row: &&Row| {
+            // A waived finding stays visible, so that a waiver cannot hide anything.
             row.in_the_way || matches!(row.finding.fate.as_str(), "carried" | "advisory" | "waived")
         };
+        // Resolved findings stay out even then: their number is in the line about the last review.
         let wanted = |row: &&Row| standing(row) || (self.verbose && row.since != Since::Resolved);
         let mut rows: Vec<&Row> = self.findings.iter().filter(wanted).collect();
+        // Blocking findings first, then by place, so that a reader goes through each file once.
         rows.sort_by_key(|row| (!row.in_the_way, place_key(&row.finding.place)));
         rows
     }
 }
 
-/// Lines of output that are shown of a command that failed.
+/// The number of lines shown of the output of a command that failed.
 const OUTPUT_SHOWN: usize = 8;
 
-/// The end of what a command printed, where the finding is that it fails: it has no place in a file.
+/// Returns the end of a command's output if the finding is that the command fails. Such a finding has no place in a
+/// file.
 fn last_lines(row: &Row) -> Vec<String> {
+    // A finding at a place is explained by the code there.
     if !row.finding.place.is_empty() || !row.in_the_way {
         return Vec::new();
     }
@@ -214,7 +239,7 @@ fn last_lines(row: &Row) -> Vec<String> {
     lines[from..].iter().map(|line| plain::clipped(line, 200)).collect()
 }
 
-/// File, then line as a number.
+/// Sorts by file, then by line as a number: as text, line 10 would come before line 9.
 fn place_key(place: &str) -> (String, u64) {
     match place.rsplit_once(':') {
         Some((file, line)) => (file.to_owned(), line.parse().unwrap_or(0)),
@@ -222,7 +247,7 @@ fn place_key(place: &str) -> (String, u64) {
     }
 }
 
-/// For a terminal.
+/// Writes the review for a terminal.
 pub fn text(one: &Examined, style: Style) -> String {
     let mut out = String::new();
     let mark = match one.end.as_str() {
@@ -277,8 +302,10 @@ fn rows(out: &mut String, one: &Examined, style: Style) {
             let _ = writeln!(out, "\n  {}", style.bold(title));
             file = Some(name);
         }
+        // A finding about a whole file has no line.
         let line = if line > 0 { line.to_string() } else { "-".to_owned() };
         let mut tags: Vec<&str> = Vec::new();
+        // A reader knows a tool by its name and needs no prefix.
         let by: Vec<&str> = row.finding.by.iter().map(|by| by.strip_prefix("check ").unwrap_or(by)).collect();
         let by = by.join(", ");
         for tag in [row.rule.as_str(), by.as_str(), row.since.word(), &row.finding.id] {
@@ -287,7 +314,7 @@ fn rows(out: &mut String, one: &Examined, style: Style) {
             }
         }
         let fate = match row.finding.fate.as_str() {
-            // What nobody has to do anything about needs no word for it.
+            // These are the rule in this list; only other fates are worth a word.
             "open" | "unresolved" | "advisory" => String::new(),
             fate => format!(" ({})", format!("{fate} {}", row.finding.fate_note).trim_end()),
         };
@@ -308,8 +335,10 @@ fn rows(out: &mut String, one: &Examined, style: Style) {
         for more in row.finding.more() {
             let _ = writeln!(out, "          {}", style.wrap(&plain::clipped(&more, 600), "            "));
         }
+        // The builder's reply matters only where the finding is still in the way in spite of it.
         if !row.finding.reply.is_empty() && row.in_the_way {
             let said = match row.finding.reply.as_str() {
+                // It is still in the way, so this is a claim and not a fact.
                 "fixed" => "says that it is fixed".to_owned(),
                 reply => plain::clipped(reply, 300),
             };
@@ -326,8 +355,10 @@ fn asides(out: &mut String, one: &Examined) {
     if total == 0 {
         return;
     }
+    // Sorted by name, so that the sentence does not depend on who ended first.
     let by: BTreeMap<&str, u32> = one.filtered.iter().map(|aside| (aside.by.as_str(), aside.count)).collect();
     let by: Vec<String> = by.iter().filter(|(_, n)| **n > 0).map(|(by, n)| format!("{n} of {by}")).collect();
+    // The hint is left out where the reader has just used the option.
     let listed = one.filtered.iter().any(|aside| !aside.rows.is_empty());
     let hint = if listed { "" } else { " (--include-filtered shows them)" };
     let _ = writeln!(out, "  filtered, on lines that did not change: {}{hint}", and(&by));
@@ -336,9 +367,12 @@ fn asides(out: &mut String, one: &Examined) {
     }
 }
 
-/// For a comment on a change.
+/// Writes the review as markdown, for a comment on a change.
+///
+/// Texts of agents are escaped here, because the host of the comment renders markup.
 pub fn markdown(one: &Examined) -> String {
     let mut out = format!("# Review of {}: {}\n\n", marked(&one.target), marked(&one.headline()));
+    // A comment is read without the terminal's output, so the reason stands in it.
     if !one.reason.is_empty() {
         let _ = writeln!(out, "{}\n", marked(&one.reason));
     }
@@ -389,6 +423,7 @@ pub fn markdown(one: &Examined) -> String {
         let _ = writeln!(out, "- ⚠ {}", marked(note));
     }
     if let Some(take) = &one.take {
+        // A backtick would end the code span, and the command could then be read as markup.
         let _ = writeln!(out, "\nTo take the fixes: `{}`", take.replace('`', "'"));
     }
     out

@@ -1,21 +1,25 @@
 //! Why each decision was taken: a line for the decision, and below it the events it follows from, each with its number
-//! in the journal. It only words what it is given.
+//! in the journal.
+//!
+//! It only words what it is given. The caller finds the causes, and the numbers let a reader check them in the journal.
 
 use crate::events::{Event, Kind};
 use crate::log;
 use crate::style::{Style, cut, pad};
 use serde::Serialize;
 
-/// A decision and what it follows from.
+/// A decision and the events it follows from.
+///
+/// Both are public events, so a reader finds their numbers in `tribunal log --json` as well.
 #[derive(Clone, Debug)]
 pub struct Decision {
-    /// The decision.
+    /// The event that is the decision.
     pub event: Event,
     /// The events it follows from, in order.
     pub because: Vec<Event>,
 }
 
-/// A decision as one line of JSON.
+/// The form of one decision as a line of JSON.
 #[derive(Debug, Serialize)]
 struct Line<'a> {
     run: &'a str,
@@ -32,15 +36,16 @@ struct Cause {
     text: String,
 }
 
-/// The decisions of one machine as text, under its name.
+/// Writes the decisions of one machine as text, under its name.
 pub fn story(of: &str, decisions: &[Decision], style: Style) -> String {
+    // The number behind the last dot counts entries of the same loop, and says nothing to a reader.
     let short = of.rsplit_once('.').map_or(of, |(short, _)| short);
     let mut text = format!("{}\n", style.bold(if of == "run" { "The run" } else { short }));
     let mut last = 0;
     for decision in decisions {
         let causes = causes(decision);
         text.push_str(&row(&decision.event, why(decision), "  ", style));
-        // What follows from the line above needs no repeating.
+        // A decision that follows from the line above needs no cause repeated.
         if causes.iter().any(|cause| cause.seq != last) {
             causes.iter().for_each(|cause| text.push_str(&row(cause, "", "         ", style)));
         }
@@ -49,11 +54,12 @@ pub fn story(of: &str, decisions: &[Decision], style: Style) -> String {
     text
 }
 
-/// What the end of a loop means, where its name alone does not say.
+/// Says what the end of a loop means, if its name alone does not.
 fn why(decision: &Decision) -> &'static str {
     let Kind::Ended { outcome, .. } = &decision.event.what else { return "" };
     let made = decision.because.iter().any(|cause| matches!(cause.what, Kind::Made { .. }));
     match outcome.as_str() {
+        // Two different ends have the same name; the causes tell them apart.
         "stale" if made => ": not judged, for nothing was changed and no finding newly answered",
         "stale" => ": the same findings stay open, round after round",
         "exhausted" => ": its rounds are spent",
@@ -61,25 +67,30 @@ fn why(decision: &Decision) -> &'static str {
     }
 }
 
-/// One line: number, symbol, words.
+/// Writes one line: number, symbol, words.
 fn row(event: &Event, why: &str, indent: &str, style: Style) -> String {
     let (mark, words) = log::words_of(&event.what);
+    // Appended to the words of the event, so that the meaning stands on the same line.
     let words = words + why;
     let symbol = mark.map_or(" ".to_owned(), |mark| style.mark(mark));
+    // At least a dozen columns: on a very narrow terminal a line may wrap, but it stays readable.
     let room =
         if style.width == 0 { usize::MAX } else { style.width.saturating_sub(indent.len() + 9).max(12) };
     let number = style.faint(&pad(&format!("#{}", event.seq), 6));
     format!("{indent}{number} {symbol} {}\n", cut(&words, room))
 }
 
-/// What a decision follows from, without the beginnings of what ended since.
+/// Returns the causes of a decision without the beginnings of what has ended since.
+///
+/// A launch says that something began; its end, which is also among the causes, says more.
 fn causes(decision: &Decision) -> Vec<&Event> {
     let begins = |event: &&Event| matches!(event.what, Kind::Launched { .. });
     let telling: Vec<&Event> = decision.because.iter().filter(|event| !begins(event)).collect();
+    // If there are only beginnings, they are all that explains the decision.
     if telling.is_empty() { decision.because.iter().collect() } else { telling }
 }
 
-/// A decision as one line of JSON.
+/// Writes a decision as one line of JSON.
 pub fn json(decision: &Decision) -> String {
     let words = |event: &Event| log::words_of(&event.what).1;
     let event = &decision.event;

@@ -1,5 +1,8 @@
-//! What the views show: plain structs that the face fills from the docket. `status --json` prints them as they are,
-//! so a field's name is a promise.
+//! The data that the views show: plain structs, filled from the folded journal. `status --json` prints them as they
+//! are, so a field's name is a promise, and the doc comments below are part of the published schema.
+//!
+//! The structs hold words and no types of the machines. So a view needs neither the engine nor the journal, and a
+//! change of a machine does not change what programs read.
 
 use crate::plain;
 use crate::spoken::{Identity, Spoken};
@@ -23,16 +26,19 @@ pub struct CommandView {
 }
 
 impl CommandView {
-    /// As one line.
+    /// Returns the remark as one line.
     pub fn line(&self) -> String {
         format!("{}: {}", self.word, self.text)
     }
 }
 
-/// The words of these, each once, behind a pass: `, no tests ran`. A pass that was not tested is never a bare one.
+/// Returns the words of these remarks, each once, to stand behind a pass: `, no tests ran`.
+///
+/// A pass that was not tested is never a bare one, wherever it is shown.
 pub fn beside_a_pass(commands: &[CommandView]) -> String {
     let mut words: Vec<&str> = Vec::new();
     for command in commands {
+        // Each word once: two commands that were red before do not make a pass twice as bad.
         if !words.contains(&command.word.as_str()) {
             words.push(&command.word);
         }
@@ -331,19 +337,22 @@ pub struct EffortView {
 }
 
 impl EffortView {
-    /// The cost for people, and what is not known of it.
+    /// Returns the cost for people, with a note if a part of it is unknown.
+    ///
+    /// A sum of known prices is a lower bound as soon as one launch tells no price, and the words say so.
     pub fn money(&self) -> String {
         let cost = crate::words::money(self.cost_micros);
         let launches = crate::words::count(usize::try_from(self.unpriced).unwrap_or(usize::MAX), "launch");
         match (self.cost_micros, self.unpriced) {
             (_, 0) => cost,
+            // Zero would read as free; a launch that tells no price was not free.
             (0, _) => format!("not known: {launches} did not say"),
             _ => format!("{cost} at least: {launches} did not say"),
         }
     }
 }
 
-/// The JSON schema of [`RunView`], which is what `status --json` prints.
+/// Returns the JSON schema of [`RunView`], which is what `status --json` prints.
 pub fn schema() -> String {
     let schema = schemars::schema_for!(RunView);
     let mut text = serde_json::to_string_pretty(&schema).unwrap_or_default();
@@ -352,10 +361,11 @@ pub fn schema() -> String {
 }
 
 impl PlanView {
-    /// Its symbol.
+    /// Returns the symbol of the plan's state.
     pub fn mark(&self) -> Mark {
         match self.state {
             PlanState::Waiting | PlanState::Dropped => Mark::Skipped,
+            // It is at work, but the next move is the user's.
             PlanState::Gating | PlanState::Building | PlanState::Landing if self.verdict == WAITS => {
                 Mark::Warning
             }
@@ -370,11 +380,11 @@ impl PlanView {
 /// The stage of a run whose journal holds nothing.
 pub const EMPTY: &str = "empty";
 
-/// The verdict of what waits for a person.
+/// The verdict of something that waits for a person.
 pub const WAITS: &str = "waits for you";
 
 impl QuestionView {
-    /// The commands as they are given in another folder.
+    /// Rewrites the commands so that they work from another folder.
     pub fn from_elsewhere(&mut self, dir: &str) {
         for offer in &mut self.offers {
             offer.command = crate::words::from_elsewhere(&offer.command, dir);
@@ -383,13 +393,19 @@ impl QuestionView {
 }
 
 impl RunView {
-    /// Whether the user's branch has what was approved: only a run that ended good has brought it there.
+    /// Whether the user's branch has what was approved. Only a run that ended well has brought it there.
+    ///
+    /// The run branch is not the user's branch. Every face that says "landed" asks this first.
     pub fn is_there(&self) -> bool {
         matches!(self.ending.as_deref(), Some("passed" | "concerns"))
     }
 
-    /// The commands and files it names as they are given in another folder.
+    /// Rewrites the commands and files it names so that they work from another folder.
+    ///
+    /// Whoever ran a command with `-C DIR` is not in that folder, so commands and relative paths would not work as they
+    /// are.
     pub fn from_elsewhere(&mut self, dir: &str) {
+        // An absolute path is the same from everywhere.
         let near = |path: &&mut String| !path.starts_with('/');
         for path in self.report.iter_mut().chain(&mut self.review).filter(near) {
             *path = format!("{}/{path}", dir.trim_end_matches('/'));
@@ -400,24 +416,28 @@ impl RunView {
         self.questions.iter_mut().for_each(|open| open.from_elsewhere(dir));
     }
 
-    /// Its symbol.
+    /// Returns the symbol of the run's state.
     pub fn mark(&self) -> Mark {
         match self.ending.as_deref() {
             Some("passed") => Mark::Complete,
+            // It ended and is on the branch, but not approved.
             Some("concerns") => Mark::Warning,
             Some(_) => Mark::Failed,
+            // The run may be alive, but nothing moves until the person answers.
             None if !self.questions.is_empty() => Mark::Warning,
             None if self.never_began() => Mark::Skipped,
             None => Mark::Running,
         }
     }
 
-    /// It died before anything was recorded.
+    /// Whether the run died before anything was recorded.
+    ///
+    /// Such a run has an empty journal and no orchestrator; `tribunal gc` removes it.
     pub fn never_began(&self) -> bool {
         !self.live && self.stage == EMPTY
     }
 
-    /// Findings by fate, most first; equal ones by name.
+    /// Counts findings by fate, the most frequent first. Equal counts are sorted by name.
     pub fn fates(&self) -> Vec<(String, usize)> {
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         for finding in &self.findings {
@@ -425,19 +445,23 @@ impl RunView {
         }
         let mut fates: Vec<(String, usize)> =
             counts.into_iter().map(|(fate, n)| (fate.to_owned(), n)).collect();
+        // Equal counts by name, so that the same findings always read the same.
         fates.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         fates
     }
 
-    /// How long it took so far.
+    /// How long the run has taken so far, in milliseconds.
     pub fn ms(&self) -> u64 {
         self.at.saturating_sub(self.began)
     }
 }
 
 impl FindingView {
-    /// A finding of a loop's ledger, every text of it made harmless.
+    /// Makes the view of a finding from a loop's ledger, with every text made harmless.
+    ///
+    /// Provenance and identities are not in the ledger. The caller adds them if it knows them.
     pub fn of(id: FindingId, entry: &Entry, of: &str) -> FindingView {
+        // The same line that agents get, so that people and agents speak of the same place and claim.
         let line = crate::prompt::FindingLine::of(id, entry);
         let fate_note = match &entry.fate {
             Fate::DuplicateOf(other) | Fate::SupersededBy(other) => format!("of {other}"),
@@ -458,6 +482,7 @@ impl FindingView {
             first_round: entry.first_round,
             of: of.to_owned(),
             reply: entry.reply.as_ref().map(reply_words).unwrap_or_default(),
+            // Only the history knows where a finding came from, and a ledger is one moment of it.
             provenance: String::new(),
             identities: Vec::new(),
             words: voices::words(entry),
@@ -465,7 +490,7 @@ impl FindingView {
         }
     }
 
-    /// `F-12 [blocker] src/a.rs:12 claim`.
+    /// Writes the finding as one line: `F-12 [blocker] src/a.rs:12 claim`.
     pub fn line(&self) -> String {
         let place = if self.place.is_empty() { String::new() } else { format!(" {}", self.place) };
         format!("{} [{}]{place} {}", self.id, self.severity, self.claim)

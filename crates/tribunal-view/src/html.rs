@@ -1,5 +1,7 @@
-//! The review as one self-contained page: no script, nothing loaded from anywhere, every text of an agent escaped. A
-//! picture shows findings by fate per round; its numbers are in a table beside it, so that colour says nothing alone.
+//! The review as one self-contained page: no script, nothing loaded from anywhere, every text of an agent escaped.
+//!
+//! A picture shows findings by fate per round. Its numbers are in a table beside it, so that colour says nothing alone.
+//! The page is a single file, so it works without a server.
 
 use crate::bars::Bar;
 use crate::plain;
@@ -8,14 +10,14 @@ use crate::words::{and, count};
 use std::fmt::Write;
 use tribunal_core::defence::{Defence, stands};
 
-/// Colours and letters of the four parts of a bar.
+/// Names and colours of the four parts of a bar.
 pub(crate) const PARTS: [(&str, &str); 4] =
     [("open", "#b3261e"), ("open and new", "#e8833a"), ("settled", "#3d7d5a"), ("set aside", "#9aa0a6")];
 const BAR: u32 = 22;
 const LEFT: u32 = 80;
 const ROOM: u32 = 480;
 const NUMBERS: u32 = 260;
-/// Findings whose code is shown.
+/// The number of findings whose code is shown.
 const CODE_MAX: usize = 200;
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem;color:#1c1c1e;background:#fff}\
@@ -25,12 +27,17 @@ th{background:#f4f4f6;white-space:nowrap}.wide{overflow-x:auto}.result{font-weig
 pre{overflow-x:auto;padding:.5rem;border:1px solid #ddd}svg{max-width:100%;height:auto}.key{display:inline-block;width:.8em;height:.8em;margin-right:.3em}\
 @media(prefers-color-scheme:dark){body{background:#1c1c1e;color:#eee}td,th,h2{border-color:#444}th{background:#2a2a2d}svg text{fill:#eee}}";
 
-/// The page.
+/// Writes the page.
+///
+/// It has the facts of `NN-REVIEW.md`, in the order of a reader's questions, and closes reviewers' own words into
+/// folded blocks.
 pub fn page(review: &Review) -> String {
     let mut out = String::new();
     let title = format!("{} — Review", review.title());
     out.push_str("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+    // The policy stands in the page itself because no server sends headers for a file. It is the second line behind
+    // escaping.
     out.push_str("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n");
     let _ = writeln!(out, "<title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>", escaped(&title));
     let _ = writeln!(out, "<h1>{}</h1>", escaped(&title));
@@ -71,7 +78,9 @@ fn head(out: &mut String, review: &Review) {
     for note in &review.notes {
         let _ = writeln!(out, "<p class=\"note\">{}</p>", escaped(note));
     }
+    // Reviewers before checks: a reader asks first whether anybody looked.
     let judges = [review.judges(false), review.judges(true)].concat();
+    // Said in words, because an empty list would read like an omission of the page.
     let who = if judges.is_empty() { "nobody".to_owned() } else { and(&judges) };
     let _ = writeln!(
         out,
@@ -94,7 +103,7 @@ fn fates(out: &mut String, review: &Review) {
     table(out, &["fate", "count"], &rows);
 }
 
-/// A claim and what else was said.
+/// Returns a claim together with everything else that was said about it.
 fn told(finding: &crate::facts::FindingView) -> String {
     std::iter::once(finding.claim.clone()).chain(finding.more()).collect::<Vec<_>>().join("; ")
 }
@@ -104,6 +113,7 @@ fn open(out: &mut String, review: &Review) {
     if open.is_empty() {
         return;
     }
+    // A review that ended stale has tried everything; its findings are not merely open.
     let title = if review.end == End::Stale { "Persistent findings" } else { "Still open" };
     let _ = writeln!(out, "<h2>{title}</h2>");
     let row = |story: &&Story| {
@@ -148,7 +158,9 @@ fn settled(out: &mut String, review: &Review) {
     }
 }
 
-/// The code of each finding and the fix it went away with, where they were recorded.
+/// Writes the code of each finding and the fix it went away with, if they were recorded.
+///
+/// Nothing is read from git for it: a page shows only what was recorded when the finding was tracked.
 fn code(out: &mut String, review: &Review) {
     let kept = |story: &&Story| story.code.is_some() || !story.fix.is_empty() || !story.remarks.is_empty();
     let stories: Vec<&Story> = review.findings.iter().filter(kept).collect();
@@ -161,6 +173,7 @@ fn code(out: &mut String, review: &Review) {
         let _ = writeln!(out, "<h3>{} {}</h3>", escaped(&finding.id), escaped(&finding.place));
         let _ = writeln!(out, "<p>{}</p>", escaped(&finding.claim));
         if let Some(code) = &story.code {
+            // Focusable, because a reader without a mouse could not scroll a wide block otherwise.
             let _ = writeln!(out, "<pre tabindex=\"0\">{}</pre>", escaped_block(&code.numbered()));
         }
         if !story.fix.is_empty() {
@@ -180,6 +193,7 @@ fn code(out: &mut String, review: &Review) {
 }
 
 fn rounds(out: &mut String, review: &Review) {
+    // A loop without findings has nothing to draw.
     let parts: Vec<&Part> =
         review.loops.iter().filter(|part| part.rounds.iter().any(|round| total(&round.bar) > 0)).collect();
     if parts.is_empty() {
@@ -198,6 +212,7 @@ fn rounds(out: &mut String, review: &Review) {
             let rows: Vec<Vec<String>> = change
                 .rows
                 .iter()
+                // The cells were escaped for markdown; `table` escapes them again for HTML.
                 .map(|row| row.iter().map(|cell| crate::account::unescaped(cell)).collect())
                 .collect();
             table(out, change.head, &rows);
@@ -221,7 +236,9 @@ fn numbers(bar: &Bar) -> [u32; 4] {
     [bar.old, bar.new, bar.settled, bar.aside]
 }
 
-/// One bar per round; widths are shares of the fullest.
+/// Draws one bar per round. Widths are shares of the fullest round.
+///
+/// It is drawn as SVG without a script or a style, so the same picture stands in this file and on the server's pages.
 pub(crate) fn picture(out: &mut String, part: &Part) {
     let bars: Vec<&Bar> = part.rounds.iter().map(|round| &round.bar).collect();
     let most = bars.iter().map(|bar| total(bar)).max().unwrap_or(0).max(1);
@@ -240,7 +257,9 @@ pub(crate) fn picture(out: &mut String, part: &Part) {
         let _ = writeln!(out, "<text x=\"0\" y=\"{base}\" font-size=\"14\">round {}</text>", bar.round);
         let mut x = LEFT;
         for (n, (name, colour)) in numbers(bar).into_iter().zip(PARTS) {
+            // Multiplied as 64-bit numbers: a loop with very many findings must not overflow.
             let wide = u32::try_from(u64::from(n) * u64::from(ROOM) / u64::from(most)).unwrap_or(ROOM);
+            // A part of width zero would leave a title that nobody can point at.
             if n > 0 {
                 let _ = writeln!(
                     out,
@@ -249,12 +268,14 @@ pub(crate) fn picture(out: &mut String, part: &Part) {
                 x += wide;
             }
         }
+        // The numbers stand beside the bar as text, for readers who cannot see the colours.
         let said: Vec<String> = numbers(bar)
             .into_iter()
             .zip(PARTS)
             .filter(|(n, _)| *n > 0)
             .map(|(n, (name, _))| format!("{n} {name}"))
             .collect();
+        // A round without findings has an empty bar, which could be taken for a fault of the picture.
         let said = if said.is_empty() { "nothing found".to_owned() } else { said.join(", ") };
         let _ = writeln!(out, "<text x=\"{}\" y=\"{base}\" font-size=\"13\">{said}</text>", x + 8);
     }
@@ -309,21 +330,26 @@ fn table(out: &mut String, head: &[&str], rows: &[Vec<String>]) {
     out.push_str("</table></div>\n");
 }
 
-/// Text that cannot become markup, a control character, or an attribute's end.
+/// Makes a line of text that cannot become markup, a control character, or the end of an attribute.
+///
+/// Long texts are cut, because one finding must not fill the page.
 fn escaped(raw: &str) -> String {
     let mut out = String::with_capacity(raw.len());
     escape(&mut out, &plain::clipped(raw, 2_000));
     out
 }
 
-/// The same of several lines.
+/// Does the same for several lines.
 fn escaped_block(raw: &str) -> String {
     let mut out = String::with_capacity(raw.len());
     escape(&mut out, &plain::capped(&plain::block(raw), 16_000));
     out
 }
 
-/// Adds text so that it cannot become markup or an attribute's end.
+/// Adds text so that it cannot become markup or the end of an attribute.
+///
+/// Everything that comes from outside goes through here. Markup of our own is written directly and never contains such
+/// text.
 pub(crate) fn escape(out: &mut String, text: &str) {
     if !stands(Defence::Markup) {
         return out.push_str(text);

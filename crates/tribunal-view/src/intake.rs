@@ -1,5 +1,8 @@
-//! What Tribunal reads from a reviewer's answer, as JSON and as a table: for people who write personalities and
-//! adapters. Shows everything, also what was not read and why; decides nothing.
+//! What Tribunal reads from a reviewer's answer, as JSON and as a table, for people who write personalities and
+//! adapters.
+//!
+//! Everything is shown, also what was not read and why: an author has to see where an answer lost its effect. It
+//! decides nothing.
 
 use crate::style::{Mark, Style, cut};
 use crate::{plain, words};
@@ -8,14 +11,14 @@ use std::fmt::Write;
 use tribunal_core::finding::{Claim, Verdict};
 use tribunal_findings::{Form, Intake, Unread};
 
-/// The JSON that `tribunal intake --json` prints: a field's name is a promise.
+/// The JSON that `tribunal intake --json` prints. Programs read it, so a field's name is a promise.
 #[derive(Debug, Serialize)]
 pub struct IntakeView<'a> {
-    /// What was read as the verdict.
+    /// The verdict that was read.
     verdict: &'static str,
-    /// Its words.
+    /// The words in which the verdict was stated.
     stated: Option<&'a str>,
-    /// What it amounts to: findings outrank the stated word, and an approval without evidence is none.
+    /// The verdict that counts: findings outrank the stated word, and an approval without evidence is not one.
     effective: &'static str,
     form: Form,
     checked: &'a str,
@@ -40,7 +43,7 @@ struct ClaimView<'a> {
 }
 
 impl<'a> IntakeView<'a> {
-    /// Of what was read.
+    /// Makes the view of what was read.
     pub fn of(intake: &'a Intake) -> IntakeView<'a> {
         IntakeView {
             verdict: word(intake.verdict),
@@ -80,9 +83,12 @@ fn word(verdict: Option<Verdict>) -> &'static str {
     }
 }
 
-/// The same for people.
+/// Writes the same for people.
+///
+/// Unread parts come last and are never left out, because an author has to see them.
 pub fn table(intake: &Intake, style: Style) -> String {
     let mut out = String::new();
+    // The verdict that counts stands first, because that is what a run would act on.
     let counts = word(intake.effective());
     let _ = writeln!(out, "{}  verdict {counts}{}", style.mark(mark(intake)), stated(intake));
     if let Some(why) = why_not_as_stated(intake) {
@@ -125,7 +131,9 @@ fn stated(intake: &Intake) -> String {
         .unwrap_or_default()
 }
 
-/// Why the verdict that counts is not the one that was read.
+/// Says why the verdict that counts is not the one that was read.
+///
+/// A stated word counts for less than findings and evidence, and an author who does not know this rule cannot see why.
 fn why_not_as_stated(intake: &Intake) -> Option<String> {
     let (read, counts) = (intake.verdict?, intake.effective());
     if counts == Some(read) {
@@ -134,6 +142,7 @@ fn why_not_as_stated(intake: &Intake) -> Option<String> {
     let why = match counts {
         Some(_) if intake.intent_satisfied == Some(false) => "it says that the intent is not satisfied",
         Some(_) => "a finding in it outranks the stated word",
+        // Without evidence an approval counts for nothing, so there is no other verdict in its place.
         None => "an approval says what was checked, and this one does not",
     };
     Some(format!("read as {}: {why}", word(Some(read))))
@@ -164,6 +173,7 @@ fn findings(out: &mut String, intake: &Intake, style: Style) {
     for (n, claim) in intake.findings.iter().enumerate() {
         let id =
             claim.label.as_deref().map_or_else(|| format!("#{}", n + 1), |label| plain::clipped(label, 20));
+        // A confidence that the reviewer did not state is assumed, and a reader must be able to tell.
         let assumed = if claim.confidence_stated { "" } else { " (assumed)" };
         let head = format!("{} {}%{assumed} {}", claim.severity, claim.confidence, place(claim));
         let _ = writeln!(out, "  {}", style.fit(&format!("{id:<6} {}", head.trim_end())));
@@ -175,10 +185,11 @@ fn findings(out: &mut String, intake: &Intake, style: Style) {
     }
 }
 
-/// `src/a.rs:3-7`, a section, or nothing.
+/// Writes the place of a claim: `src/a.rs:3-7`, a section, or nothing.
 pub fn place(claim: &Claim) -> String {
     let file = claim.file.as_deref().map(plain::line).unwrap_or_default();
     match (claim.line, claim.end) {
+        // An end that does not lie behind the line is not a range.
         (Some(line), Some(end)) if end > line => format!("{file}:{line}-{end}"),
         (Some(line), _) => format!("{file}:{line}"),
         (None, _) => match claim.section.as_deref() {

@@ -1,5 +1,11 @@
 //! Facts to words: prompts, lines, summaries, reports, public events. Pure: no IO, no clock, no randomness, and it
 //! knows neither the engine nor the journal.
+//!
+//! A caller fills plain structs (`facts`, `review`, `examined`) and passes them to functions that return a `String`. So
+//! every output can be tested as a whole, and a time or a width is always an argument.
+//!
+//! Text of agents becomes harmless in `plain`, and for pages in `web::html`. Nothing from outside may reach a reader by
+//! another way.
 
 pub mod account;
 pub mod annotations;

@@ -1,12 +1,16 @@
 //! Events as lines for people: `0:07  01-02/task-1  ✗ loop-reviewer rejects, 2 findings`.
+//!
+//! The words come from the public events alone. So the log of a run that is over reads like the lines that were printed
+//! while it ran.
 
 use crate::events::{ClaimView, Event, Kind, ShownView, TrackedView};
 use crate::plain::clipped;
 use crate::style::{Mark, Style, cut, pad};
 use crate::words;
 
-/// One line for an event. `began` is when the run began.
+/// Writes one line for an event. `began` is when the run began.
 pub fn line(event: &Event, began: u64, style: Style) -> String {
+    // The number behind the last dot counts entries of the same loop, and says nothing to a reader.
     let of = event.of.rsplit_once('.').map_or(event.of.as_str(), |(short, _)| short);
     let (mark, text) = words_of(&event.what);
     let when = pad(&words::clock(event.at.saturating_sub(began)), 6);
@@ -16,15 +20,19 @@ pub fn line(event: &Event, began: u64, style: Style) -> String {
     format!("{} {} {symbol} {}", style.faint(&when), style.faint(&of), cut(&text, room))
 }
 
-/// Whether an event is one of those that matter to somebody who only watches.
+/// Whether an event matters to somebody who only watches.
+///
+/// `tribunal log --all` and JSON show every event; this choice is for lines on a screen.
 pub fn matters(what: &Kind) -> bool {
     match what {
         Kind::Launched { .. } => false,
+        // Green checks are the rule and would drown the rest.
         Kind::Checked { passed, .. } => !passed,
+        // The findings behind it were told when they were raised.
         Kind::Tracked { .. } => false,
-        // That it passed is said when it ends.
+        // The end of the loop says that it passed.
         Kind::Ruled { ruling, .. } => !ruling.starts_with("pass"),
-        // An agent's end is worth a line when there is more to say than that it ended.
+        // The end of an agent is worth a line if there is more to say than that it ended.
         Kind::Note { topic, text, .. } if topic == "launch" => !text.ends_with(" ended"),
         Kind::Note { topic, .. } => {
             !matches!(topic.as_str(), "lane" | "rework" | "closing" | "ignored" | "run")
@@ -34,15 +42,17 @@ pub fn matters(what: &Kind) -> bool {
     }
 }
 
-/// The plan of a run that has only words: they stand in a line of their own.
+/// The plan of a run whose plan is a sentence. The sentence stands in a line of its own, so the plan is not named.
 const ASKED: &str = tribunal_docs::words::PLAN;
 
-/// What an event says in words.
+/// Says in words what an event means.
 pub fn words(what: &Kind) -> String {
     words_of(what).1
 }
 
-/// What the event says in words, with its symbol.
+/// Says in words what an event means, with its symbol.
+///
+/// The words depend on the event alone, so a line means the same in a log, on a page and in an explanation.
 pub(crate) fn words_of(what: &Kind) -> (Option<Mark>, String) {
     use Mark::{Complete, Failed, Running, Warning};
     match what {
@@ -56,6 +66,7 @@ pub(crate) fn words_of(what: &Kind) -> (Option<Mark>, String) {
         }
         Kind::Opened { subject, .. } => (Some(Running), format!("{subject} gate opens")),
         Kind::Launched { who, .. } => (None, format!("{who} starts")),
+        // The builder of this name stands for the case that nobody can fix what is left.
         Kind::Made { who, done: true, .. } if who == "nobody" => {
             (None, "no tool or agent here mends what is left".to_owned())
         }
@@ -85,6 +96,7 @@ pub(crate) fn words_of(what: &Kind) -> (Option<Mark>, String) {
         }
         Kind::Landed { plan, .. } => (Some(Complete), format!("plan {plan} merged into the run branch")),
         Kind::Ended { outcome, .. } => {
+            // `passed with warnings` is good as well.
             let good = outcome.starts_with("passed") || outcome == "accepted";
             (Some(if good { Complete } else { Failed }), outcome.clone())
         }
@@ -100,6 +112,7 @@ fn replied(n: usize) -> String {
 fn claims_words(claims: &[ClaimView]) -> String {
     let first = claims.first().map(|claim| clipped(&claim.claim, 120)).unwrap_or_default();
     match claims.len() {
+        // One claim stands for itself; more than one would not fit a line.
         0 | 1 => first,
         n => format!("{first} (and {} more)", n - 1),
     }
@@ -112,6 +125,7 @@ fn answered(seat: &str, verdict: &str, raised: &[ClaimView], shown: ShownView) -
         _ => (Mark::Failed, "rejects"),
     };
     let raised = if raised.is_empty() { String::new() } else { format!(": {}", claims_words(raised)) };
+    // Only a change that was cut into parts needs to say how much of it was shown.
     let parts = match shown.parts {
         0 | 1 => String::new(),
         parts => format!(" (shown {} of {} hunks in {parts} parts)", shown.hunks, shown.of),
@@ -121,6 +135,7 @@ fn answered(seat: &str, verdict: &str, raised: &[ClaimView], shown: ShownView) -
 
 fn failed(who: &str, why: &str, text: &str) -> String {
     let why = why.replace('_', " ");
+    // A refused landing is not a failure of whoever tried it, so it is worded differently.
     let refused = match why.as_str() {
         "conflict" => Some("it conflicts"),
         "red check" => Some("a check is red"),
@@ -152,6 +167,7 @@ fn ruled(ruling: &str, findings: &[String], checks_only: bool) -> (Option<Mark>,
             (Some(Mark::Complete), format!("pass with warnings{carried}{only}"))
         }
         "rework" => (Some(Mark::Failed), format!("rework: {}", words::and(findings))),
+        // Anything else is no quorum, and nobody may take that for a pass.
         _ => (Some(Mark::Warning), "no quorum: nobody can say".to_owned()),
     }
 }

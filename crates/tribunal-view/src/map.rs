@@ -1,24 +1,26 @@
-//! A map of a repository in a page: languages, stack, conventions, where it begins, where its tests are, where care is
-//! due. Made of names, sizes and history alone; it never guesses what code does.
+//! A map of a repository in a page: languages, stack, conventions, entry points, tests, and areas that need care.
+//!
+//! It is made of names, sizes and history alone, and never guesses what code does. It states facts only, and a reader
+//! has to look at the code for everything else.
 
 use crate::plain;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// The first line of a map that was made here: one that a person wrote has another.
+/// The first line of a map that was made here. A map that a person wrote has another one, and is not replaced.
 pub const MADE: &str = "<!-- made by `tribunal map`; run it again to renew it -->";
-/// Lines of a section at most.
+/// The number of lines in a section.
 const LINES_MAX: usize = 12;
 
-/// What a map is made of.
+/// The facts that a map is made of.
 pub struct Ground<'a> {
-    /// Every file with its bytes.
+    /// Every file with its size in bytes.
     pub files: &'a [(String, u64)],
-    /// A file's text.
+    /// Returns the text of a file.
     pub text: &'a dyn Fn(&str) -> Option<String>,
     /// How many of the last commits touched a file.
     pub touched: &'a BTreeMap<String, u32>,
-    /// How many commits were looked at.
+    /// How many commits were examined.
     pub commits: usize,
 }
 
@@ -41,7 +43,7 @@ const LANGUAGES: [(&str, &[&str]); 16] = [
     ("Markdown", &["md"]),
 ];
 
-/// What a file of this name says about the stack.
+/// File names and what they say about the stack.
 const STACK: [(&str, &str); 14] = [
     ("Cargo.toml", "Rust with cargo"),
     ("package.json", "JavaScript packages"),
@@ -59,7 +61,7 @@ const STACK: [(&str, &str); 14] = [
     ("CMakeLists.txt", "CMake"),
 ];
 
-/// What a file of this name says about how things are done here.
+/// File names and what they say about how things are done here.
 const CONVENTIONS: [(&str, &str); 18] = [
     ("rustfmt.toml", "laid out by rustfmt"),
     ("clippy.toml", "linted by clippy"),
@@ -81,7 +83,9 @@ const CONVENTIONS: [(&str, &str); 18] = [
     ("CODEOWNERS", "says who owns what"),
 ];
 
-/// The map as a document.
+/// Writes the map as a document.
+///
+/// Sections are always the same and in the same order, so that two maps can be compared.
 pub fn codebase(ground: &Ground<'_>) -> String {
     let mut out = format!("{MADE}\n# Codebase\n");
     section(&mut out, "Languages", languages(ground));
@@ -94,10 +98,12 @@ pub fn codebase(ground: &Ground<'_>) -> String {
 }
 
 fn section(out: &mut String, title: &str, lines: Vec<String>) {
+    // An empty section stays: it says that something was looked for and not found.
     let _ = write!(out, "\n## {title}\n\n");
     if lines.is_empty() {
         out.push_str("- nothing was found\n");
     }
+    // A map is one page; a reader who needs all of it looks at the repository.
     let more = lines.len().saturating_sub(LINES_MAX);
     lines.iter().take(LINES_MAX).for_each(|line| out.push_str(&format!("- {}\n", plain::line(line))));
     if more > 0 {
@@ -127,13 +133,14 @@ fn languages(ground: &Ground<'_>) -> Vec<String> {
         }
     }
     let mut rows: Vec<_> = found.into_iter().collect();
+    // By bytes, because a language with many small files is not what a project consists of.
     rows.sort_by_key(|(_, (_, bytes))| std::cmp::Reverse(*bytes));
     rows.iter()
         .map(|(language, (files, bytes))| format!("{language}: {files} files, {} KB", bytes.div_ceil(1024)))
         .collect()
 }
 
-/// Files of these names, those nearest the root first.
+/// Finds files of these names, those nearest the root first.
 fn named(ground: &Ground<'_>, table: &[(&str, &str)]) -> Vec<String> {
     let mut rows: Vec<(usize, String)> = Vec::new();
     for (path, _) in ground.files {
@@ -160,17 +167,19 @@ fn entries(ground: &Ground<'_>) -> Vec<String> {
         "server.js",
         "Main.java",
     ];
+    // A test may have a main function of its own and is still not where the program begins.
     let begins =
         |path: &str| NAMES.contains(&name(path)) || path.contains("/bin/") || path.starts_with("bin/");
     let mut found: Vec<&String> =
         ground.files.iter().map(|(path, _)| path).filter(|path| begins(path) && !is_test(path)).collect();
+    // The entry nearest the root is most likely the program's own.
     found.sort_by_key(|path| (path.matches('/').count(), (*path).clone()));
     let mut rows: Vec<String> = found.iter().map(|path| format!("`{path}`")).collect();
     rows.extend(scripts(ground));
     rows
 }
 
-/// The scripts a package names.
+/// Lists the scripts that a package names.
 fn scripts(ground: &Ground<'_>) -> Option<String> {
     let package: serde_json::Value = serde_json::from_str(&(ground.text)("package.json")?).ok()?;
     let names: Vec<&str> =
@@ -178,6 +187,7 @@ fn scripts(ground: &Ground<'_>) -> Option<String> {
     (!names.is_empty()).then(|| format!("`package.json` scripts: {}", names.join(", ")))
 }
 
+/// Whether a file is a test, by the conventions of common languages: its name, its folder, or a mark in its name.
 fn is_test(path: &str) -> bool {
     let file = name(path);
     let stem = file.split('.').next().unwrap_or(file);
@@ -185,6 +195,7 @@ fn is_test(path: &str) -> bool {
         stem.starts_with("test_") || stem.ends_with("_test") || stem.ends_with("_spec") || stem == "tests";
     let marked = file.contains(".test.") || file.contains(".spec.");
     let within = path.split('/').any(|part| matches!(part, "tests" | "test" | "__tests__" | "spec" | "e2e"));
+    // A document in a test folder is not a test.
     language(path).is_some_and(|language| language != "Markdown") && (beside || marked || within)
 }
 
@@ -198,10 +209,12 @@ fn tests(ground: &Ground<'_>) -> Vec<String> {
     rows.iter().map(|(folder, count)| format!("`{folder}`: {count} test files")).collect()
 }
 
-/// What changes often, what is large, and what decides what is run where.
+/// Lists files that change often, files that are large, and files that decide what is run where.
 fn risks(ground: &Ground<'_>) -> Vec<String> {
+    // History also names files that are gone; nobody can take care of those.
     let known = |path: &str| ground.files.iter().any(|(file, _)| file == path);
     let mut often: Vec<(&String, &u32)> =
+        // Two changes are chance; from three on, a file counts as one that changes often.
         ground.touched.iter().filter(|(path, times)| **times > 2 && known(path)).collect();
     often.sort_by_key(|(path, times)| (std::cmp::Reverse(**times), (*path).clone()));
     let mut rows: Vec<String> = often
@@ -216,6 +229,7 @@ fn risks(ground: &Ground<'_>) -> Vec<String> {
     rows.extend(
         large.iter().take(3).map(|(path, bytes)| format!("`{path}`: large, {} KB", bytes.div_ceil(1024))),
     );
+    // These files decide what is run elsewhere, with the rights of the project.
     let runs = |path: &str| path.starts_with(".github/workflows/") || name(path) == ".gitlab-ci.yml";
     let ci: Vec<String> = ground
         .files

@@ -1,10 +1,14 @@
-//! The seven metrics from the protocol's event log: one pass, one line at a time, and a table. It counts what the log says
-//! and shows a dash where the log says nothing.
+//! The seven metrics from the protocol's event log: one pass, one line at a time, and a table.
+//!
+//! It counts what the log says and shows a dash where the log says nothing. Logs of other tools are read as well, so
+//! several names and forms of the same event are known.
 
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Running sums over a log.
+///
+/// Feed it every line with `take`, then ask for JSON or markdown. Of a line only figures are kept, never its text.
 #[derive(Clone, Debug, Default)]
 pub struct Metrics {
     started: BTreeMap<String, u64>,
@@ -23,13 +27,13 @@ pub struct Metrics {
     fallbacks: u64,
     efforts: BTreeMap<String, u64>,
     autonomies: BTreeMap<String, u64>,
-    /// Lines that are no events.
+    /// The number of lines that are not events.
     pub unread: u64,
-    /// Events counted.
+    /// The number of events that were counted.
     pub events: u64,
 }
 
-/// Whether an event is of a phase, however it writes its number.
+/// Whether an event belongs to a phase, however the event writes its number.
 fn is_phase(written: Option<&Value>, phase: &str) -> bool {
     let bare = |text: &str| text.trim_start_matches('0').to_owned();
     match written {
@@ -40,9 +44,13 @@ fn is_phase(written: Option<&Value>, phase: &str) -> bool {
 }
 
 impl Metrics {
-    /// Takes one line of the log; `phase` narrows.
+    /// Takes one line of the log. `phase` narrows the events to one phase.
+    ///
+    /// Lines may come from several runs and tools. Events nobody knows are counted and otherwise ignored, so a newer
+    /// log stays readable.
     pub fn take(&mut self, line: &[u8], phase: Option<&str>) {
         let Ok(event) = serde_json::from_slice::<Value>(line) else {
+            // A damaged line is counted and skipped: one of them must not cost the metrics of the whole log.
             self.unread += 1;
             return;
         };
@@ -56,7 +64,7 @@ impl Metrics {
         // Other tools write a plan as a number.
         let plan = event.get("plan").filter(|plan| plan.is_number()).map(text);
         let plan = plan.as_deref().unwrap_or(word("plan"));
-        // Two phases have a first plan each.
+        // The phase is part of the key, because every phase has a first plan.
         let plan = match event.get("phase") {
             Some(phase) => format!("{}/{plan}", text(phase)),
             None => plan.to_owned(),
@@ -72,25 +80,31 @@ impl Metrics {
 
     fn count(&mut self, event: &str, plan: &str, run: &str, at: Option<u64>, data: &Map<String, Value>) {
         let number = |key: &str| data.get(key).and_then(whole);
+        // Other tools write the task under another key.
         let task = ["task_id", "task"].iter().find_map(|key| data.get(*key)).map(text).unwrap_or_default();
         let task = format!("{plan}/{task}");
         match event {
+            // A second start of the same task replaces the first: what counts is the attempt that was confirmed.
             "task_started" => _ = at.map(|at| self.started.insert(task, at)),
             "task_completed_confirmed" => {
                 self.confirmed += 1;
+                // A task that was confirmed without a start has no latency, but it counts as confirmed.
                 let taken = self.started.remove(&task).zip(at);
                 self.latencies_ms.extend(taken.map(|(from, to)| to.saturating_sub(from)));
             }
+            // Noted that there are figures at all, so that a log without any shows a dash and not zero.
             "token_usage" => {
                 self.tokens_seen = true;
                 self.tokens += number("tokens").or_else(|| number("total_tokens")).unwrap_or(0);
             }
             "gate_passed" => self.gates += 1,
+            // A gate that did not run guarded nothing, so it counts as failed.
             "gate_failed" | "gate_did_not_run" => {
                 self.gates += 1;
                 self.gates_failed += 1;
             }
             "lease_conflict" => self.lease_conflicts += 1,
+            // By run and not by count: a run that was resumed three times succeeds or fails once.
             "phase_resumed" | "run_resumed" => _ = self.resumed.insert(run.to_owned()),
             "phase_completed" | "phase_complete" | "run_completed" => {
                 _ = self.finished.insert(run.to_owned())
@@ -109,7 +123,7 @@ impl Metrics {
         }
     }
 
-    /// The middle; between two middles their mean.
+    /// Returns the middle value, or the mean of the two in the middle.
     fn median(&self) -> Option<u64> {
         let mut sorted = self.latencies_ms.clone();
         sorted.sort_unstable();
@@ -126,10 +140,14 @@ impl Metrics {
         sorted.get(rank.saturating_sub(1).min(last)).copied()
     }
 
-    /// The seven metrics; what the log does not tell is null.
+    /// Returns the seven metrics; whatever the log does not tell is null.
+    ///
+    /// Null and zero differ: zero was measured, while null says that the log has nothing to measure it by.
     pub fn to_json(&self) -> Value {
+        // A share of nothing is unknown, not zero.
         let share = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
         let resumed = self.resumed.len() as u64;
+        // Counted by run: a run that was resumed and never finished is a failure of the resume.
         let came_through = self.resumed.intersection(&self.finished).count() as u64;
         let tokens = if self.tokens_seen { share(self.tokens, self.confirmed) } else { None };
         json!({
@@ -148,7 +166,7 @@ impl Metrics {
         })
     }
 
-    /// The same as a markdown table.
+    /// Writes the metrics as a markdown table.
     pub fn to_markdown(&self, phase: Option<&str>) -> String {
         let found = self.to_json();
         let title = phase.map_or("all phases".to_owned(), |phase| format!("phase {phase}"));
@@ -205,6 +223,7 @@ fn percent(value: &Value) -> String {
 fn seconds(value: &Value) -> String {
     value.as_f64().map_or("–".to_owned(), |number| format!("{:.1} s", number / 1000.0))
 }
+
 
 #[cfg(test)]
 mod tests {

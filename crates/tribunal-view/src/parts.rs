@@ -1,18 +1,23 @@
-//! Cuts what is judged into parts that fit a prompt, by bytes: every hunk is in some part whole, or in pieces that are each
-//! shown. It counts what was shown, and tells which hunks an earlier look showed; who is shown which part, and what follows
-//! where not all is shown, is not decided here.
+//! Cuts what is judged into parts that fit a prompt, by bytes. Every hunk is in some part whole, or in pieces that are
+//! each shown. It counts what was shown, and tells what hunks an earlier look showed.
+//!
+//! A reviewer approves only what it was shown, so nothing may be lost here; property tests check that for any text. Who
+//! is shown which part, and what follows if not all is shown, is decided in `tribunal-core`.
 
 use std::collections::BTreeMap;
 
-/// Bytes of a diff or a document in one part at most.
+/// The largest part of a diff or a document, in bytes.
 pub const PART_MAX: usize = 100_000;
 /// Room for a hunk's header and the mark of a piece.
 const HEADER_ROOM: usize = 400;
 
-/// One part.
+/// One part of what is judged.
+///
+/// `done` grows over the parts. It reaches the number of all hunks with the last one, and that is how full coverage is
+/// known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Part {
-    /// What is shown.
+    /// The text that is shown.
     pub text: String,
     /// Hunks that have been shown whole with this part and those before it.
     pub done: u32,
@@ -22,27 +27,31 @@ pub struct Part {
 /// Lines of a file that a part shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Place {
-    /// Which of the files.
+    /// The index of the file.
     file: usize,
     from: u32,
     to: u32,
 }
 
-/// What is judged, in parts. There is always one, be it empty.
+/// Everything that is judged, in parts. There is always at least one part, even if it is empty.
+///
+/// The names of files are kept with their former names, so that a finding on a renamed file is found in its part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parts {
-    /// In order.
+    /// The parts, in the order in which they are shown.
     pub parts: Vec<Part>,
-    /// Hunks in all; a file without any, as a binary one or a rename, counts as one.
+    /// The number of hunks. A file without any, such as a binary one or a rename, counts as one.
     pub hunks: u32,
-    /// Binary files among them, of which only the name is shown.
+    /// The number of binary files, of which only the name is shown.
     pub binary: u32,
-    /// What each file is and was called.
+    /// The names that each file has and had.
     files: Vec<Vec<String>>,
 }
 
 impl Parts {
-    /// The part that shows this place: its line, else its file. None where no part does.
+    /// Returns the part that shows this place: its line, or else its file. `None` if no part does.
+    ///
+    /// A finding is put to a reviewer together with the part that shows its place.
     pub fn holding(&self, file: &str, line: Option<u32>) -> Option<usize> {
         let names = |at: usize| self.files.get(at).into_iter().flatten();
         let named = |place: &&Place| names(place.file).any(|known| known == file);
@@ -50,22 +59,23 @@ impl Parts {
         let whose = |fits: &dyn Fn(&Place) -> bool| {
             self.parts.iter().position(|part| part.places.iter().filter(named).any(fits))
         };
+        // A line outside of every hunk still belongs to the part that shows its file.
         whose(&covers).or_else(|| whose(&|_| true))
     }
 }
 
-/// What a reviewer is told of how much it is shown.
+/// How much a reviewer is shown, for the words in its prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Showing {
-    /// Which part, from 1.
+    /// The number of this part, counted from 1.
     pub part: u32,
-    /// Parts it takes to show everything.
+    /// The number of parts it takes to show everything.
     pub parts: u32,
-    /// Parts that may be asked about.
+    /// The number of parts that may be asked about.
     pub asked: u32,
     /// Hunks shown with this part and those before it.
     pub done: u32,
-    /// Of so many.
+    /// The number of all hunks.
     pub hunks: u32,
     /// Hunks that earlier rounds showed and this part leaves out.
     pub before: u32,
@@ -74,7 +84,10 @@ pub struct Showing {
 }
 
 impl Showing {
-    /// In words; nothing where nothing is judged by hunks.
+    /// Says it in words; empty if nothing is judged by hunks.
+    ///
+    /// A reviewer must know what it was not shown. Otherwise it would take the part for the whole and approve the rest
+    /// unseen.
     pub fn words(&self) -> String {
         let Showing { part, parts, asked, done, hunks, before, binary } = *self;
         let mut words = match (parts, hunks) {
@@ -91,6 +104,7 @@ impl Showing {
             }
             (0 | 1, 1) if done == hunks => "The one hunk of it is below.\n".to_owned(),
             (0 | 1, _) if done == hunks => format!("All {hunks} hunks of it are below.\n"),
+            // Not everything could be read, and the reviewer must not believe that it saw everything.
             (0 | 1, _) => format!("{done} of its {hunks} hunks are below; the rest could not be read.\n"),
             _ => {
                 let limit = match asked < parts {
@@ -116,7 +130,10 @@ impl Showing {
     }
 }
 
-/// Cuts a unified diff of git's.
+/// Cuts a unified diff as git writes it.
+///
+/// Hunks stay in the order of the diff, and a part holds as many of them as fit. A hunk is split only if no part could
+/// hold it.
 pub fn of_diff(diff: &str, limit: usize) -> Parts {
     let mut cutter = Cutter { limit, parts: vec![Part::default()], ..Cutter::default() };
     for section in sections(diff) {
@@ -125,13 +142,15 @@ pub fn of_diff(diff: &str, limit: usize) -> Parts {
     Parts { parts: cutter.parts, hunks: cutter.hunks, binary: cutter.binary, files: cutter.files }
 }
 
-/// Hunks that somebody was shown whole, as they read. Where a hunk stands in its file does not matter: what others before
-/// it add or take away moves it, and leaves it as it is.
+/// Hunks that somebody was shown whole, by their text.
+///
+/// The place of a hunk in its file does not matter: other hunks before it may move it and leave it as it is. Equal
+/// hunks are counted, so that showing one of them does not stand for the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hunks(BTreeMap<String, u32>);
 
 impl Hunks {
-    /// The hunks of a diff.
+    /// Takes the hunks of a diff.
     pub fn of(diff: &str) -> Hunks {
         let mut all = Hunks::default();
         for key in sections(diff).iter().flat_map(Section::keys) {
@@ -140,17 +159,21 @@ impl Hunks {
         all
     }
 
-    /// Adds what another look showed. Of hunks that read alike there are as many as one look showed.
+    /// Adds what another look showed. Of equal hunks there are as many as one look showed.
     pub fn add(&mut self, other: Hunks) {
         for (key, many) in other.0 {
             let known = self.0.entry(key).or_insert(0);
+            // The larger number and not the sum: a second look at the same hunk shows nothing more.
             *known = many.max(*known);
         }
     }
 }
 
-/// A diff without the hunks that were shown before, and how many those are.
+/// Returns a diff without the hunks that were shown before, and the number of those.
+///
+/// It serves a final pass, in which a reviewer is shown only hunks that it has not seen as they are now.
 pub fn rest(diff: &str, shown: &Hunks) -> (String, u32) {
+    // Counted down while hunks are met: of three equal hunks, one that was shown leaves two.
     let mut left = shown.0.clone();
     let mut seen = |key: &String| match left.get_mut(key) {
         Some(many) if *many > 0 => {
@@ -163,6 +186,7 @@ pub fn rest(diff: &str, shown: &Hunks) -> (String, u32) {
     for section in sections(diff) {
         let kept: Vec<bool> = section.keys().iter().map(|key| !seen(key)).collect();
         before += count(kept.iter().filter(|kept| !**kept).count());
+        // A file whose hunks were all shown is left out together with its head.
         if kept.contains(&true) {
             out.push_str(&section.head);
             for hunk in section.hunks.iter().zip(kept).filter(|(_, kept)| *kept).map(|(hunk, _)| hunk) {
@@ -174,7 +198,9 @@ pub fn rest(diff: &str, shown: &Hunks) -> (String, u32) {
     (out, before)
 }
 
-/// Cuts a document between its lines; each piece counts as a hunk.
+/// Cuts a document between its lines. Each piece counts as a hunk.
+///
+/// A document is judged whole, so its parts are cut by size alone.
 pub fn of_document(text: &str, limit: usize) -> Parts {
     let mut parts = vec![Part::default()];
     for line in text.split_inclusive('\n') {
@@ -186,6 +212,7 @@ pub fn of_document(text: &str, limit: usize) -> Parts {
             }
         }
     }
+    // Each piece of a document is one hunk, so the count is the number of the part.
     for (part, done) in parts.iter_mut().zip(1..) {
         part.done = done;
     }
@@ -193,17 +220,19 @@ pub fn of_document(text: &str, limit: usize) -> Parts {
     Parts { parts, hunks, binary: 0, files: Vec::new() }
 }
 
-/// What git says of one file.
+/// What git says about one file.
 struct Section<'a> {
-    /// The lines before its first hunk.
+    /// The lines before the first hunk.
     head: String,
     files: Vec<String>,
     hunks: Vec<Hunk<'a>>,
 }
 
 impl Section<'_> {
-    /// What tells each of its hunks from every other; a file without any is told by all that is said of it. Which blobs
-    /// it is made of says nothing about a hunk: another hunk of the file may have changed.
+    /// Returns a key for each hunk that tells it from every other one. A file without hunks is told by everything that
+    /// is said about it.
+    ///
+    /// The blob ids are left out, because another hunk of the file may have changed them.
     fn keys(&self) -> Vec<String> {
         if self.hunks.is_empty() {
             return vec![self.head.clone()];
@@ -213,7 +242,7 @@ impl Section<'_> {
         self.hunks.iter().map(|hunk| format!("{head}@@\n{}", hunk.lines.concat())).collect()
     }
 
-    /// Git names it and shows nothing of it.
+    /// Whether git names the file and shows nothing of it.
     fn is_binary(&self) -> bool {
         self.hunks.is_empty()
             && self.head.lines().any(|line| line.starts_with("Binary files ") || line == "GIT binary patch")
@@ -225,7 +254,7 @@ struct Hunk<'a> {
     lines: Vec<&'a str>,
 }
 
-/// Numbers of a hunk's header, and what follows them.
+/// The numbers in a hunk's header, and the text that follows them.
 #[derive(Clone, Copy)]
 struct Range<'a> {
     old: u32,
@@ -236,6 +265,7 @@ struct Range<'a> {
 fn sections(diff: &str) -> Vec<Section<'_>> {
     let mut all: Vec<Section<'_>> = Vec::new();
     for line in diff.split_inclusive('\n') {
+        // A diff that begins without a header is still one section, so that no line is lost.
         if line.starts_with("diff --git ") || all.is_empty() {
             all.push(Section { head: String::new(), files: Vec::new(), hunks: Vec::new() });
         }
@@ -252,8 +282,9 @@ fn sections(diff: &str) -> Vec<Section<'_>> {
     all
 }
 
-/// The file that a line before the hunks names.
+/// Returns the file that a line before the hunks names.
 fn named(line: &str) -> Option<String> {
+    // Git adds a tab behind a name that contains a space.
     let line = line.trim_end_matches('\n').trim_end_matches('\t');
     for (prefix, side) in [
         ("--- ", "a/"),
@@ -267,7 +298,7 @@ fn named(line: &str) -> Option<String> {
             return unquoted(name).strip_prefix(side).map(str::to_owned);
         }
     }
-    // Where nothing else names it: both sides are the same.
+    // If nothing else names the file, both sides are the same.
     let both = line.strip_prefix("diff --git ")?;
     let half = both.len() / 2;
     let (from, to) = (unquoted(both.get(..half)?), unquoted(both.get(half + 1..)?));
@@ -275,7 +306,10 @@ fn named(line: &str) -> Option<String> {
     (from == to).then(|| from.to_owned())
 }
 
-/// A name as git writes it: one with a quote, a backslash or a control character stands in quotes, with escapes.
+/// Reads a name as git writes it. A name with a quote, a backslash or a control character stands in quotes, with
+/// escapes.
+///
+/// A file with such a name has to be found like any other; otherwise its findings would belong to no part.
 fn unquoted(name: &str) -> String {
     let Some(inner) = name.strip_prefix('"').and_then(|name| name.strip_suffix('"')) else {
         return name.to_owned();
@@ -293,6 +327,7 @@ fn unquoted(name: &str) -> String {
             Some(b'v') => 11,
             Some(b'f') => 12,
             Some(b'r') => b'\r',
+            // Git writes other bytes as three octal digits.
             Some(digit @ b'0'..=b'7') => {
                 let more = [rest.next(), rest.next()].into_iter().flatten();
                 more.fold(digit - b'0', |value, digit| value.wrapping_mul(8).wrapping_add(digit & 7))
@@ -304,7 +339,7 @@ fn unquoted(name: &str) -> String {
 }
 
 impl<'a> Range<'a> {
-    /// `@@ -3,4 +5,6 @@ fn main`.
+    /// Reads a header such as `@@ -3,4 +5,6 @@ fn main`.
     fn read(header: &'a str) -> Option<Range<'a>> {
         let (numbers, rest) = header.strip_prefix("@@ -")?.split_once(" @@")?;
         let (old, new) = numbers.split_once(" +")?;
@@ -318,7 +353,7 @@ impl<'a> Range<'a> {
     }
 }
 
-/// A line of a hunk, or a piece of one: what is shown, and what it takes of each side.
+/// A line of a hunk, or a piece of one: what is shown, and whether it belongs to the old or the new side.
 struct Item<'a> {
     mark: String,
     sign: &'a str,
@@ -334,16 +369,19 @@ impl Item<'_> {
     }
 }
 
-/// The lines of a hunk, those longer than `room` in pieces.
+/// Returns the lines of a hunk; lines longer than `room` come in pieces.
+///
+/// The mark before a piece keeps a reviewer from taking the piece for a whole line.
 fn items<'a>(lines: &[&'a str], room: usize) -> Vec<Item<'a>> {
     let mut all = Vec::new();
     for line in lines {
-        // What git says of a line belongs to no side.
+        // Git's own remarks, such as the one about a missing newline, belong to neither side.
         let told = line.starts_with('\\');
         let (sign, text) = match line.get(..1) {
             Some(sign) if " +-".contains(sign) => line.split_at(1),
             _ => ("", *line),
         };
+        // Measured with its sign; the sign is written again before each piece.
         let cut: Vec<&str> = if line.len() <= room { vec![text] } else { pieces(text, room) };
         let many = cut.len();
         for (at, text) in cut.into_iter().enumerate() {
@@ -358,10 +396,11 @@ fn items<'a>(lines: &[&'a str], room: usize) -> Vec<Item<'a>> {
     all
 }
 
-/// A text in pieces of at most `room` bytes, never inside a character.
+/// Cuts a text into pieces of at most `room` bytes, never inside a character.
 fn pieces(text: &str, room: usize) -> Vec<&str> {
     let mut all = Vec::new();
     let mut rest = text;
+    // No character has more than four bytes, so this much room always makes progress.
     while rest.len() > room.max(4) {
         let mut at = room.max(4);
         while !rest.is_char_boundary(at) {
@@ -371,6 +410,7 @@ fn pieces(text: &str, room: usize) -> Vec<&str> {
         all.push(piece);
         rest = more;
     }
+    // An empty text is one empty piece: a line without text must not vanish.
     if !rest.is_empty() || all.is_empty() {
         all.push(rest);
     }
@@ -388,7 +428,7 @@ struct Cutter {
     hunks: u32,
     binary: u32,
     files: Vec<Vec<String>>,
-    /// The last part has the head of the file that is being cut.
+    /// Whether the last part has the head of the file that is being cut.
     opened: bool,
 }
 
@@ -397,18 +437,22 @@ impl Cutter {
         self.opened = false;
         self.files.push(section.files.clone());
         if section.hunks.is_empty() {
-            // There is nothing of it but what git says of it.
+            // There is nothing else to show of this file than what git says about it.
             self.binary += u32::from(section.is_binary());
+            // Also in pieces: git's words about a file are never cut off.
             for piece in pieces(&section.head, self.limit) {
                 self.room_for(piece.len());
                 self.push(piece);
             }
+            // A place without lines: a finding on this file still finds its part.
             self.place(0, 0);
             self.done();
             return;
         }
         for hunk in &section.hunks {
+            // Header and lines together, because a hunk is shown with both or not at all.
             let own: usize = hunk.header.len() + hunk.lines.iter().map(|line| line.len()).sum::<usize>();
+            // Even a part of its own would not hold it.
             if section.head.len() + own > self.limit {
                 self.split(section, hunk);
             } else {
@@ -424,8 +468,11 @@ impl Cutter {
         }
     }
 
-    /// A hunk that no part can hold: its lines over several, each with a header that numbers them.
+    /// Splits a hunk that no part can hold: its lines go over several parts, each with a header that numbers them.
+    ///
+    /// The headers are computed anew, so that a finding in a piece names the real line of the file.
     fn split(&mut self, section: &Section<'_>, hunk: &Hunk<'_>) {
+        // A header that cannot be read loses only the numbers; the lines are shown all the same.
         let range = Range::read(hunk.header).unwrap_or(Range { old: 1, new: 1, rest: "\n" });
         let head = section.head.len() + HEADER_ROOM;
         let items = items(&hunk.lines, self.limit.saturating_sub(head).max(4));
@@ -439,13 +486,16 @@ impl Cutter {
             let mut held = 0;
             let fits = |item: &&Item<'_>| {
                 held += item.len();
+                // Half of the reserve is for the marks of pieces, the other half for the header.
                 held <= room + HEADER_ROOM / 2
             };
+            // At least one item, so that the loop ends even if nothing fits.
             let many = rest.iter().take_while(fits).count().max(1);
             let (now, later) = rest.split_at(many);
             rest = later;
             let lines = |side: fn(&Item<'_>) -> bool| count(distinct(now, side));
             let (olds, news) = (lines(|item| item.old), lines(|item| item.new));
+            // An empty side names the line before it, as git does.
             let start = |next: u32, many: u32| if many == 0 { next.saturating_sub(1) } else { next };
             self.open(section);
             let header = format!(
@@ -458,6 +508,7 @@ impl Cutter {
             let text: String = now.iter().map(shown).collect();
             self.push(&text);
             self.place(new, news);
+            // Only the last piece of a line counts, so that a line in pieces is numbered once.
             old += count(now.iter().filter(|item| item.old && item.ends).count());
             new += count(now.iter().filter(|item| item.new && item.ends).count());
         }
@@ -472,14 +523,16 @@ impl Cutter {
     }
 
     fn next(&mut self) {
+        // The count goes on over the parts.
         let done = self.last().done;
         self.parts.push(Part { done, ..Part::default() });
         self.opened = false;
     }
 
-    /// A part with so much room left.
+    /// Makes sure that the last part has this much room left.
     fn room_for(&mut self, bytes: usize) {
         let held = self.last().text.len();
+        // An empty part takes any size: a further part would have no more room.
         if held > 0 && held + bytes > self.limit {
             self.next();
         }
@@ -501,7 +554,7 @@ impl Cutter {
         }
     }
 
-    /// The last part shows so many lines from there.
+    /// Notes that the last part shows this many lines from there.
     fn place(&mut self, from: u32, lines: u32) {
         let file = self.files.len().saturating_sub(1);
         let to = from.saturating_add(lines).saturating_sub(1);
@@ -515,10 +568,10 @@ impl Cutter {
     }
 }
 
-/// Lines of one side; the pieces of one line are one.
+/// Counts the lines of one side; the pieces of one line count once.
 fn distinct(items: &[Item<'_>], side: fn(&Item<'_>) -> bool) -> usize {
     let whole = items.iter().filter(|item| side(item) && item.ends).count();
-    // A line that goes on in the next part is here, too.
+    // A line that goes on in the next part is in this one, too.
     whole + usize::from(items.last().is_some_and(|item| side(item) && !item.ends))
 }
 
@@ -527,7 +580,9 @@ fn shown(item: &Item<'_>) -> String {
     format!("{}{}{}{end}", item.mark, item.sign, item.text)
 }
 
-/// What stands behind a hunk's numbers: the function it is in, and the end of the line.
+/// Returns the text behind a hunk's numbers, which is the function it is in, and the end of the line.
+///
+/// It is cut short, because a function's name may be as long as its author likes, and the header has limited room.
 fn clip(rest: &str) -> String {
     let rest = rest.trim_end_matches('\n');
     let mut at = rest.len().min(HEADER_ROOM / 4);

@@ -1,5 +1,8 @@
-//! Text of agents, diffs and documents made harmless before anybody reads it: no terminal escapes, no control or
+//! Makes text of agents, diffs and documents harmless before anybody reads it: no terminal escapes, no control or
 //! direction-override characters, capped, fenced. It never decides what a text means.
+//!
+//! Use `line` or `clipped` for words in a sentence, `block` or `capped` for several lines, `fenced` in a prompt, and
+//! `visible` for code, where nothing may disappear.
 
 use std::fmt::Write;
 use std::iter::Peekable;
@@ -7,22 +10,26 @@ use std::str::Chars;
 use tribunal_core::defence::{Defence, stands};
 use tribunal_docs::hidden::is_hidden;
 
-/// Several lines: newlines and tabs stay, every other control character, every escape sequence and every character that is
-/// not seen goes. For words; code is shown by [`visible`], which takes nothing away.
+/// Cleans several lines: newlines and tabs stay; every other control character, every escape sequence and every
+/// invisible character goes.
+///
+/// It is for words. Code is shown by [`visible`], which takes nothing away.
 pub fn block(text: &str) -> String {
     if !stands(Defence::Escapes) {
         return text.to_owned();
     }
+    // A byte order mark at the beginning says nothing; anywhere else it is an invisible character.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
-    // What stands before it in the text that is left, so that cleaning again changes nothing.
+    // The character before it in the cleaned text, so that cleaning a second time changes nothing.
     let mut before = '\n';
     while let Some(c) = chars.next() {
         match c {
             '\u{1b}' => skip_escape(&mut chars),
+            // The one-character form of ESC and `[`.
             '\u{9b}' => skip_control_sequence(&mut chars),
-            // A lone return would let one line hide another on a terminal: here both are lines.
+            // A lone return would let one line hide another on a terminal, so it becomes a line end.
             '\r' if chars.peek() != Some(&'\n') => out.push('\n'),
             c if is_hidden(c, before, chars.peek().copied()) => continue,
             c => out.push(c),
@@ -32,9 +39,11 @@ pub fn block(text: &str) -> String {
     out
 }
 
-/// A diff or a document as it is, every byte of it. Whatever a reader could not see, or a terminal would act on, stands
-/// as a mark: `␍` for a carriage return at the end of a line, `⟦U+202E⟧` for a character, `⟦0xE9⟧` for a byte that is not
-/// UTF-8. Nothing is taken away and no line is broken, and two texts that differ are shown differently.
+/// Shows a diff or a document as it is, every byte of it.
+///
+/// Whatever a reader could not see, or a terminal would act on, stands as a mark: `␍` for a carriage return at the end
+/// of a line, `⟦U+202E⟧` for a character, `⟦0xE9⟧` for a byte that is not UTF-8. Nothing is taken away and no line is
+/// broken, and two texts that differ are shown differently.
 pub fn visible(bytes: &[u8]) -> String {
     if !stands(Defence::Escapes) {
         return String::from_utf8_lossy(bytes).into_owned();
@@ -64,34 +73,43 @@ pub fn visible(bytes: &[u8]) -> String {
 /// Stands for a carriage return at the end of a line.
 const RETURN: char = '␍';
 
-/// Whether a text made by [`visible`] has a mark in it.
+/// Whether a text made by [`visible`] contains a mark, so that a reader can be told what the marks are.
 pub fn is_marked(text: &str) -> bool {
     text.contains([RETURN, '⟦'])
 }
 
-/// Whether a character is shown as a mark: what is not seen, and the marks' own signs.
+/// Whether a character is shown as a mark: invisible ones, and the signs of the marks themselves.
 fn is_marked_char(c: char, before: char, after: Option<char>) -> bool {
+    // A mark's own sign in the text is marked, too; otherwise a text could imitate a mark.
     matches!(c, RETURN | '⟦') || is_hidden(c, before, after)
 }
 
-/// One line: as [`block`], and every run of white space is one space.
+/// Cleans a text like [`block`] and puts it on one line, with single spaces.
+///
+/// Use it for every foreign word inside a sentence or a table. A line break there would break the layout, or fake a
+/// line of ours.
 pub fn line(text: &str) -> String {
     block(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// One line of at most `max` characters; what is cut is marked.
+/// Cuts to one line of at most `max` characters, and marks the cut.
+///
+/// Characters are counted and not bytes, because the limit is for a reader.
 pub fn clipped(text: &str, max: usize) -> String {
     let text = line(text);
     if text.chars().count() <= max {
         return text;
     }
     let mut cut: String = text.chars().take(max.saturating_sub(1)).collect();
+    // No blank before the mark of the cut.
     cut.truncate(cut.trim_end().len());
     cut.push('…');
     cut
 }
 
-/// Whole lines from the beginning and the end, `max` bytes at most; the cut says how much is missing.
+/// Keeps whole lines from the beginning and the end, `max` bytes at most. The cut says how much is missing.
+///
+/// Use it where a text may be long and its end matters as much as its beginning, as with the output of a test run.
 pub fn capped(text: &str, max: usize) -> String {
     let text = block(text);
     if text.len() <= max {
@@ -101,6 +119,7 @@ pub fn capped(text: &str, max: usize) -> String {
     let tail = lines_within(text.lines().rev(), max / 4);
     let lines: Vec<&str> = text.lines().collect();
     let cut = lines.len().saturating_sub(head + tail);
+    // Lines so long that none fits are cut by bytes instead.
     if cut == 0 || head + tail == 0 {
         return one_long_line(&text, max);
     }
@@ -128,11 +147,16 @@ fn one_long_line(text: &str, max: usize) -> String {
     format!("{}\n[… {} bytes cut …]", &text[..end], text.len() - end)
 }
 
-/// A fenced block that its content cannot end: the fence is longer than any in it.
+/// Makes a fenced block that its content cannot end: the fence is longer than any in it.
+///
+/// Text inside a prompt must stay data. A diff that closes the fence could otherwise speak to the reviewer as if it
+/// were the prompt.
 pub fn fenced(label: &str, text: &str, max: usize) -> String {
     let text = capped(text, max);
     let longest = text.lines().map(|line| run_of_backticks(line.trim_start())).max().unwrap_or(0);
+    // Without the defence, a test shows that a text can end its fence.
     let longest = if stands(Defence::Fence) { longest } else { 0 };
+    // Three at least, which is what markdown asks for.
     let fence = "`".repeat(longest.max(2) + 1);
     let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
     format!("{fence}{label}\n{text}{end}{fence}\n")
@@ -149,6 +173,7 @@ fn skip_escape(chars: &mut Peekable<Chars<'_>>) {
             skip_control_sequence(chars);
         }
         Some(']' | 'P' | '_' | '^' | 'X') => skip_string(chars),
+        // A line break ends the escape: it must not swallow the next line.
         Some(c) if c.is_ascii() && *c != '\n' => {
             chars.next();
         }
@@ -157,6 +182,7 @@ fn skip_escape(chars: &mut Peekable<Chars<'_>>) {
 }
 
 fn skip_control_sequence(chars: &mut Peekable<Chars<'_>>) {
+    // A sequence that never ends stops at the first character that cannot belong to it.
     while let Some(c) = chars.next_if(|c| *c != '\n' && c.is_ascii()) {
         if ('@'..='~').contains(&c) {
             return;
@@ -164,7 +190,8 @@ fn skip_control_sequence(chars: &mut Peekable<Chars<'_>>) {
     }
 }
 
-/// A string sequence ends at BEL or ESC `\`; an unended one ends with its line, so that it swallows no report.
+/// Skips a string sequence, which ends at BEL or ESC `\`. An unended one ends with its line, so that it swallows no
+/// report.
 fn skip_string(chars: &mut Peekable<Chars<'_>>) {
     while let Some(c) = chars.next_if(|c| *c != '\n') {
         match c {

@@ -1,5 +1,7 @@
-//! The shapes the protocol's commands print: decisions and reports into JSON objects, and a document into one line.
-//! It arranges; it decides nothing.
+//! The shapes that the protocol's commands print: decisions and reports as JSON objects, and a document as one line. It
+//! arranges data and decides nothing.
+//!
+//! Scripts of the protocol read these objects, so keys stay as they are, also where two of them say the same.
 
 use crate::plain;
 use serde::Serialize;
@@ -12,18 +14,19 @@ use tribunal_docs::import::{ImportedTask, TaskDocument};
 use tribunal_docs::qa::{Regression, TestReport, fixable_by};
 use tribunal_docs::{Overview, PlanFinding, PlanValidation, PlanVerdict, StructuralReport, SummaryCheck};
 
-/// Anything as its own JSON.
+/// Returns any value as its own JSON.
 pub fn plain(value: &impl Serialize) -> Value {
     serde_json::to_value(value).unwrap_or_default()
 }
 
-/// Why there is no answer.
+/// Says why there is no answer.
 pub fn reason(why: &str) -> Value {
     json!({ "ok": false, "error": why })
 }
 
-/// A document in a few lines: what it is, then what is odd in it.
+/// Writes a document in a few lines: what it is, then what is odd about it.
 pub fn document(found: &Overview) -> String {
+    // A document that could be read only with repairs is not as good as one without.
     let mark = match (found.ok, found.recovered || !found.diagnostics.is_empty()) {
         (false, _) => "✗",
         (true, true) => "⚠",
@@ -45,7 +48,7 @@ pub fn document(found: &Overview) -> String {
     text
 }
 
-/// A task document of another tool in a few lines: whose it is, how far it is, then what was not used.
+/// Writes a task document of another tool in a few lines: whose it is, how far it is, and what was not used.
 pub fn task_document(label: &str, found: &TaskDocument) -> String {
     let mark = match (found.ok, found.diagnostics.iter().any(|said| said.misread)) {
         (false, _) => "✗",
@@ -69,7 +72,7 @@ pub fn task_document(label: &str, found: &TaskDocument) -> String {
     text
 }
 
-/// The same for programs: everything that was read, under the document's label.
+/// Returns the same for programs: everything that was read, under the document's label.
 pub fn task_document_json(label: &str, found: &TaskDocument) -> Value {
     let mut value = plain(found);
     value["doc"] = label.into();
@@ -77,7 +80,7 @@ pub fn task_document_json(label: &str, found: &TaskDocument) -> Value {
     value
 }
 
-/// What `review-plan` prints.
+/// The JSON that `review-plan` prints.
 pub fn review_plan(report: &StructuralReport) -> Value {
     let findings: Vec<Value> = report.findings.iter().map(plan_finding).collect();
     json!({
@@ -97,6 +100,7 @@ fn plan_finding(finding: &PlanFinding) -> Value {
         "line": finding.line,
         "title": finding.title,
         "description": finding.description,
+        // Two names for one thing: scripts read either of them.
         "issue": finding.description,
         "suggestion": finding.suggestion,
         "suggested_fix": finding.suggestion,
@@ -104,7 +108,7 @@ fn plan_finding(finding: &PlanFinding) -> Value {
     })
 }
 
-/// What `validate-plan` prints.
+/// The JSON that `validate-plan` prints.
 pub fn plan_validation(answer: &PlanValidation) -> Value {
     json!({
         "depends_on": { "valid": answer.depends_on.valid, "checked": answer.depends_on.checked },
@@ -113,18 +117,21 @@ pub fn plan_validation(answer: &PlanValidation) -> Value {
     })
 }
 
-/// What `validate-plan` prints for a plan it cannot read.
+/// The JSON that `validate-plan` prints for a plan it cannot read.
+///
+/// Its shape is that of a real validation, so a script needs no second way to read it.
 pub fn no_validation(error: &str) -> Value {
+    // Nothing was checked, and that is never valid.
     let none = json!({ "valid": false, "checked": 0 });
     json!({ "depends_on": none, "cross_phase": none, "errors": [error] })
 }
 
-/// What `verify-plan-completion` prints.
+/// The JSON that `verify-plan-completion` prints.
 pub fn summary_checks(checks: &[SummaryCheck]) -> Value {
     json!({ "checks": checks })
 }
 
-/// What `verify-plan-completion` prints when a document is missing or cannot be read.
+/// The JSON that `verify-plan-completion` prints if a document is missing or cannot be read.
 pub fn not_there(summary: bool, plan: bool) -> Value {
     let check = |name: &str, there: bool| {
         let (status, detail) = if there { ("pass", "") } else { ("fail", "it is missing or cannot be read") };
@@ -133,7 +140,7 @@ pub fn not_there(summary: bool, plan: bool) -> Value {
     json!({ "checks": [check("summary_exists", summary), check("plan_exists", plan)] })
 }
 
-/// What `check-regression` prints.
+/// The JSON that `check-regression` prints.
 pub fn regression(commit: &str, before: &TestReport, now: &TestReport, found: &[Regression]) -> Value {
     let counts = |report: &TestReport| {
         json!({
@@ -154,7 +161,7 @@ pub fn regression(commit: &str, before: &TestReport, now: &TestReport, found: &[
     })
 }
 
-/// What `check-regression` prints when it did not run.
+/// The JSON that `check-regression` prints if it did not run.
 pub fn no_regression(why: &str) -> Value {
     json!({
         "result": "did_not_run",
@@ -166,23 +173,26 @@ pub fn no_regression(why: &str) -> Value {
     })
 }
 
-/// One check within `qa-suite`.
+/// Wraps the report of one check within `qa-suite`.
+///
+/// A check that did not run has a status of its own. Whoever reads only pass and fail takes it for neither.
 pub fn qa_result(check: &str, body: Value, code: u8) -> Value {
     let status = match code {
         0 => "pass",
+        // The exit code for a check that did not run; every other code but 0 is a failure, also an unknown one.
         3 => "did_not_run",
         _ => "fail",
     };
     json!({ "status": status, "fixable_by": fixable_by(check), "report": body })
 }
 
-/// What `qa-suite` prints.
+/// The JSON that `qa-suite` prints.
 pub fn qa_suite(results: Map<String, Value>, passed: usize) -> Value {
     let run = results.len();
     json!({ "checks_run": run, "checks_passed": passed, "checks_failed": run - passed, "results": results })
 }
 
-/// What `generate-contract` prints.
+/// The JSON that `generate-contract` prints.
 pub fn contract(path: &str, contract: &Contract) -> Value {
     json!({
         "path": path,
@@ -192,12 +202,12 @@ pub fn contract(path: &str, contract: &Contract) -> Value {
     })
 }
 
-/// What `assess-risk` prints.
+/// The JSON that `assess-risk` prints.
 pub fn risk(risk: Risk, score: u32, reasons: &[&str]) -> Value {
     json!({ "risk": risk, "score": score, "reasons": reasons })
 }
 
-/// What `hard-gate` prints.
+/// The JSON that `hard-gate` prints.
 pub fn gate(gate: &str, ruling: &GateRuling, autonomy: &str, ts: &str) -> Value {
     json!({
         "gate": gate,
@@ -208,12 +218,12 @@ pub fn gate(gate: &str, ruling: &GateRuling, autonomy: &str, ts: &str) -> Value 
     })
 }
 
-/// What `auto-repair` prints.
+/// The JSON that `auto-repair` prints.
 pub fn repair(gate: &str, repaired: bool, attempts: u32, reason: &str) -> Value {
     json!({ "repaired": repaired, "attempts": attempts, "gate": gate, "reason": plain::capped(reason, 8_000) })
 }
 
-/// What `two-phase-complete` prints.
+/// The JSON that `two-phase-complete` prints.
 pub fn completion(
     task_id: &str,
     confirmed: bool,
@@ -232,7 +242,7 @@ pub fn completion(
     })
 }
 
-/// What `lease-lock` prints; each conflict comes with when it ends, in words.
+/// The JSON that `lease-lock` prints. Each conflict comes with the time when it ends, in words.
 pub fn lease(
     action: &str,
     result: &str,
@@ -257,7 +267,7 @@ pub fn lease(
     })
 }
 
-/// What `artifact-registry query` and `list` print.
+/// The JSON that `artifact-registry query` and `list` print.
 pub fn artifacts(found: &[impl Serialize]) -> Value {
     json!({ "count": found.len(), "artifacts": found })
 }

@@ -1,4 +1,6 @@
 //! Questions to people: why they are open, what may be answered, and the exact command for each answer.
+//!
+//! What is on offer is decided in `tribunal-core`. Here are the words, and they are the same in every face.
 
 use crate::facts::{OfferView, QuestionView};
 use crate::plain;
@@ -12,17 +14,20 @@ use tribunal_core::ids::FindingId;
 use tribunal_core::review_loop::{Outcome, Question, Why};
 use tribunal_core::run::{Job, Was};
 
-/// Bytes of each reviewer's words that a question shows; `tribunal show` has the rest.
+/// The number of bytes of each reviewer's words that a question shows; `tribunal show` has the rest.
 const SPOKEN_MAX: usize = 2_000;
 
-/// The one plan of a run whose plan is a sentence: it is no plan to people.
+/// The only plan of a run whose plan is a sentence. People do not know it as a plan.
 const ASKED: &str = tribunal_docs::words::PLAN;
 
-/// Why a loop asks.
+/// Says why a loop asks.
+///
+/// The sentence stands behind the subject of the question and names facts only; what to do about them is in the offers.
 pub fn why(why: &Why, rounds_max: u32) -> String {
     match why {
         Why::NoQuorum => "nobody could say whether it is good: a reviewer gave no usable verdict, or nobody confirms that a finding is gone".to_owned(),
         Why::ChecksDidNotRun => "a check did not run".to_owned(),
+        // "Its 1 rounds are spent" would be wrong.
         Why::Exhausted if rounds_max == 1 => "its only round is spent".to_owned(),
         Why::Exhausted => format!("its {rounds_max} rounds are spent"),
         Why::Stale => "nothing moves any more".to_owned(),
@@ -31,7 +36,7 @@ pub fn why(why: &Why, rounds_max: u32) -> String {
     }
 }
 
-/// What a question about a missing verdict adds where reviewers insist on what they found late and did not prove.
+/// Adds to a question about a missing verdict that reviewers insist on something they found late and did not prove.
 pub fn insisted(late: &[FindingId]) -> String {
     if late.is_empty() {
         return String::new();
@@ -43,10 +48,13 @@ pub fn insisted(late: &[FindingId]) -> String {
     )
 }
 
-/// Why a loop asks, and who was not shown everything.
+/// Says why a loop asks, and who was not shown everything.
+///
+/// If somebody was not shown everything, that is the whole reason, and the general one is left out.
 pub fn asked(question: &Question, rounds_max: u32) -> String {
     match question.not_shown.as_slice() {
         [] => why(&question.why, rounds_max),
+        // Somebody who was not shown everything explains the missing verdict better than the general reason.
         missed => {
             let each: Vec<String> =
                 missed.iter().map(|one| not_covered(one.seat.as_str(), one.shown) + &limited(one)).collect();
@@ -55,18 +63,18 @@ pub fn asked(question: &Question, rounds_max: u32) -> String {
     }
 }
 
-/// Why a reviewer is not asked in a final pass.
+/// Says why a reviewer is not asked in a final pass.
 pub fn verdict_kept(who: &str, shown: Shown) -> String {
     format!("{who} was shown {shown} whole in earlier rounds: its verdict stands")
 }
 
-/// A reviewer that has no verdict because it was not shown everything.
+/// Says that a reviewer has no verdict because it was not shown everything.
 pub fn not_covered(who: &str, shown: Shown) -> String {
     let who = plain::line(who);
     format!("{who} was shown {shown} and has no verdict: nobody approves what they were not shown")
 }
 
-/// Why a reviewer was not asked at all, and the way out.
+/// Says why a reviewer was not asked at all, and the way out.
 fn limited(one: &NotShown) -> String {
     let Some(limit) = one.limit else { return String::new() };
     let parts = one.shown.parts;
@@ -76,7 +84,7 @@ fn limited(one: &NotShown) -> String {
     )
 }
 
-/// A finding that its maker cannot mend: who can.
+/// Says who can fix a finding that its builder cannot.
 pub fn not_the_makers(id: FindingId, by: FixableBy) -> String {
     match by {
         FixableBy::Architect => format!("{id} is not the dev's to mend: the plan's author (architect) must"),
@@ -85,12 +93,14 @@ pub fn not_the_makers(id: FindingId, by: FixableBy) -> String {
     }
 }
 
-/// A finding in a field whose owner is not here to mend it.
+/// Says that a finding is in a field whose owner is not here to fix it.
 pub fn owner_is_absent(id: FindingId) -> String {
     format!("{id} is in a field that has an owner, and its owner is not here to mend it: a person must")
 }
 
-/// A pattern that more rounds will not mend, in words.
+/// Says in words what pattern more rounds will not fix.
+///
+/// The numbers are part of the sentence, so that a person can judge whether the pattern is real.
 pub fn pattern_words(pattern: &Pattern) -> String {
     match pattern {
         Pattern::Contested(id) => format!("fixes of {id} undo each other"),
@@ -123,11 +133,12 @@ fn stretch_words(sum: &Stretch) -> String {
     )
 }
 
-/// What a round that goes on came to, in one sentence.
+/// Says in one sentence what a round that goes on came to.
 pub fn progress(rounds: &[Round]) -> String {
     match rounds {
         [] => "no round needed rework yet".to_owned(),
         [Round { open, .. }] => format!("first round: {open} to fix"),
+        // A round that resolved nothing has a sentence of its own, because it is granted one more try and not more.
         [.., Round { round, resolved: 0, open, .. }] => {
             format!("round {round} resolved nothing, {open} open: one more try")
         }
@@ -142,14 +153,17 @@ pub fn progress(rounds: &[Round]) -> String {
     }
 }
 
-/// Why a lane asks whose loop a person stopped.
+/// Says that a person stopped the loop of a lane.
 pub fn stopped(by: &str) -> String {
     format!("{} stopped its loop, and what becomes of the plan is still to be said", plain::clipped(by, 80))
 }
 
-/// Why a lane is stuck, where no person stopped its loop.
+/// Says why a lane is stuck, if no person stopped its loop.
+///
+/// Lanes that a person stopped have words of their own, in `stopped`.
 pub fn stuck(was: Was, outcome: &Outcome) -> String {
     match (was, outcome) {
+        // Approved work that could not be landed is not bad work, and the sentence must not make it look so.
         (Was::Landing, Outcome::Failed) => {
             "it is approved, and its landing could not be done; nothing is known to be wrong with it"
                 .to_owned()
@@ -164,7 +178,7 @@ pub fn stuck(was: Was, outcome: &Outcome) -> String {
     }
 }
 
-/// Where a lane stood.
+/// Says where a lane stood.
 pub fn was(was: Was) -> String {
     match was {
         Was::Loop(Job::Task(n)) => format!("task {n}"),
@@ -175,10 +189,14 @@ pub fn was(was: Was) -> String {
     }
 }
 
-/// What a loop is about, from its name: `01-02/task-1.3`.
+/// Says what a loop is about, from its name: `01-02/task-1.3`.
+///
+/// The name of a loop is made by the machine and says what it is about, so no further fact is needed.
 pub fn subject(of: &str) -> String {
+    // The number behind the last dot counts entries of the same loop.
     let short = of.rsplit_once('.').map_or(of, |(short, _)| short);
     match short.split_once('/') {
+        // A loop without a slash belongs to no plan.
         None if short.starts_with("chain.") => format!("the {}", short.trim_start_matches("chain.")),
         None if short.ends_with(".polish") => "the polish of the phase".to_owned(),
         None => "the whole change".to_owned(),
@@ -190,7 +208,7 @@ pub fn subject(of: &str) -> String {
     }
 }
 
-/// A stuck lane, for people.
+/// Names a stuck lane for people.
 pub fn lane(plan: &str, was: Was) -> String {
     match plan {
         ASKED => "the change".to_owned(),
@@ -198,8 +216,12 @@ pub fn lane(plan: &str, was: Was) -> String {
     }
 }
 
-/// What an answer to a question does.
+/// Says what an answer to a question does.
+///
+/// `stop` means something else for each kind of question. A person who reads the wrong meaning could end a run by
+/// mistake.
 pub fn meaning(id: &str, word: &str) -> &'static str {
+    // A loop has a slash in its name and a lane has none, so the name tells what is being stopped.
     let label = id.split_once('/').map(|(_, label)| label);
     let of_lane = |label: &str| ["task-", "repair", "qa"].iter().any(|loops| label.starts_with(loops));
     match word {
@@ -210,6 +232,7 @@ pub fn meaning(id: &str, word: &str) -> &'static str {
         "drop" if id.starts_with(ASKED) => "drop the change",
         "drop" => "drop this plan and what depends on it",
         "land" => "bring it to the branch: rebased and checked there, judged again only where that is needed",
+        // Held results are asked about under `land`, and stopping then loses nothing.
         "stop" if id.starts_with("land") => "end the run without it; the result stays in the run's own refs",
         "stop" if label.is_some() && id.starts_with(ASKED) => {
             "stop; then it is asked what becomes of the change"
@@ -223,9 +246,12 @@ pub fn meaning(id: &str, word: &str) -> &'static str {
     }
 }
 
-/// The answers on offer, with their commands.
+/// Returns the answers on offer, with their commands.
+///
+/// Each answer comes with the whole command, so that a person can copy it.
 pub fn offers(id: &str, run: &str, words: &[&str]) -> Vec<OfferView> {
     let offer = |word: &&str| {
+        // A number has to be given; two rounds are a suggestion that a person can change.
         let rounds = if *word == "again" { " --rounds 2" } else { "" };
         OfferView {
             word: (*word).to_owned(),
@@ -239,14 +265,16 @@ pub fn offers(id: &str, run: &str, words: &[&str]) -> Vec<OfferView> {
     words.iter().map(offer).collect()
 }
 
-/// Adds the run to the commands that would be taken for those of another run.
+/// Adds the run to commands that would otherwise be taken for those of another run.
+///
+/// A question's id is unique within its run only, and several runs may ask at once.
 pub fn name_run(offers: &mut [OfferView], run: &str) {
     for offer in offers.iter_mut().filter(|offer| offer.command.starts_with("tribunal decide ")) {
         offer.command.push_str(&format!(" --run {run}"));
     }
 }
 
-/// The offer to try out a phase.
+/// Returns the offer to try out a phase.
 pub fn uat_offer(phase: &str) -> OfferView {
     OfferView {
         word: "uat".to_owned(),
@@ -255,11 +283,15 @@ pub fn uat_offer(phase: &str) -> OfferView {
     }
 }
 
-/// A question in full.
+/// Writes a question in full.
+///
+/// A question shows the findings, the reviewers' words and the commands, so that it can be answered without another
+/// look.
 pub fn text(question: &QuestionView, style: Style) -> String {
     let mut out = String::new();
     let head = format!("{}: {}", question.subject, question.why);
     let _ = writeln!(out, "{} {}", style.mark(Mark::Warning), style.bold(&style.wrap(&head, "  ")));
+    // A question has to fit a screen together with its answers.
     for finding in question.findings.iter().take(10) {
         let _ = writeln!(out, "    {}", style.wrap(&plain::clipped(&finding.line(), 300), "      "));
     }
@@ -273,6 +305,7 @@ pub fn text(question: &QuestionView, style: Style) -> String {
     if let Some(answer) = &question.answered {
         let _ =
             writeln!(out, "  answered: {}; `tribunal resume {}` goes on", plain::line(answer), question.run);
+        // It is answered already: offering the commands again would invite a second answer.
         return out;
     }
     let _ = writeln!(out, "  answer with one of");
@@ -280,6 +313,7 @@ pub fn text(question: &QuestionView, style: Style) -> String {
         let _ = writeln!(out, "    {}", style.bold(&offer.command));
         let _ = writeln!(out, "      {}", style.faint(&style.wrap(&offer.meaning, "      ")));
     }
+    // The place is named only where `fixed` is on offer, because only then is an edit there judged.
     if let Some(place) = question.place.as_ref().filter(|_| has(question, "fixed")) {
         let _ = writeln!(out, "  to fix it yourself, edit in");
         let _ = writeln!(out, "    {place}");

@@ -1,4 +1,6 @@
 //! `report.md` of a run: everything that was judged, found and decided, for a reader who was not there.
+//!
+//! The report is a document for people; programs read `status --json` or the events.
 
 use crate::facts::{CommandView, FindingView, LoopView, RunView};
 use crate::style::Style;
@@ -6,14 +8,17 @@ use crate::{plain, sandbox, spoken, status, summary, words};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Bytes of each reviewer's words in a report.
+/// The number of bytes of each reviewer's words in a report.
 pub(crate) const SPOKEN_MAX: usize = 4_000;
 
-/// The report as markdown.
+/// Writes the report as markdown.
+///
+/// It begins with the result and two to four sentences, because most readers stop there. Empty lists are left out.
 pub fn markdown(run: &RunView) -> String {
     let mut out = String::new();
     let result = run.ending.clone().unwrap_or_else(|| {
         let waits = !run.questions.is_empty();
+        // Asked before the open questions: a held result is one, but a better sentence.
         if let Some(why) = &run.held {
             format!("approved, and not on {} yet: {}", text(&run.branch), text(why))
         } else if waits {
@@ -31,6 +36,7 @@ pub fn markdown(run: &RunView) -> String {
     let _ = writeln!(out, "{}\n", summary::sentences(run));
     table(&mut out, &["", ""], &facts(run));
     plans(&mut out, run);
+    // Grouped once: searching all findings for every loop would be quadratic.
     let mut held: BTreeMap<&str, Vec<&FindingView>> = BTreeMap::new();
     run.findings.iter().for_each(|finding| held.entry(&finding.of).or_default().push(finding));
     for lp in &run.loops {
@@ -48,18 +54,22 @@ pub fn markdown(run: &RunView) -> String {
     list(&mut out, "Told to a person", run.escalated.iter().cloned());
     list(&mut out, "Decisions", run.decisions.iter().cloned());
     list(&mut out, "Refused landings", run.refused_landings.iter().cloned());
+    // Among what was done at the end, because it is the step that is still missing.
     let take = run.take.iter().map(|command| format!("the result is not on the branch yet: `{command}`"));
     list(&mut out, "At the end", run.finish.iter().cloned().chain(take));
     list(&mut out, "Build and tests", run.commands.iter().map(CommandView::line));
     list(&mut out, "Who built and judged", run.who.lines().into_iter());
     list(&mut out, "Not reviewed", run.unreviewed.iter().cloned());
     list(&mut out, "Warnings", run.warnings.iter().cloned());
+    // Bounded: an agent can be refused as often as it likes.
     list(&mut out, "Refused to agents", run.refused.iter().take(20).cloned());
     list(&mut out, "Found on the way, left alone", run.discovered.iter().take(20).cloned());
     out
 }
 
-/// The report on a terminal: its words as they are, without the marks that keep markdown from reading them.
+/// Shows the report on a terminal: its words without the escapes that keep markdown from reading them.
+///
+/// `tribunal show` prints the same report to a terminal, so there is only one place where it is put together.
 pub fn text_of(markdown: &str, style: Style) -> String {
     let mut out = String::new();
     for line in markdown.lines() {
@@ -67,6 +77,7 @@ pub fn text_of(markdown: &str, style: Style) -> String {
         let mut chars = line.chars().peekable();
         while let Some(c) = chars.next() {
             match chars.peek() {
+                // The escapes that `text` wrote; a backslash before a letter is a backslash.
                 Some(next) if c == '\\' && next.is_ascii_punctuation() => words.extend(chars.next()),
                 _ => words.push(c),
             }
@@ -190,18 +201,23 @@ pub(crate) fn table(out: &mut String, head: &[&str], rows: &[Vec<String>]) {
     out.push_str(&line(&head));
     out.push_str(&format!("|{}\n", "---|".repeat(head.len())));
     for row in rows {
+        // A bar in a cell would begin a new one.
         let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
         out.push_str(&line(&cells));
     }
     out.push('\n');
 }
 
-/// One line that cannot become markup of the report's own.
+/// Makes one line that cannot become markup of the report's own.
+///
+/// Every text of an agent goes through here. A heading or a table that it forged could otherwise pass for the report's
+/// own.
 pub(crate) fn text(raw: &str) -> String {
     let mut out = String::new();
     for c in plain::clipped(raw, 600).chars() {
         match c {
             '<' => out.push_str("&lt;"),
+            // A backtick cannot be escaped inside a code span, so it is replaced.
             '`' => out.push('\''),
             '[' | ']' | '*' | '_' | '#' | '\\' => {
                 out.push('\\');

@@ -1,40 +1,45 @@
-//! The request a panel reads before a change: what it is for, what was asked, what was built, what is known to be risky,
-//! what is to be looked at. The same bytes for every reviewer. Facts come in; nothing is looked up or judged here.
+//! The request that a panel reads before a change: what it is for, what was asked, what was built, what is known to be
+//! risky, and what to look at.
+//!
+//! It is the same bytes for every reviewer, so that they judge the same thing. Facts come in; nothing is looked up or
+//! judged here.
 
 use crate::plain::{capped, line};
 use std::fmt::Write;
 
-/// Files named at most; more are counted, and are in the checkout.
+/// The number of files that are named; more are counted, and are in the checkout.
 const FILES_MAX: usize = 400;
-/// Characters of one document's text.
+/// The number of characters of one document's text.
 const TEXT_MAX: usize = 6_000;
 
-/// What a panel is told.
+/// The facts that a panel is told.
+///
+/// Lists may be empty; their sections are then left out, because a heading without content invites guesses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
-    /// `main..HEAD`, `phase 01`.
+    /// What is reviewed: `main..HEAD`, `phase 01`.
     pub target: String,
-    /// What kinds of things it holds.
+    /// The kinds of things it contains.
     pub kinds: Vec<String>,
-    /// What the phase is for, as its documents say.
+    /// The goal of the phase, as its documents say.
     pub goal: String,
     /// What must be true at the end, as the roadmap says.
     pub criteria: Vec<String>,
-    /// Plans with their status.
+    /// The plans with their status.
     pub plans: Vec<String>,
-    /// Requirements that the plans address.
+    /// The requirements that the plans address.
     pub requirements: Vec<String>,
-    /// What was built, plan by plan, in the makers' words.
+    /// What was built, plan by plan, in the builders' words.
     pub built: Vec<String>,
-    /// Deviations and open questions.
+    /// Deviations and open questions that the builders reported.
     pub risks: Vec<String>,
-    /// Subjects of the commits.
+    /// The subjects of the commits.
     pub commits: Vec<String>,
-    /// Files with lines added and removed.
+    /// The files, with lines added and removed.
     pub files: Vec<String>,
 }
 
-/// As a document.
+/// Writes the request as a document.
 pub fn text(request: &Request) -> String {
     let mut out = format!("Under review: {}\n", line(&request.target));
     if !request.kinds.is_empty() {
@@ -56,6 +61,7 @@ pub fn text(request: &Request) -> String {
     if request.files.len() > FILES_MAX {
         let _ = writeln!(out, "- and {} more, all in the checkout", request.files.len() - FILES_MAX);
     }
+    // The thresholds are those of triage: `DISCARD_BELOW` and `DEFER_BELOW`.
     out.push_str(
         "\nJudge what was built against what was asked for, not against what could be. Every finding names a file and a line and how \
          sure you are; below 50 it is none, below 80 it is kept aside. Breach of a stated convention is a warning unless the plan asks for it.\n",

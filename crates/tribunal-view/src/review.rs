@@ -1,6 +1,8 @@
-//! How the review of a phase ended, for a reader who was not there: what was wrong, what was done, what is open, what
-//! to do next. One set of facts for every form: `NN-REVIEW.md` here, the terminal in `account`, the page in `html`.
-//! Counts are sums of the details below them, never kept.
+//! How the review of a phase ended, for a reader who was not there: what was wrong, what was done, what is open, and
+//! what to do next.
+//!
+//! There is one set of facts for every form: `NN-REVIEW.md` here, the terminal in `account`, the page in `html`. Counts
+//! are sums of the details below them and are never stored, so they cannot contradict them.
 
 use crate::bars::{Bar, bars};
 use crate::facts::{FindingView, QuestionView};
@@ -20,51 +22,55 @@ use tribunal_findings::delta::{Class, Row};
 use tribunal_findings::{CycleDelta, Excerpt};
 
 /// How the review ended.
+///
+/// The run has a finer word for its ending; `ended` maps it, and tells stale loops apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum End {
-    /// Everything that must be fixed is, or a named person accepted it.
+    /// Everything that must be fixed is fixed, or a named person accepted it.
     Passed,
     /// The rounds are spent, or only a person can decide.
     Escalated,
     /// Rounds went by and nothing changed.
     Stale,
-    /// It was called off.
+    /// The run was called off.
     Cancelled,
-    /// It is not over.
+    /// The review is not over.
     Running,
 }
 
 /// One round of a loop.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Round {
-    /// Its delta against the round before; empty in the first.
+    /// The difference to the round before; empty in the first round.
     #[serde(serialize_with = "delta_json")]
     pub delta: CycleDelta,
-    /// Open blockers, warnings and suggestions after it.
+    /// The number of open blockers, warnings and suggestions after it.
     pub open: [usize; 3],
     /// How it stood, for the picture.
     #[serde(flatten)]
     pub bar: Bar,
-    /// What it added up to.
+    /// The ruling that it added up to.
     pub ruling: String,
 }
 
 /// One finding with its story.
+///
+/// Reasons and advice are there only for a finding that is in the way; code and fix only if they were recorded.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Story {
-    /// The finding.
+    /// The finding itself, with its last state.
     #[serde(flatten)]
     pub finding: FindingView,
-    /// The round it was settled in.
+    /// The round in which it was settled.
     pub settled_in: Option<u32>,
-    /// What was tried, round by round, in the makers' words.
+    /// What was tried, round by round, in the builders' words.
     pub tried: Vec<String>,
     /// Why it is not settled.
     pub why: String,
     /// What a person could do about it.
     pub advice: String,
-    /// The code it is about, as it was when it was first seen.
+    /// The code it is about, as it was when the finding was first seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<Code>,
     /// The part of the fix that it went away with, as a patch.
@@ -75,22 +81,24 @@ pub struct Story {
     pub remarks: Vec<String>,
 }
 
-/// Some lines of a file.
+/// Some lines of a file, as they were recorded with a finding.
+///
+/// It was recorded with the finding, so a page needs neither git nor the worktree to show it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Code {
     /// The number of the first line.
     pub from: u32,
-    /// The lines as they are, harmless to a terminal: what cannot be seen stands as a mark.
+    /// The lines, harmless to a terminal: invisible characters stand as marks.
     pub text: String,
 }
 
 impl Code {
-    /// Lines that were kept with a finding.
+    /// Takes lines that were kept with a finding.
     pub fn of(excerpt: &Excerpt) -> Code {
         Code { from: excerpt.from, text: plain::visible(excerpt.text.as_bytes()) }
     }
 
-    /// Each line after its number.
+    /// Writes each line behind its number.
     pub fn numbered(&self) -> String {
         let lines = self.text.split('\n').enumerate();
         let line =
@@ -99,24 +107,26 @@ impl Code {
     }
 }
 
-/// What one reviewer or check came to.
+/// The last word of one reviewer or check.
+///
+/// Claims and records stand apart: `checked` is what a reviewer says, `ran` is what Tribunal did for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Word {
-    /// Who.
+    /// The name of the reviewer or check.
     pub who: String,
-    /// The last verdict.
+    /// The last verdict it gave.
     pub verdict: String,
-    /// What was checked, in the reviewer's words: a claim.
+    /// What was checked, in the reviewer's words. It is a claim.
     pub checked: String,
-    /// What of the change a reviewer was shown, in words; empty for a check.
+    /// How much of the change a reviewer was shown, in words; empty for a check.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub shown: String,
-    /// What Tribunal ran for it, and how it went: on record.
+    /// What Tribunal ran for it, and the results. These are on record.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ran: Vec<String>,
-    /// It is a check, not a reviewer.
+    /// Whether it is a check, and not a reviewer.
     pub is_check: bool,
-    /// Who the reviewer was.
+    /// The program and model behind the reviewer, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub identity: Option<Identity>,
 }
@@ -124,43 +134,45 @@ pub struct Word {
 /// One loop of the review.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Part {
-    /// `01-02/task-1.3`.
+    /// The id of the loop, like `01-02/task-1.3`.
     pub id: String,
     /// What it judged, in words.
     pub subject: String,
     /// How it ended; empty while it goes on.
     pub outcome: String,
-    /// Why it waits for a person; empty when it does not.
+    /// Why it waits for a person; empty if it does not.
     pub waits: String,
-    /// Rounds at most.
+    /// The largest number of rounds.
     pub rounds_max: u32,
-    /// Its rounds.
+    /// The rounds that were judged so far.
     pub rounds: Vec<Round>,
-    /// What each check and reviewer came to.
+    /// The last word of each check and reviewer.
     pub words: Vec<Word>,
-    /// Its reviewers in their own words, in order.
+    /// The reviewers in their own words, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub spoken: Vec<Spoken>,
 }
 
-/// Everything a report of findings says.
+/// Everything that a report of findings says.
+///
+/// It is filled from the journal once, and every form is a function of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Review {
-    /// The run.
+    /// The id of the run.
     pub run: String,
-    /// `01`; empty where it builds no phase.
+    /// The number of the phase, like `01`; empty if it builds no phase.
     pub phase: String,
-    /// Its name, or what was made or judged.
+    /// The name of the phase, or what was made or judged.
     pub name: String,
-    /// How it ended.
+    /// How the review ended, or that it goes on.
     pub end: End,
-    /// Why it ended so, as sentences.
+    /// Why it ended this way, in sentences.
     pub reason: String,
-    /// When, in milliseconds since 1970.
+    /// When it ended or was asked for, in milliseconds since 1970.
     pub at: u64,
-    /// Its loops, in the order they were opened.
+    /// The loops, in the order in which they were opened.
     pub loops: Vec<Part>,
-    /// Every finding once.
+    /// Every finding once, with its story.
     pub findings: Vec<Story>,
     /// What every report must say: gates that are off, what nobody reviewed.
     pub notes: Vec<String>,
@@ -173,7 +185,7 @@ pub struct Review {
 }
 
 impl Story {
-    /// A finding of a ledger with what became of it. `returned`: the last version came back unchanged.
+    /// Makes the story of a finding in a ledger. `returned` says that the last version came back unchanged.
     pub fn of(
         finding: FindingView,
         entry: &Entry,
@@ -182,6 +194,7 @@ impl Story {
         returned: bool,
     ) -> Story {
         let story = Story { finding, settled_in, tried, ..Story::default() };
+        // Only a finding that is in the way owes the reader a reason and a piece of advice.
         if !story.is_in_the_way() {
             return story;
         }
@@ -189,7 +202,7 @@ impl Story {
         Story { why, advice, ..story }
     }
 
-    /// Fixed, refuted, waived or replaced.
+    /// Whether it is fixed, refuted, waived or replaced.
     pub fn is_settled(&self) -> bool {
         matches!(self.finding.fate.as_str(), "fixed" | "refuted" | "waived" | "superseded" | "duplicate")
     }
@@ -198,18 +211,20 @@ impl Story {
         matches!(self.finding.severity.as_str(), "blocker" | "warning")
     }
 
-    /// Open or unresolved, and in the way.
+    /// Whether it is open or unresolved, and in the way of a pass.
+    ///
+    /// Only blockers and warnings can be in the way. A suggestion never stops anything.
     pub fn is_in_the_way(&self) -> bool {
         self.must_fix() && matches!(self.finding.fate.as_str(), "open" | "unresolved")
     }
 
-    /// Must be fixed one day, and went on as a warning.
+    /// Whether it must be fixed one day, and went on as a warning.
     fn is_carried(&self) -> bool {
         self.must_fix() && self.finding.fate == "carried"
     }
 }
 
-/// Nothing was changed and nothing answered.
+/// The words for a version in which nothing was changed and nothing answered.
 fn returned_words() -> (String, String) {
     (
         "the maker handed back a version that had been judged before, and gave no answer to it".to_owned(),
@@ -217,17 +232,21 @@ fn returned_words() -> (String, String) {
     )
 }
 
-/// Why a finding is not settled, and what would help, from its past.
+/// Says why a finding is not settled, and what would help, from its past.
+///
+/// The first case that applies decides, and the more specific causes come first.
 fn unsettled(entry: &Entry) -> (String, String) {
     let check = entry.by.iter().find_map(|source| match source {
         Source::Check(check) => Some(check.to_string()),
         Source::Seat(_) => None,
     });
     let (why, advice) = match entry {
+        // First: fixes that undo each other need a decision, whatever else is true.
         _ if entry.flipped => (
             "fixes undo each other: what one fix removed, a later one put back".to_owned(),
             "decide which of the two is wanted, write it into the plan, and run again".to_owned(),
         ),
+        // More rounds with the same builder cannot help here.
         _ if !entry.makers => (
             "it is not the maker's to fix".to_owned(),
             "change the plan, or fix it yourself and answer `fixed`".to_owned(),
@@ -252,6 +271,7 @@ fn unsettled(entry: &Entry) -> (String, String) {
             "the check still fails".to_owned(),
             format!("run what the check `{}` runs, by hand", check.unwrap_or_default()),
         ),
+        // Nobody had a chance to fix it yet, so no advice about the code would be fair.
         _ if entry.survived() == 0 => {
             ("no fix was judged after it was raised".to_owned(), "one more round would let it be fixed".to_owned())
         }
@@ -268,12 +288,12 @@ fn times(n: u32) -> String {
 }
 
 impl Review {
-    /// Answers and tries of reviewers that did not count.
+    /// Returns answers and attempts of reviewers that did not count.
     pub fn lost(&self) -> impl Iterator<Item = &Spoken> {
         self.loops.iter().flat_map(|part| &part.spoken).filter(|spoken| !spoken.lost.is_empty())
     }
 
-    /// `Phase 01: tools`, or what was made or judged where no phase was built.
+    /// Returns the title: `Phase 01: tools`, or what was made or judged if no phase was built.
     pub fn title(&self) -> String {
         match self.phase.as_str() {
             "" => {
@@ -285,7 +305,7 @@ impl Review {
         }
     }
 
-    /// Unresolved findings that must be fixed.
+    /// Returns unresolved findings that must be fixed.
     pub fn in_the_way(&self) -> Vec<&Story> {
         self.findings.iter().filter(|story| story.is_in_the_way()).collect()
     }
@@ -294,17 +314,17 @@ impl Review {
         self.findings.iter().filter(move |story| story.finding.severity == severity)
     }
 
-    /// Rounds of all loops.
+    /// Counts the rounds of all loops.
     pub fn rounds(&self) -> usize {
         self.loops.iter().map(|part| part.rounds.len()).sum()
     }
 
-    /// Loops that were judged more than once: the others have no delta.
+    /// Returns loops that were judged more than once. The others have no delta.
     pub fn revised(&self) -> impl Iterator<Item = &Part> {
         self.loops.iter().filter(|part| part.rounds.len() > 1)
     }
 
-    /// Findings by fate, most first; equal ones by name.
+    /// Counts findings by fate, the most frequent first. Equal counts are sorted by name.
     pub fn fates(&self) -> Vec<(String, usize)> {
         let mut fates: Vec<(String, usize)> = Vec::new();
         for story in &self.findings {
@@ -317,7 +337,7 @@ impl Review {
         fates
     }
 
-    /// The reviewers, or the checks, each once, by name: which of them ended first says nothing.
+    /// Returns the reviewers, or the checks, each once and sorted by name: the order in which they ended says nothing.
     pub fn judges(&self, checks: bool) -> Vec<String> {
         let words = self.loops.iter().flat_map(|part| &part.words).filter(|word| word.is_check == checks);
         let who: BTreeSet<&String> = words.map(|word| &word.who).collect();
@@ -325,14 +345,19 @@ impl Review {
     }
 }
 
-/// How it ended, and why in words. `ending` is the run's own word, none while it goes on.
+/// Says how it ended, and why in words. `ending` is the run's own word, `None` while it goes on.
+///
+/// Stale is told apart from other failures, because more rounds would not help there.
 pub fn ended(ending: Option<&str>, waits: &[String], parts: &[Part], findings: &[Story]) -> (End, String) {
+    // A loop that goes on has no outcome and has not failed.
     let bad = |part: &&Part| !part.outcome.is_empty() && !is_good(&part.outcome);
     let failed: Vec<&Part> = parts.iter().filter(bad).filter(|part| part.outcome != "cancelled").collect();
+    // Stale only if every failed loop is: one that spent its rounds still moved.
     let stale = !failed.is_empty() && failed.iter().all(|part| part.outcome == "stale");
     let each = |parts: &[&Part]| -> String {
         let said: Vec<String> =
             parts.iter().take(5).map(|part| format!("{}: {}", part.subject, outcome_words(part))).collect();
+        // Five are enough for a sentence; the list of loops has all of them.
         let more = if parts.len() > 5 { format!("; and {} more", parts.len() - 5) } else { String::new() };
         format!("{}{more}.", said.join("; "))
     };
@@ -340,6 +365,7 @@ pub fn ended(ending: Option<&str>, waits: &[String], parts: &[Part], findings: &
         Some("passed") => (End::Passed, passed_words(parts, findings)),
         Some("cancelled") => (End::Cancelled, "The run was called off before it was over.".to_owned()),
         Some(_) if stale => (End::Stale, format!("Nothing moved any more: {}", each(&failed))),
+        // The run goes on without an approval, and the sentence must not read like a pass.
         Some("concerns") => {
             (End::Escalated, format!("It was not approved and goes on all the same: {}", each(&failed)))
         }
@@ -381,12 +407,14 @@ fn passed_words(parts: &[Part], findings: &[Story]) -> String {
         .filter(|part| part.outcome.starts_with("accepted"))
         .map(|part| format!("{} was {}", part.subject, part.outcome))
         .collect();
+    // Accepted work was not approved by anybody, and the sentence must not blur that.
     let how = if accepted.is_empty() { "approved as it stands" } else { "approved, or accepted by a person" };
     let mut out = format!("Everything that was built is {how}, after {} of judging", count(rounds, "round"));
     let _ = match settled {
         0 => write!(out, "; nothing that had to be fixed was found."),
         n => write!(out, ". {} that had to be fixed {} settled.", count(n, "finding"), was(n)),
     };
+    // A pass with warnings must say so in the same sentence.
     let carried = must.iter().filter(|story| story.is_carried()).count();
     if carried > 0 {
         let _ = write!(out, " {} went on unfixed.", count(carried, "warning"));
@@ -401,7 +429,10 @@ fn was(n: usize) -> &'static str {
     if n == 1 { "was" } else { "were" }
 }
 
-/// The document.
+/// Writes the document.
+///
+/// The result stands first, because most readers look for it. The delta and the reviewers' own words come after the
+/// findings.
 pub fn markdown(review: &Review) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "# {} — Review Summary\n", text(&review.title()));
@@ -420,6 +451,7 @@ pub fn markdown(review: &Review) -> String {
     own_words(&mut out, review);
     cycle_delta(&mut out, review);
     list(&mut out, "What to Do Next", &review.next);
+    // Programs read these blocks of a review that needs a person; one that passed has none.
     if review.end != End::Passed {
         escalations(&mut out, review);
     }
@@ -442,7 +474,7 @@ fn own_words(out: &mut String, review: &Review) {
 }
 
 impl End {
-    /// The word at the top.
+    /// The word at the top of the review.
     pub fn title(self) -> &'static str {
         match self {
             End::Passed => "PASSED",
@@ -454,7 +486,7 @@ impl End {
     }
 }
 
-/// `2 of 3`, or for several loops `7 in 5 loops`.
+/// Writes the rounds used: `2 of 3`, or for several loops `7 in 5 loops`.
 pub fn cycles(review: &Review) -> String {
     match review.loops.as_slice() {
         [part] => format!("{} of {}", part.rounds.len(), part.rounds_max),
@@ -500,13 +532,14 @@ fn summary(out: &mut String, review: &Review) {
     }
     for part in review.revised() {
         let rounds: Vec<Bar> = part.rounds.iter().map(|round| round.bar).collect();
+        // The fence holds several bars if there are several loops, and each needs its name.
         let name =
             if review.loops.len() > 1 { format!("{}\n", fenceless(&part.subject)) } else { String::new() };
         let _ = writeln!(out, "```text\n{name}{}```\n", bars(&rounds, Style::PLAIN));
     }
 }
 
-/// One line that cannot end the fence it stands in.
+/// Makes one line that cannot end the fence it stands in.
 fn fenceless(raw: &str) -> String {
     crate::plain::line(raw).replace('`', "'")
 }
@@ -527,6 +560,7 @@ const DETAIL: [&str; 7] = ["#", "Severity", "File", "Issue", "Fix Applied", "Cyc
 fn settled_row(story: &Story) -> Vec<String> {
     let finding = &story.finding;
     let done = match (finding.fate.as_str(), story.tried.last()) {
+        // The builder's own words about the fix; any other fate is explained by its note.
         (fate @ ("fixed" | "refuted"), Some(tried)) => format!("{fate} ({})", text(tried)),
         (fate, _) => format!("{fate} {}", text(&finding.fate_note)).trim_end().to_owned(),
     };
@@ -549,6 +583,7 @@ fn settled_row(story: &Story) -> Vec<String> {
 fn not_passed(out: &mut String, review: &Review) {
     let open = review.in_the_way();
     let (title, each, advice) = match review.end {
+        // A stalled loop owes an explanation of its own before the findings.
         End::Stale => {
             out.push_str("## Why the Loop Stalled\n\n");
             let _ = writeln!(out, "{}\n", text(&stall_words(review)));
@@ -564,6 +599,7 @@ fn not_passed(out: &mut String, review: &Review) {
     let done: Vec<Vec<String>> = review
         .findings
         .iter()
+        // Carried warnings stand here as well, because they are not in the way and must not be lost.
         .filter(|story| story.must_fix() && (story.is_settled() || story.is_carried()))
         .map(settled_row)
         .collect();
@@ -592,7 +628,9 @@ fn stall_words(review: &Review) -> String {
     }
 }
 
-/// What would help, one line for each finding in the way; the same words once.
+/// Returns what would help, one line for all findings with the same advice.
+///
+/// Equal advice is given once, with all findings it is for. A list of the same sentence would not be read.
 pub fn recommendations(review: &Review) -> Vec<String> {
     let mut lines: Vec<(String, Vec<String>)> = Vec::new();
     for story in review.in_the_way() {
@@ -641,7 +679,7 @@ fn one(out: &mut String, story: &Story, each: &str) {
     out.push('\n');
 }
 
-/// What was judged, where that is more than one thing.
+/// Lists what was judged, if that is more than one thing.
 fn judged(out: &mut String, review: &Review) {
     if review.loops.len() < 2 {
         return;
@@ -663,7 +701,7 @@ fn judged(out: &mut String, review: &Review) {
 }
 
 fn verdicts(out: &mut String, review: &Review) {
-    // A check that passed is no news; one that failed is.
+    // A check that passed is not news; one that failed is.
     let news = |word: &&Word| !word.is_check || word.verdict != "passed";
     if !review.loops.iter().flat_map(|part| &part.words).any(|word| news(&word)) {
         return;
@@ -672,6 +710,7 @@ fn verdicts(out: &mut String, review: &Review) {
     let several = review.loops.len() > 1;
     for part in &review.loops {
         for word in part.words.iter().filter(news) {
+            // The subject is named only where there is more than one.
             let on = if several { format!(" on {}", text(&part.subject)) } else { String::new() };
             let mut checked = String::new();
             if !word.shown.is_empty() {
@@ -727,20 +766,23 @@ fn cycle_delta(out: &mut String, review: &Review) {
 
 /// One table of the delta.
 pub struct Changes {
-    /// What its rows have in common.
+    /// What the rows have in common.
     pub title: &'static str,
-    /// Its columns.
+    /// The titles of the columns.
     pub head: &'static [&'static str],
-    /// Its rows; never empty.
+    /// The rows, which are never empty.
     pub rows: Vec<Vec<String>>,
 }
 
-/// The tables of a loop's delta, without the empty ones.
+/// Returns the tables of a loop's delta, without the empty ones.
+///
+/// Unchanged findings stand in a table of their own with all their rounds, because a row per round would repeat them.
 pub fn changes(review: &Review, part: &Part) -> Vec<Changes> {
     let mut resolved = Vec::new();
     let mut new = Vec::new();
     let mut changed = Vec::new();
     let rows = || {
+        // The first round has nothing to be compared with.
         let numbered = part.rounds.iter().enumerate().skip(1);
         numbered.flat_map(|(n, round)| round.delta.rows.iter().map(move |row| (n + 1, row)))
     };
@@ -778,16 +820,18 @@ pub fn changes(review: &Review, part: &Part) -> Vec<Changes> {
     all.into_iter().filter(|change| !change.rows.is_empty()).collect()
 }
 
-/// Findings that a round left as they were: one row each, with the rounds they were there in.
+/// Lists findings that a round left as they were: one row each, with the rounds they were in.
 fn unchanged(review: &Review, rows: &[(usize, Row)]) -> Vec<Vec<String>> {
     let mut found: Vec<(Row, Vec<usize>)> = Vec::new();
     for (n, row) in rows.iter().filter(|(_, row)| matches!(row.class, Class::Unchanged | Class::NotReported))
     {
         match found.iter_mut().find(|(known, _)| known.id == row.id) {
             Some((known, rounds)) => {
+                // The last state counts: a finding may be confirmed in one round and not in the next.
                 *known = *row;
                 rounds.push(*n);
             }
+            // Unchanged means that it was in the round before as well.
             None => found.push((*row, vec![n - 1, *n])),
         }
     }
@@ -795,6 +839,7 @@ fn unchanged(review: &Review, rows: &[(usize, Row)]) -> Vec<Vec<String>> {
         let mut rounds: Vec<usize> = rounds.clone();
         rounds.dedup();
         let present: Vec<String> = rounds.iter().map(ToString::to_string).collect();
+        // That nobody repeated it does not make it go away.
         let said = if row.class == Class::NotReported { "not confirmed" } else { "" };
         let severity = row.to.map_or("", Severity::word).to_uppercase();
         let mut cells = named(review, &row.id.to_string());
@@ -804,7 +849,7 @@ fn unchanged(review: &Review, rows: &[(usize, Row)]) -> Vec<Vec<String>> {
     found.iter().map(line).collect()
 }
 
-/// The progression table: what was open after each round.
+/// Returns the progression table: what was open after each round.
 pub fn progress_rows(part: &Part) -> Vec<Vec<String>> {
     let row = |name: &str, count: &dyn Fn(&Round) -> usize| -> Vec<String> {
         let counts = part.rounds.iter().map(|round| count(round).to_string());
@@ -834,7 +879,7 @@ fn named(review: &Review, id: &str) -> Vec<String> {
     vec![format!("{id} {}", text(&claim)), place]
 }
 
-/// What is said of a new finding.
+/// Says what is special about a new finding.
 pub fn mark_words(mark: Mark) -> &'static str {
     match mark {
         Mark::New | Mark::Persistent => "",
@@ -855,7 +900,10 @@ fn list(out: &mut String, title: &str, items: &[String]) {
     out.push('\n');
 }
 
-/// Blocks that programs read: one per finding that is in the way.
+/// Writes blocks that programs read: one per finding that is in the way.
+///
+/// The block has a fixed form, and texts of reviewers cannot end it; `what_a_reviewer_wrote_cannot_end_an_escalation`
+/// tests that.
 fn escalations(out: &mut String, review: &Review) {
     for story in review.in_the_way() {
         let finding = &story.finding;
@@ -872,6 +920,7 @@ fn escalations(out: &mut String, review: &Review) {
             }
             _ => format!("{tries}; the review ran {rounds}"),
         };
+        // The block lists files, without the line.
         let file = finding.place.split(':').next().unwrap_or_default();
         let _ = writeln!(out, "<escalation>");
         let _ = writeln!(out, "severity: {}", finding.severity);
@@ -888,12 +937,12 @@ fn escalations(out: &mut String, review: &Review) {
     }
 }
 
-/// One line that cannot end the block it stands in.
+/// Makes one line that cannot end the block it stands in.
 fn yaml(raw: &str) -> String {
     crate::plain::clipped(raw, 400).replace('<', "(").replace('>', ")")
 }
 
-/// The delta by class, with the ids people know.
+/// Writes the delta by class, with the ids that people know.
 fn delta_json<S: Serializer>(delta: &CycleDelta, out: S) -> Result<S::Ok, S::Error> {
     let of = |class: Class| -> Vec<String> {
         delta.rows.iter().filter(|row| row.class == class).map(|row| row.id.to_string()).collect()
@@ -913,7 +962,9 @@ fn delta_json<S: Serializer>(delta: &CycleDelta, out: S) -> Result<S::Ok, S::Err
     shape.serialize(out)
 }
 
-/// What to do next: the answers on offer, or how to go on from an ending.
+/// Says what to do next: the answers on offer, or how to go on from an ending.
+///
+/// Answers on offer come first: as long as a run waits, nothing else helps.
 pub fn next_steps(
     end: End,
     run: &str,
@@ -928,6 +979,7 @@ pub fn next_steps(
         .map(|offer| format!("{} — {}", offer.command, offer.meaning))
         .collect();
     match end {
+        // A review that brings nothing to the branch has no next step after a pass.
         End::Passed if !brings => {}
         End::Passed => {
             steps.push("Look at the work: it comes to your branch together with this review".to_owned());
@@ -936,6 +988,7 @@ pub fn next_steps(
         End::Escalated | End::Stale if questions.is_empty() => {
             steps.push(format!("Fix it yourself in the plan or the code, commit, then {again}"));
             steps.push(format!("Try other agents: name them under [agents] in tribunal.toml, then {again}"));
+            // An example of a command that works, with a finding that matters.
             let one = findings.iter().find(|story| story.is_in_the_way()).or(findings.first());
             let one = one.map(|one| format!("; one finding in full: tribunal show {run} {}", one.finding.id));
             steps.push(format!("See why: tribunal log {run}{}", one.unwrap_or_default()));
@@ -949,7 +1002,7 @@ pub fn next_steps(
     steps
 }
 
-/// The review for programs: what it holds, and the findings by fate.
+/// Returns the review for programs: everything it holds, and the findings by fate.
 pub fn json(review: &Review) -> Result<serde_json::Value, serde_json::Error> {
     let mut value = serde_json::to_value(review)?;
     let fates: serde_json::Map<String, serde_json::Value> =

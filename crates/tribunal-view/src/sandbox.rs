@@ -1,5 +1,7 @@
-//! What is promised of the sandbox, in words: each promise for itself, and only what the kernel enforces here. The facts
-//! are looked up elsewhere; every face and every report takes its words from this place.
+//! The promises of the sandbox in words: each promise for itself, and only what the kernel enforces here.
+//!
+//! The facts are looked up elsewhere; every face and every report takes its words from this file. So no two of them can
+//! promise different things.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,48 +10,52 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Walls {
-    /// They are.
+    /// The sandbox is in place.
     Raised,
-    /// The settings say no.
+    /// The settings switched the sandbox off.
     Off,
-    /// This machine permits none.
+    /// This machine permits no sandbox.
     #[default]
     Missing,
 }
 
-/// What is enforced around launches. A journal keeps it, so that a report says what was so when the launches ran.
+/// The rules that are enforced around launches.
+///
+/// A journal keeps them, so that a report says what held when the launches ran, and not what the machine can do today.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SandboxFacts {
-    /// Their files.
+    /// Whether launches are kept to their own files.
     pub walls: Walls,
-    /// The settings give builders and checks more to write (`agents.writable`).
+    /// Whether the settings give builders and checks more to write (`agents.writable`).
     pub more_writable: bool,
-    /// The settings show every launch more to read (`agents.readable`).
+    /// Whether the settings show every launch more to read (`agents.readable`).
     pub more_readable: bool,
-    /// A launch that asks for it has no network.
+    /// Whether a launch that asks for it has no network.
     pub network: bool,
-    /// The settings give the network to checks all the same.
+    /// Whether the settings give the network to checks all the same.
     pub checks_network: bool,
-    /// Nobody inside changes the kernel's settings.
+    /// Whether nobody inside can change the kernel's settings.
     pub kernel_files: bool,
-    /// Nobody inside traces the first process of a launch.
+    /// Whether nobody inside can trace the first process of a launch.
     pub init: bool,
-    /// Sockets without a file stay inside a launch.
+    /// Whether sockets without a file stay inside a launch.
     pub sockets: bool,
-    /// Calls that no agent needs are refused.
+    /// Whether system calls that no agent needs are refused.
     pub calls: bool,
-    /// Callers at a report socket are known by the kernel.
+    /// Whether the kernel identifies callers at a report socket.
     pub callers: bool,
 }
 
 impl SandboxFacts {
-    /// What held all the time, where some launches ran under one sandbox and some under another: a promise that was kept
-    /// for a part of a run was not kept for the run.
+    /// Returns what held all the time, if some launches ran under one sandbox and some under another.
+    ///
+    /// A promise that was kept for a part of a run was not kept for the run.
     #[must_use]
     pub fn weakest(self, other: Self) -> Self {
         Self {
             walls: if self.walls == Walls::Raised { other.walls } else { self.walls },
+            // More access is the weaker promise, so for these one launch that had it is enough.
             more_writable: self.more_writable || other.more_writable,
             more_readable: self.more_readable || other.more_readable,
             network: self.network && other.network,
@@ -74,13 +80,13 @@ pub struct PromiseView {
     pub words: String,
 }
 
-/// How a run without walls begins its words.
+/// The beginning of the words about a run without a sandbox.
 pub const UNSANDBOXED: &str = "unsandboxed";
 
-/// The containment from which a process can escape, by its name in journals.
+/// The name in journals of the containment from which a process can escape.
 pub const PARTIAL: &str = "partial";
 
-/// How processes are held together, by the name of the containment.
+/// Says how processes are held together, by the name of the containment.
 pub fn contained(name: &str) -> &str {
     match name {
         PARTIAL => "partial (a process that sheds its session, parent and environment can outlive the run)",
@@ -88,12 +94,17 @@ pub fn contained(name: &str) -> &str {
     }
 }
 
-/// The promises, one by one; none without walls, for then nothing is promised.
+/// Lists the promises, one by one; empty without a sandbox, because then nothing is promised.
+///
+/// A promise that does not hold here is listed as well, with what is so instead. Nothing is claimed that this machine
+/// does not enforce.
 pub fn promises(facts: &SandboxFacts) -> Vec<PromiseView> {
     if facts.walls != Walls::Raised {
         return Vec::new();
     }
+    // What the settings allow is said as plainly as what the machine lacks: both mean that the promise does not hold.
     let network = match (facts.checks_network, facts.network) {
+        // The setting decides, whatever the machine could enforce.
         (true, _) => "checks and tools have the network (checks.network), as agents have",
         (false, true) => "checks and tools have no network, but for tools whose row gives it; agents have it",
         (false, false) => "the network is open to checks and tools, too",
@@ -134,7 +145,7 @@ pub fn promises(facts: &SandboxFacts) -> Vec<PromiseView> {
     rows.into_iter().map(row).collect()
 }
 
-/// What is said of the files of a launch.
+/// Says what files a launch can read and write.
 pub fn walls(facts: &SandboxFacts) -> String {
     let open = "agents and checks can read and write whatever you can, have the network, and could forge";
     match facts.walls {
@@ -157,16 +168,19 @@ pub fn walls(facts: &SandboxFacts) -> String {
     }
 }
 
-/// What a reader of a run must know: where processes could escape, where there was no sandbox, and else each promise that
-/// was not kept. Nothing where everything held.
+/// Lists what a reader of a run must know: that processes could escape, that there was no sandbox, or else each promise
+/// that was not kept. Empty if everything held.
+///
+/// Every report says these sentences, so a reader does not have to know what a sandbox usually does.
 pub fn unkept(containment: &str, facts: &SandboxFacts) -> Vec<String> {
+    // First, because a process that escapes makes every other promise worth less.
     let partial = (containment == PARTIAL).then(|| format!("containment: {}", contained(containment)));
     let open = (facts.walls != Walls::Raised).then(|| walls(facts));
     let broken = promises(facts).into_iter().filter(|promise| !promise.kept).map(|promise| promise.words);
     partial.into_iter().chain(open).chain(broken).collect()
 }
 
-/// All of it on one line, for reports.
+/// Writes all of it on one line, for reports.
 pub fn words(facts: &SandboxFacts) -> String {
     let promises = promises(facts).into_iter().map(|promise| promise.words);
     std::iter::once(walls(facts)).chain(promises).collect::<Vec<_>>().join("; ")

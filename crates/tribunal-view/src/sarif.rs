@@ -1,5 +1,7 @@
-//! Findings as SARIF 2.1.0, for code hosts and editors: who found it in the tool component, what is new against the
-//! round before in `baselineState`, waivers as suppressions. Every finding is in the log, also those that are settled.
+//! Findings as SARIF 2.1.0, for code hosts and editors. The author of a finding is a tool component, the difference to
+//! the round before is in `baselineState`, and waivers are suppressions.
+//!
+//! Every finding is in the log, also settled ones. `baselineState` and the suppressions say what still counts.
 
 use crate::spoken::Identity;
 use serde_json::{Map, Value, json};
@@ -12,24 +14,24 @@ use tribunal_findings::track::Comparison;
 use tribunal_findings::track::compare::Fresh;
 use tribunal_findings::{Report, fingerprint};
 
-/// Where the schema is published.
+/// The address of the published schema.
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
-/// What a result is against the round or report before.
+/// How a result relates to the round or report before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Baseline {
-    /// Not there before.
+    /// The result was not there before.
     New,
-    /// There before, as it is.
+    /// The result was there before and is the same.
     Unchanged,
-    /// There before, with other words or another severity.
+    /// The result was there before, with other words or another severity.
     Updated,
-    /// There before, gone now.
+    /// The result was there before and is gone.
     Absent,
 }
 
 impl Baseline {
-    /// SARIF's word.
+    /// The word that SARIF uses.
     pub fn word(self) -> &'static str {
         match self {
             Baseline::New => "new",
@@ -39,36 +41,42 @@ impl Baseline {
         }
     }
 
-    /// Of a finding of a ledger after so many rounds; a first round has nothing to compare with.
+    /// Finds the state of a finding in a ledger after this many rounds. A first round has nothing to compare with.
+    ///
+    /// A finding that survived a fix counts as updated, because it is no longer the same as in the round before.
     pub fn of(entry: &Entry, round: u32) -> Option<Baseline> {
         let gone =
             matches!(entry.fate, Fate::Fixed | Fate::Refuted | Fate::DuplicateOf(_) | Fate::SupersededBy(_));
         match round {
+            // Asked first: a finding can be gone in the round in which it was raised.
             _ if gone => Some(Baseline::Absent),
             0 | 1 => None,
             round if entry.first_round >= round => Some(Baseline::New),
+            // It met a fix or came back, so it is not the same result as before.
             _ if entry.survived() > 0 || entry.reopened > 0 => Some(Baseline::Updated),
             _ => Some(Baseline::Unchanged),
         }
     }
 }
 
-/// One finding to write.
+/// One finding to write, with what the ledger alone does not know.
 #[derive(Clone, Copy, Debug)]
 pub struct Item<'a> {
-    /// Its id.
+    /// The id of the finding.
     pub id: FindingId,
-    /// What the ledger knows of it.
+    /// The entry of the ledger.
     pub entry: &'a Entry,
-    /// The round its loop is in.
+    /// The round that its loop is in.
     pub round: u32,
-    /// Where it came from, in words; empty where unknown.
+    /// Where the finding came from, in words; empty if unknown.
     pub origin: &'a str,
-    /// Who the reviewers behind it were.
+    /// The identities of the reviewers behind it.
     pub who: &'a [Identity],
 }
 
-/// The log of a run or loop. `version` is Tribunal's.
+/// Writes the log of a run or loop. `version` is that of Tribunal.
+///
+/// Each reviewer and check is a component with rules of its own, so that hosts can group results by author.
 pub fn log(items: &[Item<'_>], version: &str) -> Value {
     let mut tools = Tools::default();
     let results: Vec<Value> = items.iter().map(|item| result(item, &mut tools)).collect();
@@ -84,7 +92,7 @@ pub fn log(items: &[Item<'_>], version: &str) -> Value {
     })
 }
 
-/// Reviewers and checks as tool components, each with the rules it spoke of.
+/// Reviewers and checks as tool components, each with the rules it mentioned.
 #[derive(Default)]
 struct Tools {
     names: Vec<String>,
@@ -117,7 +125,9 @@ fn result(item: &Item<'_>, tools: &mut Tools) -> Value {
     let entry = item.entry;
     let claim = &entry.claim;
     let by: Vec<String> = entry.by.iter().map(ToString::to_string).collect();
+    // SARIF wants a rule for every result; the field of a reviewer's finding comes closest to one.
     let rule = claim.rule.clone().or_else(|| claim.domain.clone()).unwrap_or_else(|| "finding".to_owned());
+    // SARIF knows one author per result; the others are among the properties.
     let (tool, at) = tools.index(by.first().map_or("unknown", String::as_str), &rule);
     let mut result = base(claim, entry.severity);
     result.insert("ruleId".into(), json!(rule));
@@ -136,7 +146,7 @@ fn result(item: &Item<'_>, tools: &mut Tools) -> Value {
         "tribunal/reviewers": by,
         "tribunal/firstRound": entry.first_round,
     });
-    // Every text goes along: none stands for another.
+    // Every text goes along, because none stands for another.
     let more = crate::voices::voices(entry, claim);
     if !more.is_empty() {
         let said: Vec<Value> = more.iter().map(|one| json!({"by": one.by, "claim": one.claim})).collect();
@@ -155,19 +165,22 @@ fn result(item: &Item<'_>, tools: &mut Tools) -> Value {
     Value::Object(result)
 }
 
-/// What does not count is suppressed, with who and why.
+/// Marks findings that do not count as suppressed, with the person or the reason.
+///
+/// A suppressed result stays in the log and is shown as such. It is not the same as a result that is absent.
 fn suppression(fate: &Fate) -> Option<Value> {
     let (status, why) = match fate {
         Fate::Waived(who) => ("accepted", format!("waived by {who}")),
         Fate::Discarded => ("accepted", "discarded: its confidence is below 50".to_owned()),
         Fate::Filtered => ("accepted", "filtered: the owner of its field did not raise it".to_owned()),
+        // Nobody rejected it: it waits until somebody is sure.
         Fate::Deferred => ("underReview", "deferred: its confidence is below 80".to_owned()),
         _ => return None,
     };
     Some(json!({"kind": "external", "status": status, "justification": why}))
 }
 
-/// What every result has: message, level, place, fingerprints.
+/// Writes what every result has: message, level, place, fingerprints.
 fn base(claim: &Claim, severity: Severity) -> Map<String, Value> {
     let level = match severity {
         Severity::Blocker => "error",
@@ -180,6 +193,8 @@ fn base(claim: &Claim, severity: Severity) -> Map<String, Value> {
     result.insert("locations".into(), json!(location(claim).into_iter().collect::<Vec<_>>()));
     let fingerprints = json!({
         "tribunalLocation/v1": fingerprint::location(claim),
+        // With the severity that triage gave, so that the fingerprint is that of the finding and not of one reviewer's
+        // words.
         "tribunalFull/v1": fingerprint::full(&Claim { severity, ..claim.clone() }),
     });
     result.insert("partialFingerprints".into(), fingerprints);
@@ -197,6 +212,7 @@ fn location(claim: &Claim) -> Option<Value> {
     let file = claim.file.as_deref()?;
     let mut physical = json!({"artifactLocation": {"uri": escaped(file)}});
     if let Some(line) = claim.line {
+        // SARIF counts lines from 1, and a reviewer may name line 0 or an end before the beginning.
         physical["region"] =
             json!({"startLine": line.max(1), "endLine": claim.end.unwrap_or(line).max(line).max(1)});
     }
@@ -207,7 +223,7 @@ fn location(claim: &Claim) -> Option<Value> {
     Some(location)
 }
 
-/// A path as a relative URI: everything but plain characters is percent-encoded.
+/// Writes a path as a relative URI. Everything but plain characters is percent-encoded.
 fn escaped(path: &str) -> String {
     let mut out = String::with_capacity(path.len());
     for byte in path.bytes() {
@@ -220,8 +236,10 @@ fn escaped(path: &str) -> String {
     out
 }
 
-/// The later report of a comparison with `baselineState` filled: its own SARIF, otherwise untouched, or ours made from
-/// its findings. `Err` when the bytes are no JSON.
+/// Returns the later report of a comparison with `baselineState` filled in: its own SARIF, otherwise untouched, or ours
+/// made from its findings. The error means that the bytes are not JSON.
+///
+/// Everything else in a foreign log stays as it was, because other tools read it, too.
 pub fn with_baseline(
     bytes: &[u8],
     before: &Report,
@@ -230,10 +248,12 @@ pub fn with_baseline(
 ) -> Result<String, serde_json::Error> {
     let states = states(before, after, found);
     let mut log = if after.sarif {
+        // A byte order mark is not JSON, but some tools write one.
         serde_json::from_slice(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))?
     } else {
         own(after)
     };
+    // Only the first run: that is the one whose results were read and numbered.
     if let Some(results) = log.pointer_mut("/runs/0/results").and_then(Value::as_array_mut) {
         for (index, state) in states {
             if let Some(result) = results.get_mut(index).and_then(Value::as_object_mut) {

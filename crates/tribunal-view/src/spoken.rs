@@ -1,5 +1,7 @@
-//! Reviewers in their own words: who each was, what it said, and why it did not count where it did not. Every text is made
-//! harmless before it is shown.
+//! Reviewers in their own words: who each one was, what it said, and why it did not count if it did not. Every text is
+//! made harmless before it is shown.
+//!
+//! The doc comments of the types are part of the published schemas.
 
 use crate::plain;
 use crate::report::text as escaped;
@@ -81,7 +83,7 @@ pub struct Spoken {
 }
 
 impl Spoken {
-    /// `loop-reviewer, round 1, asked again: did not count: …`.
+    /// Writes the heading of an answer: `loop-reviewer, round 1, asked again: did not count: …`.
     pub fn head(&self) -> String {
         let lost =
             if self.lost.is_empty() { String::new() } else { format!(": did not count, {}", self.lost) };
@@ -89,7 +91,7 @@ impl Spoken {
     }
 }
 
-/// On a terminal: the words of each, `max` bytes at most.
+/// Writes the words of each reviewer on a terminal, `max` bytes at most.
 pub fn text(out: &mut String, spoken: &[Spoken], max: usize, style: Style) {
     for one in spoken {
         let _ = writeln!(out, "    {}", style.wrap(&one.head(), "      "));
@@ -97,18 +99,22 @@ pub fn text(out: &mut String, spoken: &[Spoken], max: usize, style: Style) {
             let _ = writeln!(out, "      {}", style.faint(&style.wrap(&identity.line(), "      ")));
         }
         for line in plain::capped(&one.words, max).lines() {
+            // The bar sets a reviewer's words apart from ours, also without colours.
             let _ = writeln!(out, "      | {line}");
         }
     }
 }
 
-/// In Markdown, fenced: nothing in it becomes markup of the report's own.
+/// Writes the words in Markdown, fenced, so that nothing in them becomes markup of the report.
+///
+/// The fence is longer than any in the words, so a reviewer cannot end it and write headings into the report.
 pub fn markdown(out: &mut String, spoken: &[Spoken], max: usize) {
     for one in spoken {
         let _ = writeln!(out, "- {}", escaped(&one.head()));
         if let Some(identity) = &one.identity {
             let _ = writeln!(out, "  - {}", escaped(&identity.line()));
         }
+        // A lost attempt may have no words at all; its heading says why.
         if !one.words.trim().is_empty() {
             let _ = write!(out, "\n{}\n", plain::fenced("text", &one.words, max));
         }

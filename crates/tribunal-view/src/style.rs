@@ -1,24 +1,29 @@
 //! How words look on a terminal: symbols, colours, columns. Colour never carries a meaning of its own.
+//!
+//! Widths are columns and not characters, because some characters take two. Wrap or cut a text first and colour it
+//! afterwards: an escape sequence would be counted as text.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// What a symbol says.
+/// The meaning of a symbol.
+///
+/// Every mark has its own character, so that it can be told apart without colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mark {
-    /// Under way.
+    /// The work is under way.
     Running,
-    /// Done, and good.
+    /// The work is done, and good.
     Complete,
-    /// Not good.
+    /// The work is not good.
     Failed,
-    /// Not done, on purpose or not yet.
+    /// The work is not done, on purpose or not yet.
     Skipped,
-    /// A person should look.
+    /// A person should look at it.
     Warning,
 }
 
 impl Mark {
-    /// The symbol.
+    /// The character that is shown.
     pub fn symbol(self) -> char {
         match self {
             Mark::Running => '◆',
@@ -40,35 +45,38 @@ impl Mark {
     }
 }
 
-/// Whether and how to colour.
+/// Whether and how to colour, and how wide the terminal is.
+///
+/// A caller finds out once what the terminal can do and passes this value to every view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
-    /// Colours are wanted.
+    /// Whether colours are wanted, which also means that the terminal has some.
     pub colour: bool,
-    /// Columns there are; 0 means that lines may be as long as they like.
+    /// The number of columns; 0 means that lines may have any length.
     pub width: usize,
 }
 
 impl Style {
-    /// Without colours, of any width.
+    /// No colours and any width, for files and pipes.
     pub const PLAIN: Style = Style { colour: false, width: 0 };
 
-    /// The symbol, coloured where that is wanted.
+    /// Returns the symbol, coloured if that is wanted.
     pub fn mark(self, mark: Mark) -> String {
         self.ink(mark.ink(), &mark.symbol().to_string())
     }
 
-    /// Emphasised.
+    /// Emphasises a text, as in a headline.
     pub fn bold(self, text: &str) -> String {
         self.ink("1", text)
     }
 
-    /// Of less interest.
+    /// Shows a text as less important.
     pub fn faint(self, text: &str) -> String {
         self.ink("2", text)
     }
 
     pub(crate) fn ink(self, code: &str, text: &str) -> String {
+        // An empty text stays empty: escapes around nothing would still be bytes in a log.
         if self.colour && !text.is_empty() {
             format!("\u{1b}[{code}m{text}\u{1b}[0m")
         } else {
@@ -76,13 +84,15 @@ impl Style {
         }
     }
 
-    /// A line cut to the width; only for lines without colours in them.
+    /// Cuts a line to the width. It is only for lines without colours in them.
     pub fn fit(self, line: &str) -> String {
         if self.width == 0 { line.to_owned() } else { cut(line, self.width) }
     }
 
-    /// Text wrapped at words to the width, every line after the first indented. The first one stands after something as
-    /// wide, a mark or a margin. A command in backticks is one word: who copies it must not copy a line break.
+    /// Wraps a text at words to the width, with every line after the first indented.
+    ///
+    /// The first line stands behind something as wide as the indent, a mark or a margin. A command in backticks counts
+    /// as one word: whoever copies it must not copy a line break.
     pub fn wrap(self, text: &str, indent: &str) -> String {
         if self.width == 0 {
             return text.to_owned();
@@ -91,6 +101,7 @@ impl Style {
         let mut column = indent.width();
         for word in words(text) {
             let wide = word.width();
+            // The first word is never wrapped: a word that is too long would otherwise leave an empty line.
             if !out.is_empty() && column + 1 + wide > self.width {
                 out.push('\n');
                 out.push_str(indent);
@@ -106,7 +117,7 @@ impl Style {
     }
 }
 
-/// The words of a text, in which a command in backticks is one.
+/// Splits a text into words, in which a command in backticks is one.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text.trim_start();
     std::iter::from_fn(move || {
@@ -116,9 +127,10 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Where the first word ends. A name within a command may be in backticks too, which come in pairs.
+/// Finds the end of the first word. A name within a command may be in backticks, too, and backticks come in pairs.
 fn word_end(text: &str) -> usize {
     let end = text.find(char::is_whitespace).unwrap_or(text.len());
+    // A command may stand in parentheses.
     let code = text.trim_start_matches('(').strip_prefix('`').unwrap_or_default();
     if !is_command(code) {
         return end;
@@ -130,22 +142,29 @@ fn word_end(text: &str) -> usize {
             return at;
         }
     }
+    // A backtick that is never closed is an ordinary character.
     if in_code { end } else { text.len() }
 }
 
 /// Whether a text is a command to copy.
+///
+/// Only programs that our own hints name are recognised. A command of anybody else is wrapped like other text.
 pub(crate) fn is_command(text: &str) -> bool {
     text.starts_with("git ") || text.starts_with("tribunal ")
 }
 
-/// The text in at most so many columns; what is cut is marked.
+/// Cuts a text to this many columns, and marks the cut.
+///
+/// The mark of the cut takes a column of its own, so the result is never wider than allowed.
 pub fn cut(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
     }
+    // One column is for the mark of the cut.
     let mut left = columns.saturating_sub(1);
     let mut out = String::new();
     for c in text.chars() {
+        // A character without a width, such as a combining mark, takes no column of its own.
         let wide = c.width().unwrap_or(0);
         if wide > left {
             break;
@@ -159,13 +178,13 @@ pub fn cut(text: &str, columns: usize) -> String {
     out
 }
 
-/// The text filled with blanks to so many columns.
+/// Fills a text with blanks to this many columns.
 pub fn pad(text: &str, columns: usize) -> String {
     let fill = columns.saturating_sub(text.width());
     format!("{text}{}", " ".repeat(fill))
 }
 
-/// Columns a text takes.
+/// The number of columns that a text takes.
 pub fn columns(text: &str) -> usize {
     text.width()
 }

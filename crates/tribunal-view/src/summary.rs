@@ -1,15 +1,20 @@
-//! The end of a run in words: what landed, rounds, findings by fate, time, cost, where the report is, what to do
-//! next. A run that waits ends with the commands that answer.
+//! The end of a run in words: what landed, rounds, findings by fate, time, cost, the report, and what to do next. A run
+//! that waits ends with the commands that answer.
+//!
+//! The word "landed" is kept for the user's branch. Work on the run's own branch is "merged", because the user does not
+//! have it yet.
 
 use crate::facts::{PlanState, RunView, beside_a_pass};
 use crate::style::{Style, columns};
 use crate::{plain, question, status, words};
 use std::fmt::Write;
 
-/// Plans whose words a summary repeats.
+/// The number of plans whose words a summary repeats.
 const BUILT_SHOWN: usize = 3;
 
-/// The closing words of a run.
+/// Writes the closing words of a run.
+///
+/// Questions and next steps stand at the end, so that commands are the last thing on the screen.
 pub fn text(run: &RunView, style: Style) -> String {
     let mut out = before_asking(run, style);
     for open in &run.questions {
@@ -20,7 +25,9 @@ pub fn text(run: &RunView, style: Style) -> String {
     out
 }
 
-/// The same without the commands that answer, for somebody who is asked right after it.
+/// Writes the same without the commands that answer, for somebody who is asked right after it.
+///
+/// A person at the terminal is then asked directly, and the commands would only repeat the choices.
 pub fn before_asking(run: &RunView, style: Style) -> String {
     let mut out = String::from("\n");
     if let Some(banner) = banner(run, style) {
@@ -28,7 +35,7 @@ pub fn before_asking(run: &RunView, style: Style) -> String {
     }
     let _ = writeln!(out, "{} {}", style.mark(run.mark()), style.bold(&style.wrap(&headline(run), "  ")));
     out.push('\n');
-    // One change has no list of plans: the words say what it is.
+    // A run of one change has no list of plans: its words say what it is.
     if !run.plans.is_empty() && !run.asked {
         out.push_str(&status::plans(run, style));
         out.push('\n');
@@ -40,7 +47,7 @@ pub fn before_asking(run: &RunView, style: Style) -> String {
     out
 }
 
-/// What was found on the way, and what to do next.
+/// Writes what was found on the way, and what to do next.
 pub fn after(run: &RunView, style: Style) -> String {
     let mut out = String::new();
     if !run.discovered.is_empty() {
@@ -58,7 +65,7 @@ pub fn after(run: &RunView, style: Style) -> String {
     out
 }
 
-/// The box around the name of a phase that is over; none where the terminal is too narrow for it.
+/// Draws the box around the name of a phase that is over; `None` if the terminal is too narrow for it.
 fn banner(run: &RunView, style: Style) -> Option<String> {
     let word = match run.ending.as_deref()? {
         "passed" if run.artifact.is_some() && !run.asked => "Written",
@@ -69,6 +76,7 @@ fn banner(run: &RunView, style: Style) -> Option<String> {
         "cancelled" => "Cancelled",
         other => other,
     };
+    // A phase is named by its folder: the number, then the words.
     let (number, name) = run.phase.split_once('-').unwrap_or((&run.phase, ""));
     let name = if name.is_empty() { String::new() } else { format!(": {}", plain::clipped(name, 60)) };
     let text = match &run.artifact {
@@ -77,10 +85,12 @@ fn banner(run: &RunView, style: Style) -> Option<String> {
     };
     let width = text.chars().count() + 4;
     let bar = "═".repeat(width);
+    // A box that wraps is worse than none.
     (style.width == 0 || width + 2 <= style.width).then(|| format!("╔{bar}╗\n║  {text}  ║\n╚{bar}╝\n\n"))
 }
 
-/// A value beside its name. A command at its end that does not fit has a line of its own, from the left, and stays whole.
+/// Writes a value beside its name. A command at its end that does not fit gets a line of its own, from the left, and
+/// stays whole.
 fn wrapped(value: &str, command: Option<&str>, style: Style) -> String {
     let room = style.width.saturating_sub(13);
     let words = |text: &str| {
@@ -105,12 +115,14 @@ fn headline(run: &RunView) -> String {
     };
     let time = words::duration(run.ms());
     match run.ending.as_deref() {
+        // A pass without tests is never a bare one.
         Some("passed") => format!("{it} passed in {time}{}", beside_a_pass(&run.commands)),
         Some("concerns") => format!("{it} was not approved and goes on, with open concerns, after {time}"),
         Some("shut") => format!("{it}: the gate stayed shut after {time}"),
         Some("stopped") => format!("{it} was stopped after {time}"),
         Some("cancelled") => format!("{it} was cancelled after {time}"),
         Some(other) => format!("{it} ended {other} after {time}"),
+        // A question comes before the hint to resume: resuming alone would ask the same again.
         None if !run.questions.is_empty() => format!("{it} waits for you after {time}"),
         None => format!("{it} is not over; `tribunal resume {}` goes on", run.id),
     }
@@ -131,12 +143,14 @@ fn rows(run: &RunView) -> Vec<(&'static str, String)> {
         ("Agents", agents(run)),
         ("Time", words::duration(run.ms())),
     ];
+    // An artifact is written and not landed plan by plan, so the first row would be empty.
     if run.artifact.is_some() && !run.asked {
         rows.remove(0);
     }
     if !run.care.is_empty() {
         rows.push(("Effort", run.care.clone()));
     }
+    // A launch that tells no price still needs the row, so that the cost does not look like zero.
     if run.effort.cost_micros + run.effort.unpriced > 0 {
         rows.push(("Cost", run.effort.money()));
     }
@@ -154,7 +168,7 @@ fn rows(run: &RunView) -> Vec<(&'static str, String)> {
     rows
 }
 
-/// The result is not on the user's branch, and how it gets there.
+/// Says that the result is not on the user's branch, and how it gets there.
 fn taken_by(run: &RunView, command: &str) -> String {
     format!("{} does not have the result: {command}", plain::clipped(&run.branch, 60))
 }
@@ -172,15 +186,17 @@ fn landed(run: &RunView) -> String {
         n if n == run.plans.len() => format!("all {}", words::count(n, "plan")),
         n => format!("{n} of {}: {}", words::count(run.plans.len(), "plan"), landed.join(", ")),
     };
-    // On the run's own branch is not landed: that word is kept for the user's.
+    // Work on the run's own branch has not landed: that word is kept for the user's branch.
     if !landed.is_empty() && !run.is_there() {
         let branch = plain::clipped(&run.branch, 60);
         text = format!("nothing yet: {branch} does not have what was approved ({text})");
     }
+    // The branch had some of it before the run came to its end.
     let had: Vec<&str> =
         landed.iter().filter(|id| run.already_there.contains(*id)).map(String::as_str).collect();
     if !had.is_empty() && run.is_there() {
         let branch = plain::clipped(&run.branch, 60);
+        // Work that a person brought there by hand is not counted as this run's success.
         text = match had.len() == landed.len() {
             true => format!("nothing new: {branch} had {text} already"),
             false => format!("{text}; {branch} had already: {}", had.join(", ")),
@@ -218,7 +234,9 @@ fn agents(run: &RunView) -> String {
     text
 }
 
-/// What happened, in two to four plain sentences.
+/// Says what happened, in two to four plain sentences.
+///
+/// The same sentences begin the report and the page of the run, so all of them tell one story.
 pub fn sentences(run: &RunView) -> String {
     let mut said = vec![headline(run)];
     if run.artifact.is_none() || run.asked {
@@ -226,6 +244,7 @@ pub fn sentences(run: &RunView) -> String {
     }
     let landed = run.plans.iter().filter(|plan| plan.state == PlanState::Landed && !plan.built.is_empty());
     let built: Vec<String> =
+        // A full stop inside would make more sentences than there should be.
         landed.map(|plan| plan.built.trim_end_matches('.').replace(". ", "; ")).collect();
     // At most four sentences: what a person must do comes before what was built.
     if run.questions.is_empty() && run.take.is_none() && !built.is_empty() {

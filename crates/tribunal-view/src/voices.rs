@@ -1,5 +1,6 @@
-//! Everything that was said about one finding, and what triage noticed about it. Every reviewer's words are shown
-//! wherever the finding is: none stands for another.
+//! Everything that was said about one finding, and what triage noticed about it.
+//!
+//! Every reviewer's words are shown wherever the finding is. None stands for another.
 
 use crate::facts::FindingView;
 use crate::plain::{self, capped, clipped, line};
@@ -12,15 +13,15 @@ use tribunal_core::finding::Claim;
 use tribunal_core::ids::{FindingId, Seat};
 use tribunal_core::ledger::Entry;
 
-/// Letters of one text that an agent is told.
+/// The number of letters of one text that an agent is told.
 const TOLD_MAX: usize = 600;
 
 /// What one reviewer or check said about a finding, as an agent sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Voice {
-    /// Who.
+    /// The name of the reviewer or check.
     pub by: String,
-    /// What is wrong.
+    /// What is wrong, in its words.
     pub claim: String,
     /// What to do about it; may be empty.
     pub suggestion: String,
@@ -60,12 +61,13 @@ pub struct RemarksView {
     pub why: String,
 }
 
-/// Every text of an entry but this one, each once per author, in the order they were said.
+/// Returns every text of an entry but this one, each once per author, in the order in which they were said.
 fn others<'e>(entry: &'e Entry, than: &'e Claim) -> impl Iterator<Item = (String, &'e Claim)> {
     let mut seen = BTreeSet::new();
     let text = |claim: &Claim| (claim.claim.clone(), claim.details.clone(), claim.suggestion.clone());
     let own = text(than);
     entry.words().iter().filter_map(move |words| {
+        // Once per author: equal words of two authors are agreement, and both are named.
         let new = text(&words.claim) != own && seen.insert((words.by.clone(), text(&words.claim)));
         new.then(|| (words.by.to_string(), &words.claim))
     })
@@ -77,10 +79,13 @@ fn rest(claim: &Claim) -> String {
 }
 
 impl FindingLine {
-    /// The line for a finding that is put to the seat that raised it, in that seat's own words; what others said of it
-    /// stands beside them.
+    /// Makes the line for a finding that is put to the reviewer who raised it, in that reviewer's own words. What
+    /// others said about it stands beside them.
+    ///
+    /// Otherwise a reviewer would have to answer for words that are not its own.
     pub fn put_to(seat: &Seat, id: FindingId, entry: &Entry) -> FindingLine {
         let plain = FindingLine::of(id, entry);
+        // A reviewer that said nothing about it gets the line that everybody gets.
         let Some(own) = entry.words_of(seat).last() else { return plain };
         FindingLine {
             claim: own.claim.clone(),
@@ -91,7 +96,7 @@ impl FindingLine {
         }
     }
 
-    /// What others said of it, for an agent.
+    /// Writes what others said about it, for an agent.
     pub(crate) fn told_also(&self, out: &mut String) {
         for voice in &self.also {
             let todo = if voice.suggestion.trim().is_empty() { "" } else { " — " };
@@ -109,7 +114,9 @@ impl FindingLine {
     }
 }
 
-/// What was said of a finding beside these words.
+/// Returns what was said about a finding beside these words.
+///
+/// Texts equal to these words are left out, and every other text is told once per author.
 pub(crate) fn voices(entry: &Entry, than: &Claim) -> Vec<Voice> {
     let voice = |(by, claim): (String, &Claim)| Voice {
         by,
@@ -120,7 +127,7 @@ pub(crate) fn voices(entry: &Entry, than: &Claim) -> Vec<Voice> {
     others(entry, than).map(voice).collect()
 }
 
-/// Everything that was said about a finding, for people.
+/// Returns everything that was said about a finding, for people.
 pub(crate) fn words(entry: &Entry) -> Vec<WordsView> {
     let view = |words: &tribunal_core::words::Words| WordsView {
         by: line(&words.by.to_string()),
@@ -132,10 +139,11 @@ pub(crate) fn words(entry: &Entry) -> Vec<WordsView> {
     entry.words().iter().map(view).collect()
 }
 
-/// What triage noticed, for people.
+/// Returns what triage noticed, for people.
 pub(crate) fn remarks(entry: &Entry) -> RemarksView {
     let remarks = &entry.remarks;
     let unowned = remarks.unowned.as_deref().map(line).unwrap_or_default();
+    // The built-in personalities that own these fields; for others there is only the field's name.
     let suggested = match unowned.as_str() {
         "" => String::new(),
         "security" => "security-engineer".to_owned(),
@@ -154,8 +162,11 @@ pub(crate) fn remarks(entry: &Entry) -> RemarksView {
 }
 
 impl FindingView {
-    /// What its reviewers said beside its claim, and what was noticed about it, one line each.
+    /// Returns what its reviewers said beside its claim, and what was noticed about it, one line each.
+    ///
+    /// Disagreement is said as such: a severity that triage chose is not what every reviewer meant.
     pub fn more(&self) -> Vec<String> {
+        // The claim itself is shown by the caller, so equal words are not repeated.
         let mut seen = BTreeSet::from([self.claim.as_str()]);
         let mut lines = Vec::new();
         for words in self.words.iter().filter(|words| seen.insert(&words.claim)) {

@@ -1,5 +1,8 @@
-//! Who built and who judged: program, version, model and login of each, and what a reviewer shares with the builder. Short
-//! enough for a trailer. Agents name their models themselves, so every word is made harmless.
+//! Who built and who judged: program, version, model and login of each, and what a reviewer shares with the builder. It
+//! is short enough for a trailer of a commit.
+//!
+//! Agents name their models themselves, so every word is made harmless. The doc comments of the types are part of the
+//! published schemas.
 
 use crate::plain;
 use crate::spoken::Identity;
@@ -7,9 +10,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tribunal_core::who::{Party, kinship};
 
-/// Characters of a name that are kept.
+/// The number of characters of a name that are kept.
 const NAME_MAX: usize = 60;
-/// Lines of a kind in a trailer or a list; more are counted.
+/// The number of lines of a kind in a trailer or a list; more are counted.
 const LINES_MAX: usize = 8;
 
 /// Everybody who built and judged some work.
@@ -35,6 +38,8 @@ pub struct Judge {
 
 impl Who {
     /// Adds who built and judged one piece of work.
+    ///
+    /// What a reviewer shares with the builder is found out for each piece of work, with the builders of that piece.
     pub fn add(&mut self, builders: &[Identity], reviewers: &[(String, Identity)]) {
         let parties: Vec<Party<'_>> = builders.iter().map(Identity::party).collect();
         for builder in builders.iter().map(Identity::short) {
@@ -51,19 +56,21 @@ impl Who {
         }
     }
 
-    /// Nobody is known.
+    /// Whether neither a builder nor a reviewer is known.
     pub fn is_empty(&self) -> bool {
         self.builders.is_empty() && self.reviewers.is_empty()
     }
 
-    /// One line for each of them.
+    /// Writes one line for each of them.
     pub fn lines(&self) -> Vec<String> {
         let built = self.builders.iter().map(|who| format!("built by {who}"));
         let judged = self.reviewers.iter().map(|judge| format!("judged by {}", judge.line()));
         bounded(built).chain(bounded(judged)).collect()
     }
 
-    /// What a landed commit says.
+    /// Writes the trailers of a landed commit.
+    ///
+    /// They stay with the commit after the run's folder is gone.
     pub fn trailers(&self) -> Vec<String> {
         let built = self.builders.iter().map(|who| format!("Tribunal-Built-By: {who}"));
         let judged = self.reviewers.iter().map(|judge| format!("Tribunal-Reviewed-By: {}", judge.line()));
@@ -78,35 +85,42 @@ impl Judge {
     }
 }
 
-/// The first lines of a kind; a trailer that is left out would be a reviewer that nobody sees, so the last one says so.
+/// Keeps the first lines of a kind. A trailer that is left out would hide a reviewer, so the last line says how many
+/// more there are.
 fn bounded(lines: impl ExactSizeIterator<Item = String>) -> impl Iterator<Item = String> {
     let more = lines.len().saturating_sub(LINES_MAX);
     lines.take(LINES_MAX).enumerate().map(move |(at, line)| match more {
+        // The count stands in the last line that is kept, so the number of lines stays bounded.
         more if more > 0 && at + 1 == LINES_MAX => format!("{line}; and {more} more"),
         _ => line,
     })
 }
 
 fn insert<T: Ord>(all: &mut Vec<T>, one: T) {
+    // Sorted and without duplicates, so that the same people always give the same trailers.
     if let Err(at) = all.binary_search(&one) {
         all.insert(at, one);
     }
 }
 
-/// A name of an agent's own choosing: one line of plain characters.
+/// Makes a name of an agent's own choosing harmless: one line of plain characters.
+///
+/// Letters of every script are allowed; other signs become a question mark, which shows that something was there.
 fn harmless(name: &str, max: usize) -> String {
+    // A line break in a name could forge another trailer.
     let plain = |c: char| if c.is_alphanumeric() || "-_.:/@+~[] ".contains(c) { c } else { '?' };
     plain::clipped(name, max).chars().map(plain).collect()
 }
 
 impl Identity {
-    /// `claude 2.1.3, model opus-5, login ANTHROPIC_API_KEY`.
+    /// Writes the identity: `claude 2.1.3, model opus-5, login ANTHROPIC_API_KEY`.
     pub fn short(&self) -> String {
         let mut line = harmless(&self.adapter, NAME_MAX);
         if !self.version.is_empty() {
             line = format!("{line} {}", harmless(&self.version, NAME_MAX));
         }
         line += &match (self.model.as_str(), self.model_asked) {
+            // An unknown model is said to be unknown: silence would look like the same model everywhere.
             ("", _) => ", model not reported".to_owned(),
             (model, true) => format!(", model {} asked for", harmless(model, NAME_MAX)),
             (model, false) => format!(", model {}", harmless(model, NAME_MAX)),
@@ -117,7 +131,7 @@ impl Identity {
         line
     }
 
-    /// What of it can be compared with another.
+    /// Returns the parts that can be compared with another identity.
     pub fn party(&self) -> Party<'_> {
         Party {
             program: &self.program,

@@ -1,6 +1,8 @@
-//! Small words: durations, money, sizes, counts, times of day. Never rounds a cost down to nothing.
+//! Small words: durations, money, sizes, counts, times of day. A cost is never rounded down to nothing.
+//!
+//! All of them are pure functions of numbers. Times of day are UTC, so the calendar needs no time zone.
 
-/// `850 ms`, `12 s`, `3 min 04 s`, `2 h 05 min`.
+/// Writes a duration: `850 ms`, `12 s`, `3 min 04 s`, `2 h 05 min`.
 pub fn duration(ms: u64) -> String {
     match ms {
         0..1_000 => format!("{ms} ms"),
@@ -10,22 +12,26 @@ pub fn duration(ms: u64) -> String {
     }
 }
 
-/// Time since the beginning: `0:07`, `12:41`, `1:02:03`.
+/// Writes the time since the beginning: `0:07`, `12:41`, `1:02:03`.
 pub fn clock(ms: u64) -> String {
     let (hours, minutes, seconds) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1_000 % 60);
     if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }
 }
 
-/// `$1.23` from millionths of a dollar; the smallest cost is `<$0.01`.
+/// Writes `$1.23` from millionths of a dollar. The smallest cost is `<$0.01`.
+///
+/// A cost that rounds to zero would read as free.
 pub fn money(micros: u64) -> String {
+    // Less than a cent and more than nothing.
     if micros > 0 && micros < 10_000 {
         return "<$0.01".to_owned();
     }
+    // Rounded to the nearest cent, not down.
     let cents = micros.saturating_add(5_000) / 10_000;
     format!("${}.{:02}", cents / 100, cents % 100)
 }
 
-/// `950`, `12.3k`, `4.1M`.
+/// Writes a large number in short: `950`, `12.3k`, `4.1M`.
 pub fn amount(n: u64) -> String {
     match n {
         0..1_000 => n.to_string(),
@@ -34,7 +40,9 @@ pub fn amount(n: u64) -> String {
     }
 }
 
-/// A command as it is run from another folder: `tribunal -C DIR show`.
+/// Rewrites a command so that it can be run from another folder: `tribunal -C DIR show`.
+///
+/// Commands are printed to be copied. One that works only in another folder would fail, or act on the wrong project.
 pub fn from_elsewhere(command: &str, dir: &str) -> String {
     let dir = shell_word(dir);
     let one = |part: &str| match part.split_once(' ') {
@@ -42,18 +50,20 @@ pub fn from_elsewhere(command: &str, dir: &str) -> String {
         _ => part.to_owned(),
     };
     let both = |part: &str| part.split(" | ").map(one).collect::<Vec<_>>().join(" | ");
+    // Every part of a command line is rewritten, because each of them may be a program of its own.
     command.split(" && ").map(both).collect::<Vec<_>>().join(" && ")
 }
 
-/// `dropped by ann`, or why where it was nobody.
+/// Says `dropped by ann`, or why if it was nobody.
 pub fn dropped(by: &str) -> String {
+    // The journal keeps one text for both: the name of a person, or a sentence that ends like this.
     match by.ends_with(" land") {
         true => format!("dropped: {by}"),
         false => format!("dropped by {by}"),
     }
 }
 
-/// A sentence with commands of ours in it, as they are given in another folder.
+/// Rewrites a sentence with commands of ours in it, so that they can be run from another folder.
 pub fn told_from_elsewhere(sentence: &str, dir: &str) -> String {
     sentence.replace("tribunal ", &format!("tribunal -C {} ", shell_word(dir)))
 }
@@ -62,11 +72,12 @@ fn shell_word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
     match text.chars().all(plain) {
         true => text.to_owned(),
+        // The only way to write a single quote inside single quotes in a shell.
         false => format!("'{}'", text.replace('\'', "'\\''")),
     }
 }
 
-/// `1 round`, `2 rounds`.
+/// Writes a count with its noun: `1 round`, `2 rounds`.
 pub fn count(n: usize, one: &str) -> String {
     match n {
         1 => format!("1 {one}"),
@@ -75,7 +86,7 @@ pub fn count(n: usize, one: &str) -> String {
     }
 }
 
-/// `a`, `a and b`, `a, b and c`.
+/// Joins words: `a`, `a and b`, `a, b and c`.
 pub fn and(items: &[String]) -> String {
     match items {
         [] => String::new(),
@@ -83,6 +94,7 @@ pub fn and(items: &[String]) -> String {
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
 }
+
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,6 @@
-//! The conversation with the agent, by the official crate: initialize, a session, the prompt, its end. Pipes are read and
-//! written by threads of their own, so that no runtime is needed.
+//! The conversation with the agent, by the official crate: initialize, a session, the prompt, its end.
+//!
+//! Pipes are read and written by threads of their own, so no asynchronous runtime is needed for one conversation.
 
 use super::Options;
 use super::print::Printer;
@@ -22,32 +23,37 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use tribunal_process::Piped;
 
-/// Bytes of one line of the protocol.
+/// The largest line of the protocol in bytes.
 const LINE_MAX: usize = 64 << 20;
 
-/// How long an agent may take to end by itself.
+/// How long an agent may take to end by itself once its input is closed.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(2);
 
-/// How a launch ended.
+/// How a launch ended, for the driver that prints it.
 pub(super) enum Ending {
-    /// With an answer, and what it cost.
+    /// With an answer, and its figures where the agent tells them.
     Answered(Option<Usage>),
-    /// Without.
+    /// Without an answer, for this reason.
     Stopped(Problem),
 }
 
-/// Plays the launch to its end; the error says why it could not begin.
+/// Plays the launch to its end. The error says why it could not begin.
+///
+/// The agent is started in the launch's own process tree, so it is killed together with this driver, whatever happens
+/// here.
 pub(super) fn play(options: &Options, prompt: String, printer: &Arc<Printer>) -> Result<Ending, String> {
     let Piped { stdin, stdout, child } = Piped::start(&options.argv).map_err(|error| error.to_string())?;
-    // After the agent was started: it must not inherit that the signal waits.
+    // Blocked only after the agent was started, because a child inherits the signal mask.
     let cancel = super::signals::on_term().map_err(|error| format!("no thread: {error}"))?;
     let lines = Lines::new(writer(stdin)?, reader(stdout)?);
     let ending: Arc<Mutex<Option<Ending>>> = Arc::default();
     let talk = converse(options.clone(), prompt, Arc::clone(printer), lines, cancel, Arc::clone(&ending));
     let ended = futures::executor::block_on(talk);
-    // Its input is closed by now: it may write its session down before it is ended.
+    // Its input is closed by now, so the agent may write its session to disk before it is killed.
     let status = child.end(PATIENCE);
     let known = ending.lock().ok().and_then(|mut ending| ending.take());
+    // The ending is taken from the turn if there is one: a connection that breaks after the answer does not undo the
+    // answer.
     Ok(known.unwrap_or_else(|| {
         let why = ended
             .err()
@@ -57,7 +63,7 @@ pub(super) fn play(options: &Options, prompt: String, printer: &Arc<Printer>) ->
     }))
 }
 
-/// Lines for the agent.
+/// Makes a sink for lines to the agent.
 fn writer(
     mut pipe: impl Write + Send + 'static,
 ) -> Result<impl futures::Sink<String, Error = std::io::Error> + Send + 'static, String> {
@@ -79,7 +85,7 @@ fn writer(
     }))
 }
 
-/// Lines of the agent; the end of them is the end of the conversation.
+/// Makes a stream of the agent's lines. The end of the stream is the end of the conversation.
 fn reader(
     pipe: impl std::io::Read + Send + 'static,
 ) -> Result<impl futures::Stream<Item = std::io::Result<String>> + Send + 'static, String> {
@@ -141,7 +147,9 @@ async fn converse(
         .await
 }
 
-/// One session, one prompt.
+/// Plays one session with one prompt.
+///
+/// The prompt is sent only after session and mode are set, because an agent begins to work as soon as it has one.
 async fn turn(
     cx: &ConnectionTo<Agent>,
     options: &Options,
@@ -153,6 +161,7 @@ async fn turn(
     let hello = cx.send_request(hello).block_task().await?;
     let session = match &options.session {
         Some(id) if hello.agent_capabilities.load_session => load(cx, options, id, printer).await?,
+        // A new session in its place would look like a success, although the agent knows nothing of the earlier work.
         Some(_) => {
             let text = "the agent cannot go on in an earlier session";
             return Ok(Ending::Stopped(Problem::new(ProblemKind::Setup, text)));
@@ -162,8 +171,9 @@ async fn turn(
             cx.send_request(ask).block_task().await?.session_id
         }
     };
-    // One that nobody can go on in is no session to keep.
+    // A session that nobody can continue is not one to keep.
     printer.start(hello.agent_capabilities.load_session.then_some(&*session.0));
+    // Agents that never ask for permission are held by their mode, so it is set before the prompt.
     if let Some(mode) = &options.mode {
         cx.send_request(SetSessionModeRequest::new(session.clone(), mode.clone())).block_task().await?;
     }
@@ -171,7 +181,7 @@ async fn turn(
     let answer = Box::pin(cx.send_request(ask).block_task());
     let answer = match select(answer, cancel).await {
         Either::Left((answer, _)) => answer?,
-        // Whoever ends us waits a little: the agent may still say that it has stopped.
+        // The supervisor waits a little before it kills: the agent may still say that it has stopped.
         Either::Right((_, answer)) => {
             cx.send_notification(CancelNotification::new(session))?;
             answer.await?
@@ -186,6 +196,7 @@ async fn load(
     id: &str,
     printer: &Printer,
 ) -> Result<SessionId, Error> {
+    // A loaded session is told again from its beginning; none of that belongs to this launch.
     printer.replay(true);
     let session = SessionId::new(id.to_owned());
     let ask = LoadSessionRequest::new(session.clone(), here()).mcp_servers(servers(options));
@@ -194,8 +205,10 @@ async fn load(
     loaded.map(|_| session)
 }
 
-/// No files and no terminals of ours. An extension asks for failures as such: without it an agent may tell a failed request
-/// as its answer, and end its turn as if nothing had happened.
+/// Announces no file access and no terminals, so the agent works only with what the sandbox gives it.
+///
+/// An extension asks for failures as such. Without it, an agent may report a failed request as its answer and end its
+/// turn as if nothing had happened.
 fn capabilities() -> ClientCapabilities {
     let air = json!({"air": {"version": 1, "capabilities": ["sessionFailure"]}});
     let meta: Meta = [("jetbrains".to_owned(), air)].into_iter().collect();
@@ -222,7 +235,8 @@ fn tell(printer: &Printer, update: &SessionUpdate) {
         }
         SessionUpdate::ToolCall(call) => {
             let name = call.name.as_ref().unwrap_or(&call.title);
-            // Without its arguments a call is told apart by its id.
+            // Without arguments, calls are told apart by their id; otherwise they would look like the same call over
+            // and over.
             let id = || json!({"id": call.tool_call_id.0.to_string()});
             let args = call.raw_input.clone().filter(|args| args != &json!({}));
             printer.tool(name, &args.unwrap_or_else(id));
@@ -232,7 +246,9 @@ fn tell(printer: &Printer, update: &SessionUpdate) {
     }
 }
 
-/// What a reviewer may have: it reads, and it reports. A maker has what it asks for.
+/// Answers a request for permission: a reviewer may read and report, a builder may do what it asks for.
+///
+/// This only spares an honest agent useless attempts. The sandbox keeps a dishonest one from writing.
 fn permit(
     printer: &Printer,
     request: &RequestPermissionRequest,
@@ -241,8 +257,9 @@ fn permit(
     let fields = &request.tool_call.fields;
     let title = fields.title.clone().unwrap_or_default();
     let kind = fields.kind.unwrap_or_default();
+    // A builder gets every permission: its sandbox decides what it can do.
     let allowed = !read_only || matches!(kind, ToolKind::Read | ToolKind::Search | ToolKind::Think) || {
-        // The title of a command is the command: only what is none may be one of our tools.
+        // The title of a command is the command itself, so only a call of no other kind may pass as one of our tools.
         kind == ToolKind::Other && TOOLS.iter().any(|tool| title.contains(tool))
     };
     let wanted = match allowed {
@@ -252,6 +269,7 @@ fn permit(
     if !allowed {
         printer.denied(&title, "a reviewer only reads");
     }
+    // Once is preferred to always: a standing permission would cover calls that nobody asked about.
     let option = wanted.iter().find_map(|kind| request.options.iter().find(|option| option.kind == *kind));
     match option {
         Some(option) => {
@@ -263,6 +281,7 @@ fn permit(
 
 fn ending(answer: &PromptResponse) -> Ending {
     let stopped = |kind, text: &str| Ending::Stopped(Problem::new(kind, text));
+    // Checked before the stop reason, because an agent that failed may say that it ended its turn.
     if let Some(problem) = failure(answer) {
         return Ending::Stopped(problem);
     }
@@ -276,13 +295,14 @@ fn ending(answer: &PromptResponse) -> Ending {
     }
 }
 
-/// A failure that stands beside the end of a turn: by its words, else by its category and what could be done.
+/// Reads a failure that stands beside the end of a turn: by its words, else by its category and the possible actions.
 fn failure(answer: &PromptResponse) -> Option<Problem> {
     let told = answer.meta.as_ref()?.get("jetbrains")?.pointer("/air/sessionFailure")?;
     let text = |name: &str| told.get(name).and_then(Value::as_str).unwrap_or_default();
     if text("severity") != "error" {
         return None;
     }
+    // The words of the title may name a cause that the category leaves open.
     let problem = Problem::of_words(None, text("title"));
     if problem.kind != ProblemKind::Other {
         return Some(problem);
@@ -303,10 +323,11 @@ fn failure(answer: &PromptResponse) -> Option<Problem> {
     Some(Problem { kind, ..problem })
 }
 
-/// Agents differ in what they count: some the last step alone. So all of it is an estimate.
+/// Reads the figures. Agents differ in what they count, some only the last step, so all of them are estimates.
 fn usage(answer: &PromptResponse) -> Option<Usage> {
     let told = answer.usage.as_ref();
     let usage = told.map(|usage| {
+        // Cached tokens are not part of the protocol's input figure; ours counts everything read.
         let cached = usage.cached_read_tokens.unwrap_or(0) + usage.cached_write_tokens.unwrap_or(0);
         Usage {
             input: usage.input_tokens + cached,
@@ -324,7 +345,7 @@ fn usage(answer: &PromptResponse) -> Option<Usage> {
     })
 }
 
-/// What the agent says went wrong, as a kind.
+/// Turns an error of the agent into a problem of a known kind.
 fn problem(error: &Error) -> Problem {
     if error.code == ErrorCode::AUTH_REQUIRED {
         return Problem::new(ProblemKind::Auth, error.message.clone());
@@ -334,7 +355,7 @@ fn problem(error: &Error) -> Problem {
         other => other.to_string(),
     });
     let text = [Some(error.message.clone()), data].into_iter().flatten().collect::<Vec<_>>().join(": ");
-    // All that Node says of an answer that breaks off.
+    // Node says nothing else about an answer that breaks off.
     if text == "terminated" {
         return Problem::new(ProblemKind::Truncated, text);
     }

@@ -1,6 +1,8 @@
-//! The driver for agents of the Agent Client Protocol: a small program of its own inside the launch. It starts the agent,
-//! gives it the prompt, answers its questions by what the launch may do, and prints Tribunal's own events, so that nothing
-//! outside needs to know the protocol. It never believes that an agent keeps to what it was refused: the walls do that.
+//! The driver for agents of the Agent Client Protocol: a small program of its own inside the launch. It starts the
+//! agent, gives it the prompt, answers its questions by the access of the launch, and prints Tribunal's own events.
+//!
+//! So nothing outside needs to know the protocol: containment, sandbox, watchdog and parsers are the same for all
+//! agents. The driver never assumes that an agent respects a refusal; the sandbox enforces it.
 //!
 //! `acp [--read-only] [--mode ID] [--session ID] [--mcp JSON] -- PROGRAM ARGS…`; the prompt is standard input.
 
@@ -15,25 +17,27 @@ use std::ffi::OsString;
 use std::io::{Read, Write};
 
 const PROMPT_MAX: u64 = 64 << 20;
-/// The exit code of a launch without an answer.
+/// The exit code of a launch without an answer. The printed event says why; the code alone means nothing.
 const EXIT_FAILED: u8 = 1;
 
-/// What the command line says.
+/// The options on the driver's command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Nothing may be changed.
+    /// Whether requests to change something are refused.
     pub read_only: bool,
-    /// The mode the session is put into first.
+    /// The mode that the session is put into before the prompt.
     pub mode: Option<String>,
-    /// The session it goes on in.
+    /// The id of an earlier session to continue.
     pub session: Option<String>,
-    /// The MCP server's command line.
+    /// The command line of the MCP server; empty if there is none.
     pub mcp: Vec<String>,
-    /// The agent's command line.
+    /// The command line that starts the agent.
     pub argv: Vec<OsString>,
 }
 
-/// Plays one launch.
+/// Plays one launch and returns the exit code.
+///
+/// Every failure is also printed as an event, because the reader of the launch decides by events.
 pub fn main(
     args: impl IntoIterator<Item = OsString>,
     stdin: impl Read,
@@ -89,9 +93,11 @@ fn options(args: impl IntoIterator<Item = OsString>) -> Result<Options, String> 
                 options.argv = args.by_ref().collect();
                 break;
             }
+            // An unknown option is refused: a misspelt `--read-only` must not become a launch that may write.
             _ => return Err(format!("unknown option {}", arg.display())),
         }
     }
+    // Checked here, before anything is started, so the message can name the setting.
     match options.argv.first().is_none_or(|program| program.is_empty()) {
         true => {
             Err("no agent to start\nhint: configure its words: args = [\"opencode\", \"acp\"]".to_owned())

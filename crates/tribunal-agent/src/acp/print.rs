@@ -1,23 +1,29 @@
-//! What the agent does, as Tribunal's own events. One line each, printed at once; a closed output is nobody's fault.
+//! Prints the agent's actions as Tribunal's own events: one line each, written at once. A closed output is not an
+//! error.
+//!
+//! The events are those that `parse/events.rs` reads, so a change of one needs the other.
 
 use crate::parse::{Problem, Reset, Usage};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Bytes of a final message; more is cut at its beginning, so that its end counts.
+/// Bytes of the final message that are kept. It is more than the reader of events accepts, which refuses a longer
+/// message as a whole.
 const TEXT_MAX: usize = 8 << 20;
 
-/// Prints events and keeps what may be the last words.
+/// Prints events and collects the text that may turn out to be the final message.
+///
+/// The handlers of messages and of questions share it, so its state is behind a lock.
 pub(super) struct Printer {
     state: Mutex<State>,
 }
 
 struct State {
     out: Box<dyn Write + Send>,
-    /// What was said since the last tool.
+    /// The text since the last tool call.
     said: String,
-    /// An earlier session is being told again.
+    /// Whether an earlier session is being told again.
     replaying: bool,
 }
 
@@ -30,7 +36,7 @@ impl Printer {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The session, where it can be gone on in.
+    /// Announces the session, if it can be continued.
     pub(super) fn start(&self, session: Option<&str>) {
         let mut event = json!({"type": "start"});
         if let Some(session) = session {
@@ -39,12 +45,12 @@ impl Printer {
         self.state().print(&event);
     }
 
-    /// Whether what comes now was said before.
+    /// Sets whether the next messages belong to an earlier launch.
     pub(super) fn replay(&self, replaying: bool) {
         self.state().replaying = replaying;
     }
 
-    /// A piece of what the agent says.
+    /// Prints a piece of the agent's text.
     pub(super) fn say(&self, text: &str) {
         let mut state = self.state();
         if state.replaying {
@@ -56,26 +62,27 @@ impl Printer {
         state.print(&json!({"type": "message", "text": text}));
     }
 
-    /// A sign of life.
+    /// Prints a sign of life, so that a model that thinks for long does not look stalled.
     pub(super) fn think(&self) {
         self.state().print(&json!({"type": "message", "text": ""}));
     }
 
-    /// A tool is called: what was said before is no final message.
+    /// Prints a tool call. The text before it is not the final message.
     pub(super) fn tool(&self, name: &str, args: &Value) {
         let mut state = self.state();
         if !state.replaying {
+            // Text before a call announces it and is not part of the answer.
             state.said.clear();
             state.print(&json!({"type": "tool", "name": name, "args": args}));
         }
     }
 
-    /// Something was not allowed.
+    /// Prints that something was not allowed.
     pub(super) fn denied(&self, name: &str, why: &str) {
         self.state().print(&json!({"type": "denied", "name": name, "message": why}));
     }
 
-    /// What went wrong.
+    /// Prints the problem that ended the launch.
     pub(super) fn error(&self, problem: &Problem) {
         let mut event = json!({"type": "error", "kind": problem.kind.name(), "message": problem.message});
         match problem.reset {
@@ -86,7 +93,7 @@ impl Printer {
         self.state().print(&event);
     }
 
-    /// The final message.
+    /// Prints the final message with its figures.
     pub(super) fn last(&self, usage: Option<Usage>) {
         let mut state = self.state();
         let mut event = json!({"type": "final", "text": state.said.trim()});
@@ -99,7 +106,7 @@ impl Printer {
 
 impl State {
     fn print(&mut self, event: &Value) {
-        // Who reads us is gone: the launch is over, and nothing more can be said.
+        // The reader is gone, so the launch is over and nothing more can be reported.
         let _ = writeln!(self.out, "{event}").and_then(|()| self.out.flush());
     }
 }

@@ -1,9 +1,14 @@
-//! Being asked to end: the signal is held and waited for, so that the agent can be told. Never installs a handler.
+//! Being asked to end: the signal is blocked and waited for on a thread, so that the agent can be told. No handler is
+//! installed.
+//!
+//! A handler could only set a flag, and the conversation waits for the agent's next line, not for a flag.
 
 use futures::channel::oneshot;
 use std::mem::MaybeUninit;
 
-/// Resolves when SIGTERM or SIGINT comes. The process no longer ends by them: whoever sent them kills it later.
+/// Resolves when SIGTERM or SIGINT arrives.
+///
+/// The process no longer ends by these signals. Whoever sent one must kill it if it does not end in time.
 #[expect(unsafe_code, reason = "holding a signal has no safe call in our dependencies")]
 pub(super) fn on_term() -> std::io::Result<oneshot::Receiver<()>> {
     let mut set = MaybeUninit::uninit();

@@ -1,33 +1,37 @@
-//! Whether somebody is logged in to a program, by looking at files and names alone. It starts nothing, spends
+//! Finds out whether somebody is logged in to a program, by looking at files and names alone. It starts nothing, costs
 //! nothing and never reads a secret.
+//!
+//! It is a sign and not a proof: a login that has expired looks the same as a valid one.
 
 use super::Adapter;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// What can be told of a login without asking anybody.
+/// What can be told about a login without asking the program or its server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Login {
-    /// A variable of this name is set.
+    /// A variable of this name is set and not empty.
     Variable(String),
-    /// This file is there.
+    /// This file exists and is not empty.
     File(PathBuf),
-    /// None of the known signs is there.
+    /// None of the known signs exists, so a launch will probably fail.
     None,
-    /// The row names no sign.
+    /// The row names no sign, so nothing can be said.
     Unknown,
 }
 
 impl Adapter {
-    /// The signs of a login that are there.
+    /// Looks for the signs of a login that the row names. `get` reads a variable of the user's environment.
     pub fn login(&self, get: &dyn Fn(&str) -> Option<OsString>) -> Login {
         if self.login_env.is_empty() && self.login_files.is_empty() {
             return Login::Unknown;
         }
+        // A variable that is set but empty is not a login.
         let set = |name: &&String| get(name).is_some_and(|value| !value.is_empty());
         if let Some(name) = self.login_env.iter().find(set) {
             return Login::Variable(name.clone());
         }
+        // Without a home, paths below it cannot exist; absolute ones still can.
         let home = get("HOME").map(PathBuf::from);
         let place = |file: &String| match file.strip_prefix("~/") {
             Some(rest) => home.as_ref().map(|home| home.join(rest)),
@@ -39,6 +43,7 @@ impl Adapter {
 }
 
 fn is_there(file: &Path) -> bool {
+    // An empty file holds no login.
     file.metadata().is_ok_and(|meta| meta.is_file() && meta.len() > 0)
 }
 

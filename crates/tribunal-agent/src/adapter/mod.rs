@@ -1,4 +1,8 @@
-//! Adapter rows: an agent program described as data. Never knows a program by name; a new one is a new row.
+//! Adapter rows: an agent program described as data. The code here knows no program by name; a new program is a new
+//! row.
+//!
+//! Rows are TOML because users add their own in `tribunal.toml`, and the built-in ones have no privilege over those:
+//! both go through the same reader and the same checks.
 
 mod login;
 mod reader;
@@ -15,6 +19,7 @@ use toml::Table;
 pub use login::Login;
 pub use version::Tested;
 
+// The order matters: a row may be `like` one that stands before it.
 const BUILT_IN: [(&str, &str); 8] = [
     ("claude.toml", include_str!("../rows/claude.toml")),
     ("codex.toml", include_str!("../rows/codex.toml")),
@@ -26,40 +31,46 @@ const BUILT_IN: [(&str, &str); 8] = [
     ("scripted.toml", include_str!("../rows/scripted.toml")),
 ];
 
-/// How an agent program gets its prompt.
+/// How an agent program receives its prompt.
+///
+/// Standard input is the safest way: it has no limit of length, and no other process can read it from a list of
+/// processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PromptBy {
-    /// The prompt file is its standard input.
+    /// The prompt file becomes the program's standard input.
     Stdin,
-    /// The prompt is one argument.
+    /// The whole prompt is one argument, which the system limits to 128 KiB.
     Argument,
-    /// The prompt file's path is an argument.
+    /// The path of the prompt file is an argument.
     File,
 }
 
 /// Something a launch may ask of a program beyond its prompt.
+///
+/// Whether a program supports a feature is not declared in the row: it follows from the placeholders its command line
+/// uses, so the two cannot contradict each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Feature {
-    /// A model by name.
+    /// Choosing the model by name.
     Model,
-    /// A personality in the program's own instructions; elsewhere it goes behind the prompt.
+    /// A personality in the program's own instructions. Programs without a place for it get it behind the prompt.
     Personality,
-    /// A cap on turns that the program keeps itself.
+    /// A cap on turns that the program enforces itself.
     TurnCap,
-    /// An MCP server to report by.
+    /// An MCP server that the agent reports through.
     Mcp,
-    /// An answer by a schema.
+    /// An answer that follows a JSON schema.
     Schema,
-    /// Going on in an earlier session.
+    /// Continuing an earlier session of the program.
     Resume,
 }
 
 impl Feature {
-    /// Every feature there is.
+    /// Every feature, in the order in which they are listed to people.
     pub const ALL: [Self; 6] =
         [Self::Model, Self::Personality, Self::TurnCap, Self::Mcp, Self::Schema, Self::Resume];
 
-    /// The word people read.
+    /// The word for the feature in messages to people.
     pub fn word(self) -> &'static str {
         match self {
             Self::Model => "model",
@@ -71,12 +82,13 @@ impl Feature {
         }
     }
 
-    /// The placeholders that pass it.
+    /// The placeholders that pass the feature on; using any one of them is enough.
     fn names(self) -> &'static [&'static str] {
         match self {
             Self::Model => &["model"],
             Self::Personality => &["personality", "personality_file", "personality_json"],
             Self::TurnCap => &["turns"],
+            // `mcp_name` and `mcp_args_json` do not count: without the command, the program has no server to start.
             Self::Mcp => &["mcp_command", "mcp_command_json", "mcp_argv_json"],
             Self::Schema => &["schema", "schema_file"],
             Self::Resume => &["session"],
@@ -84,30 +96,34 @@ impl Feature {
     }
 }
 
-/// What a walled-in program gets of the user's home. A path begins with `~/` or `$NAME/`, or is one in each of the
-/// `private` folders; with `/` at its end it is a folder that is made when it is missing.
+/// The parts of the user's home that a sandboxed program can see.
+///
+/// A path begins with `~/` or `$NAME/`, or else is taken inside each of the `private` folders. A path with `/` at its
+/// end is a folder, which is made when it is missing. Everything that is not named here does not exist for the program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Home {
-    /// Folders it has for itself: empty but for what is named below, and gone afterwards.
+    /// Folders the program has for itself: empty except for the paths named below, and removed afterwards.
     pub private: Vec<String>,
-    /// What it reads there.
+    /// Paths the program can read.
     pub read: Vec<String>,
-    /// What it changes: logins and sessions.
+    /// Paths the program can change: its logins and sessions.
     pub write: Vec<String>,
-    /// Files of which it gets a copy, as they are replaced rather than written.
+    /// Files of which the program gets a copy, because it replaces them instead of writing to them.
     pub copy: Vec<String>,
 }
 
 /// One agent program: how it is launched and how its output is read.
+///
+/// Templates are private: only `prepare` fills them, and it checks every value on the way.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Adapter {
-    /// The row's name.
+    /// The name of the row, which rosters and settings refer to.
     pub name: String,
     /// The program itself, `{program}`; `None` where the words configured for the agent name it.
     pub program: Option<String>,
-    /// Whether several may run at once.
+    /// Whether several launches of the program may run at once.
     pub parallel_execution: bool,
-    /// Whether it can report through tools.
+    /// Whether the program can report through tools.
     pub structured_messaging: bool,
     /// How a personality reaches it: `prompt` (behind the prompt) or `system` (in its own instructions).
     pub spawn_agent_personality: String,
@@ -115,27 +131,28 @@ pub struct Adapter {
     pub collect_results: String,
     /// The model used when a brief names none; `default` leaves it to the program.
     pub model_execution: String,
-    /// The trailer of its commits.
+    /// The trailer that commits of this program carry.
     pub commit_signature: String,
-    /// Who coordinates several at once: `engine` or `none`.
+    /// Who coordinates several launches at once: `engine` or `none`.
     pub coordinate_parallel: String,
-    /// How it is ended early: `none` (killed) or `terminate` (asked first).
+    /// How a launch is ended early: `none` (killed) or `terminate` (asked first).
     pub shutdown_agents: String,
-    /// What is tidied up after several at once: `none` or `engine`.
+    /// What is tidied up after several launches at once: `none` or `engine`.
     pub cleanup_coordination: String,
-    /// How it gets the prompt.
+    /// How the program receives its prompt.
     pub prompt: PromptBy,
-    /// What reads its output.
+    /// The parser for the program's output.
     pub parser: Parser,
-    /// Where things are in its output, for the parser `json`.
+    /// Where things are in the output, for the parser `json`.
     pub fields: JsonFields,
-    /// What its exit codes say went wrong; none of them says that something went well.
+    /// What an exit code says went wrong. No exit code can say that something went well.
     pub exit_codes: BTreeMap<i32, ProblemKind>,
-    /// How long one launch may take when the role sets nothing else.
+    /// How long one launch may take when the role sets no other limit.
     pub timeout_ms: u64,
-    /// Names passed on from the user's environment.
+    /// Names of variables that are passed on from the user's environment; all others are absent.
     pub keep_env: Vec<String>,
-    /// Commands that `doctor` runs to check the program, each a program and its arguments; the first prints its version.
+    /// Commands that `doctor` runs to check the program, each a program and its arguments. The first prints the
+    /// version.
     pub lint_commands: Vec<Vec<String>>,
     /// Variables any one of which stands for a login.
     pub login_env: Vec<String>,
@@ -143,9 +160,10 @@ pub struct Adapter {
     pub login_files: Vec<String>,
     /// The versions it was tested with, oldest first.
     pub tested: Vec<String>,
-    /// Names of files, and with `/` of folders, in a tree that steer the program: reviewers get those of the base.
+    /// Names of files, or with `/` of folders, in a worktree that steer the program. Reviewers get those of the base
+    /// commit, so that a change cannot instruct its own reviewer.
     pub config_files: Vec<String>,
-    /// What it needs of the user's home.
+    /// The parts of the user's home that the program needs.
     pub home: Home,
     pub(crate) read_only: Vec<Arg>,
     pub(crate) write: Vec<Arg>,
@@ -158,11 +176,14 @@ pub struct Adapter {
 }
 
 /// All adapters of a run, by name.
+///
+/// Built-in rows are added first, those of the configuration after them, so that a user can replace or extend every
+/// row.
 #[derive(Debug, Clone, Default)]
 pub struct Adapters(BTreeMap<String, Adapter>);
 
 impl Adapters {
-    /// The rows compiled in.
+    /// Reads the rows that are compiled in.
     pub fn built_in() -> Result<Self, AgentError> {
         let mut adapters = Self::default();
         for (origin, text) in BUILT_IN {
@@ -171,7 +192,7 @@ impl Adapters {
         Ok(adapters)
     }
 
-    /// Adds the rows of a TOML text; `origin` names it in errors.
+    /// Adds the rows of a TOML text; `origin` names the text in errors.
     pub fn add_toml(&mut self, origin: &str, text: &str) -> Result<(), AgentError> {
         let rows = text.parse::<Table>().map_err(|error| AgentError::Rows {
             origin: origin.to_owned(),
@@ -180,13 +201,17 @@ impl Adapters {
         self.add(origin, &rows)
     }
 
-    /// Adds rows, one table per name; a row replaces an earlier one of its name. On error nothing is added.
+    /// Adds rows, one table per name. A row replaces an earlier one of the same name.
+    ///
+    /// All faults of all rows are reported at once, and then nothing is added: a half-read configuration would launch
+    /// agents that nobody described.
     pub fn add(&mut self, origin: &str, rows: &Table) -> Result<(), AgentError> {
         let mut problems = Vec::new();
         let mut added = Vec::new();
         for (name, value) in rows {
             match value.as_table().map(|row| self.inherited(name, row)) {
                 Some(Ok(row)) => added.extend(Reader::new(name, &row, &mut problems).adapter()),
+                // Collected and not returned at once: a user fixes a configuration faster with all faults in sight.
                 Some(Err(problem)) => problems.push(problem),
                 None => problems.push(format!("adapter `{name}` is not a table")),
             }
@@ -199,24 +224,28 @@ impl Adapters {
         Ok(())
     }
 
-    /// A row with what it takes over from the one it is `like`.
+    /// Returns a row together with the keys it takes over from the row it is `like`.
+    ///
+    /// Keys are replaced as a whole. A list or a table in the new row does not add to that of the old one.
     fn inherited(&self, name: &str, row: &Table) -> Result<Table, String> {
         let Some(like) = row.get("like") else {
             return Ok(row.clone());
         };
+        // Only rows added before count, so a cycle of rows that are like each other cannot arise.
         let base = like.as_str().and_then(|like| self.0.get(like));
         let Some(base) = base else {
             let known = self.names().collect::<Vec<_>>().join(", ");
             return Err(format!("adapter `{name}`: `like` must name an adapter known before: {known}"));
         };
         let mut whole = base.row.clone();
+        // `like` itself is not kept: a third row that is like this one must not refer to the first one again.
         whole.extend(
             row.iter().filter(|(key, _)| *key != "like").map(|(key, value)| (key.clone(), value.clone())),
         );
         Ok(whole)
     }
 
-    /// The adapter of this name.
+    /// Returns the adapter of this name, or an error that lists the names there are.
     pub fn get(&self, name: &str) -> Result<&Adapter, AgentError> {
         self.0.get(name).ok_or_else(|| AgentError::NoAdapter {
             name: name.to_owned(),
@@ -224,30 +253,34 @@ impl Adapters {
         })
     }
 
-    /// The names there are, in order.
+    /// Returns the names of all adapters in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 }
 
 impl Adapter {
-    /// The row as text in a fixed order, for hashing into the journal.
+    /// Returns the row as text in a fixed order. The journal records its hash.
     pub fn canonical(&self) -> String {
         format!("[{}]\n{}", self.name, self.row)
     }
 
-    /// Whether a launch with this access can pass a feature on. What it cannot, Tribunal does itself or does without.
+    /// Whether a launch with this access can pass a feature on. Otherwise Tribunal does the work itself or does
+    /// without.
+    ///
+    /// The answer depends on the access, because a row may use a placeholder in only one of its command lines.
     pub fn can(&self, feature: Feature, access: Access) -> bool {
         feature.names().iter().any(|name| self.uses(name, access))
     }
 
-    /// Whether a version, as the program prints it, is one it was tested with.
+    /// Compares a version, as the program prints it, with the versions the row was tested with.
     pub fn tested(&self, printed: &str) -> Tested {
         version::judge(&self.tested, printed)
     }
 
     /// Whether a launch with this access uses a placeholder anywhere.
     pub(crate) fn uses(&self, name: &str, access: Access) -> bool {
+        // A placeholder in a variable or a file passes a feature on just as one in the command line does.
         let own_env = match access {
             Access::ReadOnly => &self.env_read_only,
             Access::Write => &self.env_write,
@@ -256,7 +289,7 @@ impl Adapter {
         self.argv(access).iter().any(|arg| arg.uses(name)) || choices.any(|choice| choice.uses(name))
     }
 
-    /// The command line by access.
+    /// Returns the command line for this access.
     pub(crate) fn argv(&self, access: Access) -> &[Arg] {
         match access {
             Access::ReadOnly => &self.read_only,
@@ -264,7 +297,7 @@ impl Adapter {
         }
     }
 
-    /// The environment by access: what is set for this access wins.
+    /// Returns the environment for this access; a value for one access wins over the general one.
     pub(crate) fn env(&self, access: Access) -> impl Iterator<Item = (&String, &Choice)> {
         let own = match access {
             Access::ReadOnly => &self.env_read_only,

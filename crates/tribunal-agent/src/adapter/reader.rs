@@ -1,4 +1,7 @@
-//! Reads one row and collects everything that is wrong with it. Never fills in a required key: what is missing is named.
+//! Reads one row and collects everything that is wrong with it. A missing required key is reported, never filled in.
+//!
+//! The reader goes on after a fault with a harmless value, so that one pass names all of them. No such value is ever
+//! used: a row with a fault gives no adapter.
 
 use super::{Adapter, Feature, Home, PromptBy};
 use crate::brief::Access;
@@ -8,6 +11,7 @@ use crate::template::{Arg, Choice, NAMES, Word};
 use std::collections::BTreeMap;
 use toml::{Table, Value};
 
+// Ten minutes, for programs whose row sets no limit. `docs/design/adapters.md` states it.
 const TIMEOUT_MS: u64 = 600_000;
 const REQUIRED: [&str; 8] = [
     "parallel_execution",
@@ -19,7 +23,7 @@ const REQUIRED: [&str; 8] = [
     "read_only",
     "write",
 ];
-/// What a program that is one process per launch needs on top.
+/// Keys that a program needs on top when each launch is one process.
 const OF_PROCESS: [&str; 2] = ["prompt", "parser"];
 const OPTIONAL: [&str; 23] = [
     "cleanup_coordination",
@@ -47,7 +51,7 @@ const OPTIONAL: [&str; 23] = [
     "timeout_ms",
 ];
 
-/// Reads one row.
+/// Reads one row and adds its faults to those of the other rows.
 pub(super) struct Reader<'a> {
     name: &'a str,
     row: &'a Table,
@@ -59,8 +63,11 @@ impl<'a> Reader<'a> {
         Self { name, row, problems }
     }
 
-    /// The adapter, unless something is wrong with the row.
+    /// Returns the adapter, unless something is wrong with the row.
+    ///
+    /// The checks at the end concern several keys at once, so they run after all keys were read.
     pub(super) fn adapter(mut self) -> Option<Adapter> {
+        // Faults of earlier rows are in the same list, and must not refuse this one.
         let before = self.problems.len();
         self.names_of_keys();
         let program = self.row.contains_key("program").then(|| self.text("program"));
@@ -117,12 +124,14 @@ impl<'a> Reader<'a> {
     }
 
     fn names_of_keys(&mut self) {
+        // All missing keys in one message, so that a new row is completed in one step.
         let missing: Vec<_> =
             REQUIRED.into_iter().chain(OF_PROCESS).filter(|key| !self.row.contains_key(*key)).collect();
         if !missing.is_empty() {
             let list = missing.join(", ");
             self.problem(&format!("missing required key(s): {list}"));
         }
+        // Unknown keys are refused because a misspelt optional key would otherwise be ignored in silence.
         let all = [&REQUIRED[..], &OF_PROCESS[..], &OPTIONAL[..]].concat();
         let unknown: Vec<_> = self.row.keys().filter(|key| !all.contains(&key.as_str())).cloned().collect();
         if !unknown.is_empty() {
@@ -138,6 +147,7 @@ impl<'a> Reader<'a> {
                 self.bad(key, "true or false");
                 false
             }
+            // A missing key was reported with all the others; a second message would only repeat it.
             None => false,
         }
     }
@@ -161,7 +171,7 @@ impl<'a> Reader<'a> {
         text
     }
 
-    /// A method that may be left out: the first choice is what it is then.
+    /// Reads a method that may be left out. The first choice is the default.
     fn method(&mut self, key: &str, choices: &[&str]) -> String {
         match self.row.contains_key(key) {
             true => self.one_of(key, choices),
@@ -169,8 +179,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Several at once have to be coordinated, and the engine does it; one at a time have not.
+    /// Programs that run several launches at once are coordinated by the engine unless the row says otherwise.
     fn coordination(&mut self) -> String {
+        // Read from the row directly: a wrong value was reported by `flag` and must not be reported twice.
         let several = self.row.get("parallel_execution") == Some(&Value::Boolean(true));
         self.method("coordinate_parallel", if several { &["engine", "none"] } else { &["none", "engine"] })
     }
@@ -194,6 +205,7 @@ impl<'a> Reader<'a> {
             return TIMEOUT_MS;
         };
         let timeout = value.as_integer().and_then(|ms| u64::try_from(ms).ok());
+        // Zero would mean that every launch times out before it begins.
         timeout.filter(|ms| *ms > 0).unwrap_or_else(|| {
             self.bad("timeout_ms", "a whole number of milliseconds above 0");
             TIMEOUT_MS
@@ -222,7 +234,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Names only: they are looked for at every depth of a tree.
+    /// Reads names of files and folders. Paths are refused, because the names are looked for at every depth of a
+    /// worktree.
     fn config_files(&mut self) -> Vec<String> {
         let names = self.texts("config_files");
         if names
@@ -234,7 +247,7 @@ impl<'a> Reader<'a> {
         names
     }
 
-    /// Commands without a shell: each is a program and its arguments.
+    /// Reads commands that run without a shell: each is a program and its arguments.
     fn commands(&mut self, program: Option<&str>) -> Vec<Vec<String>> {
         let Some(value) = self.row.get("lint_commands") else {
             return Vec::new();
@@ -244,6 +257,8 @@ impl<'a> Reader<'a> {
             self.bad("lint_commands", "a list of lists of texts, the program first");
             return Vec::new();
         };
+        // Only the whole word is replaced: these commands are no templates, and have no launch whose values could fill
+        // them.
         let fill = |word: String| match program {
             Some(program) if word == "{program}" => program.to_owned(),
             _ => word,
@@ -266,6 +281,7 @@ impl<'a> Reader<'a> {
     fn exit_codes(&mut self) -> BTreeMap<i32, ProblemKind> {
         let mut codes = BTreeMap::new();
         for (code, value) in self.table("exit_codes") {
+            // Code 0 names no failure; whether it comes with an answer is read from the output.
             let number = code.parse::<i32>().ok().filter(|code| *code != 0);
             match (number, value.as_str().and_then(ProblemKind::named)) {
                 (Some(number), Some(kind)) => drop(codes.insert(number, kind)),
@@ -291,6 +307,7 @@ impl<'a> Reader<'a> {
 
     fn arg(&mut self, key: &str, entry: &Value) -> Option<Arg> {
         match entry {
+            // `{args}` stands for any number of arguments, so it must be a word of its own.
             Value::String(text) if text == "{args}" => Some(Arg::Args),
             Value::String(text) => self.word(key, text).map(Arg::One),
             Value::Array(group) if group.iter().all(Value::is_str) => {
@@ -306,6 +323,7 @@ impl<'a> Reader<'a> {
     }
 
     fn word(&mut self, key: &str, text: &str) -> Option<Word> {
+        // The system ends an argument at a NUL, so the program would see something else than the row says.
         if text.contains('\0') {
             self.bad(key, "free of NUL characters");
         }
@@ -317,7 +335,8 @@ impl<'a> Reader<'a> {
             .ok()
     }
 
-    /// A table of texts, or of lists of texts of which the first that can be filled counts.
+    /// Reads a table of texts, or of lists of texts. Of a list, the first text whose placeholders all have a value
+    /// counts.
     fn choices(&mut self, key: &str) -> BTreeMap<String, Choice> {
         let mut choices = BTreeMap::new();
         for (name, value) in self.table(key) {
@@ -327,6 +346,7 @@ impl<'a> Reader<'a> {
                 continue;
             };
             let words: Option<Vec<_>> = list.iter().map(|text| self.word(key, text)).collect();
+            // A list is optional as a whole; a single text that cannot be filled is a fault of the launch.
             let optional = value.is_array();
             choices.extend(words.map(|words| (name.clone(), Choice { words, optional })));
         }
@@ -336,6 +356,8 @@ impl<'a> Reader<'a> {
     fn files(&mut self) -> BTreeMap<String, Choice> {
         let files = self.choices("files");
         for name in files.keys() {
+            // These become files in the launch's folder: no path may lead out of it, and none may replace one of our
+            // own.
             let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
             if !plain || name.is_empty() || name.starts_with('.') || RESERVED.contains(&name.as_str()) {
                 self.problem(&format!("`files`: {} is no name for a file of a launch", name.escape_debug()));
@@ -360,6 +382,7 @@ impl<'a> Reader<'a> {
         for name in set.chain(&adapter.keep_env) {
             if name.is_empty() || name.contains(['=', '\0']) {
                 self.problem(&format!("`{}` is no name of an environment variable", name.escape_debug()));
+            // These names carry facts about the launch, and a row must not contradict them.
             } else if name.starts_with("TRIBUNAL_") {
                 self.problem(&format!("`{name}` is Tribunal's own and cannot be set or kept by a row"));
             }
@@ -373,6 +396,7 @@ impl<'a> Reader<'a> {
             PromptBy::File => "prompt_file",
         };
         for (key, argv) in [("read_only", &adapter.read_only), ("write", &adapter.write)] {
+            // An empty command line was reported before.
             if !argv.is_empty() && !argv.iter().any(|arg| arg.uses(needed)) {
                 self.problem(&format!(
                     "`{key}` never uses {{{needed}}}, so the prompt would not reach the agent"
@@ -381,7 +405,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A personality must reach the program the way the row says, and only so.
+    /// Checks that a personality reaches the program the way the row says, and only that way.
+    ///
+    /// Without this check, a personality could be passed twice, or be dropped in silence.
     fn personality_is_passed(&mut self, adapter: &Adapter) {
         let system = adapter.spawn_agent_personality == "system";
         for (key, access) in [("read_only", Access::ReadOnly), ("write", Access::Write)] {

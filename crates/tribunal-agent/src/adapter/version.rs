@@ -1,15 +1,19 @@
-//! Versions of agent programs. Compares numbers and knows nothing else of a version.
+//! Compares versions of agent programs as numbers. Nothing else of a version counts, because each program prints it in
+//! another form.
+//!
+//! The result is a remark of `doctor` and never a reason to refuse a program: drift notes of the parsers tell whether a
+//! newer version really prints something else.
 
-/// How a program's version stands to those it was tested with.
+/// How a program's version relates to those it was tested with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tested {
-    /// One of them.
+    /// It is one of the tested versions.
     Yes,
-    /// Newer than all of them.
+    /// It is newer than every tested version.
     Newer,
-    /// Older than all of them.
+    /// It is older than every tested version.
     Older,
-    /// Between them.
+    /// It lies between tested versions.
     Between,
     /// No version can be read, or none was tested.
     Unknown,
@@ -19,6 +23,7 @@ pub(super) fn judge(tested: &[String], printed: &str) -> Tested {
     let Some(version) = numbers(printed) else { return Tested::Unknown };
     let known: Vec<Vec<u64>> = tested.iter().filter_map(|text| numbers(text)).collect();
     match (known.iter().min(), known.iter().max()) {
+        // Checked first: the oldest and the newest version are tested ones, too.
         _ if known.contains(&version) => Tested::Yes,
         (_, Some(newest)) if version > *newest => Tested::Newer,
         (Some(oldest), _) if version < *oldest => Tested::Older,
@@ -27,9 +32,12 @@ pub(super) fn judge(tested: &[String], printed: &str) -> Tested {
     }
 }
 
-/// The first dotted number in a text: `codex-cli 0.166.0` has 0, 166 and 0.
+/// Finds the first dotted number in a text: `codex-cli 0.166.0` has 0, 166 and 0.
+///
+/// A number without a dot is skipped, because names of programs may contain one.
 fn numbers(text: &str) -> Option<Vec<u64>> {
     let words = text.split(|c: char| !c.is_ascii_digit() && c != '.');
+    // A full stop at the end of a sentence is not part of a version.
     let dotted = |word: &&str| word.trim_matches('.').contains('.');
     let word = words.into_iter().find(dotted)?;
     word.trim_matches('.').split('.').map(|number| number.parse().ok()).collect()

@@ -1,4 +1,5 @@
-//! The scripted agent as a program of its own, for tests. All it does is in the library.
+//! The scripted agent as a program of its own, for tests. Everything it does is in the library, because the main
+//! program ships it as well.
 
 use std::process::ExitCode;
 

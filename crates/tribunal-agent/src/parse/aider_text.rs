@@ -1,5 +1,8 @@
-//! Aider: `--no-pretty` text. The evidence of an end is a `Tokens:` line after the answer, no error after that line, and
-//! exit code 0, which alone says nothing: it is 0 when the model's server failed, too.
+//! Aider: `--no-pretty` text. The evidence of an end is a `Tokens:` line after the answer, no error after that line,
+//! and exit code 0. The exit code alone proves nothing: it is 0 when the model's server failed, too.
+//!
+//! The output has no frame around the answer, so an answer can imitate a `Tokens:` line. It can add to the figures that
+//! way, but it cannot hide an error that comes after it.
 
 use super::lines::Line;
 use super::outcome::{DriftKind, Outcome, TEXT_MAX, Usage};
@@ -7,7 +10,7 @@ use super::problem::{Problem, ProblemKind, Reset};
 use super::reading::Reads;
 use serde_json::Value;
 
-/// Reads Aider's text.
+/// Reads Aider's text. The answer is known only once a `Tokens:` line has followed it.
 #[derive(Default)]
 pub(super) struct Aider {
     place: Place,
@@ -17,7 +20,7 @@ pub(super) struct Aider {
     trouble: Option<Problem>,
 }
 
-/// Where in the output a line is.
+/// The part of the output that a line belongs to.
 #[derive(Default, PartialEq)]
 enum Place {
     #[default]
@@ -33,6 +36,7 @@ impl Reads for Aider {
             let note = format!("line {}: not UTF-8, unreadable bytes replaced", line.number);
             out.drift(DriftKind::NotUtf8, note);
         }
+        // The line may have held a part of the answer, and an answer read in part is not an answer.
         if line.too_long {
             let message = "a line is too long to be read whole";
             return out.fail(Problem::new(ProblemKind::Unreadable, message));
@@ -46,6 +50,7 @@ impl Reads for Aider {
                     out.by_model(name);
                 }
             }
+            // Nothing before the first blank line belongs to the answer: the banner may name anything.
             Place::Talk => self.talk(&text, out),
         }
     }
@@ -54,6 +59,7 @@ impl Reads for Aider {
         if self.place == Place::BeforeBanner {
             out.drift(DriftKind::Malformed, "no banner, so no place where the answer begins".to_owned());
         }
+        // Text after the last `Tokens:` line is not part of any answer.
         if self.ended {
             self.said.truncate(self.answer);
             out.say(self.said.trim().to_owned());
@@ -68,13 +74,14 @@ impl Reads for Aider {
 impl Aider {
     fn talk(&mut self, text: &str, out: &mut Outcome) {
         if let Some(usage) = tokens(text) {
-            // A figure after an error: the request was made again and answered.
+            // A figure after an error means that the request was repeated and answered.
             self.trouble = None;
             self.ended = true;
             self.answer = self.said.len();
             out.turns += 1;
             out.usage.get_or_insert_default().add(&usage);
         } else if let Some(problem) = trouble(text) {
+            // The first error is the cause; those after it only follow from it.
             if self.trouble.is_none() {
                 self.trouble = Some(problem);
             }
@@ -85,6 +92,7 @@ impl Aider {
         } else if let Some(file) = text.strip_prefix("Did not apply edit to ") {
             out.deny("edit", file);
         }
+        // One byte over the bound is enough for `say` to refuse the message.
         if self.said.len() <= TEXT_MAX {
             self.said.push_str(text);
             self.said.push('\n');
@@ -92,7 +100,9 @@ impl Aider {
     }
 }
 
-/// An error of its model library, or its own words for a full context.
+/// Recognises an error of the model library, or Aider's own words for a full context.
+///
+/// Other lines that mention an error are ordinary text: an answer about errors must not fail for its subject.
 fn trouble(text: &str) -> Option<Problem> {
     let full = text.contains("has hit a token limit") || text.contains("exhausted context window");
     if full {
@@ -104,13 +114,16 @@ fn trouble(text: &str) -> Option<Problem> {
     let kind = match name {
         "NotFoundError" => ProblemKind::BadRequest,
         "Timeout" => ProblemKind::Overloaded,
+        // A name the library does not use for errors is ordinary text of the answer.
         _ => return named.then(|| Problem::of_words(None, text)),
     };
     Some(Problem::new(kind, text))
 }
 
-/// The words of its model library; where an answer broke off, they stand in the answer's last line and say their name
-/// twice.
+/// Finds the words of the model library in a line. If an answer broke off, they stand in the answer's last line and
+/// repeat their name.
+///
+/// The repeated name is required there, so that an answer which only mentions the library is not taken for an error.
 fn library_words(text: &str) -> Option<&str> {
     if text.starts_with("litellm.") {
         return Some(text);
@@ -125,10 +138,10 @@ fn seconds(rest: &str) -> Option<Reset> {
     (0.0..1e9).contains(&number).then_some(Reset::AfterMs((number * 1000.0) as u64))
 }
 
-/// `Tokens: 8.3k sent, 2k cache hit, 345 received. Cost: $0.0065 message, $0.013 session.`
+/// Reads a line like `Tokens: 8.3k sent, 2k cache hit, 345 received. Cost: $0.0065 message, $0.013 session.`
 fn tokens(text: &str) -> Option<Usage> {
     let (figures, rest) = text.strip_prefix("Tokens: ")?.split_once(" received.")?;
-    // It counts with a tokenizer of its own, and rounds from 1,000 on.
+    // Aider counts with a tokenizer of its own and rounds from 1,000 on.
     let mut usage = Usage { estimated: true, ..Usage::default() };
     let mut sent = false;
     for figure in format!("{figures} received").split(", ") {
@@ -142,6 +155,7 @@ fn tokens(text: &str) -> Option<Usage> {
             "received" => usage.output = number,
             "cache hit" => usage.cached = number,
             "cache write" => {}
+            // A figure of an unknown kind makes the line text of the answer: it must not end the answer by accident.
             _ => return None,
         }
     }
@@ -149,7 +163,7 @@ fn tokens(text: &str) -> Option<Usage> {
     sent.then(|| usage.costing(cost.and_then(|cost| super::reading::micros(&Value::from(cost)))))
 }
 
-/// A number: `345`, `8.3k`, `1.2M`.
+/// Reads a number such as `345`, `8.3k` or `1.2M`.
 fn amount(text: &str) -> Option<u64> {
     if let Ok(exact) = text.parse::<u64>() {
         return Some(exact);

@@ -1,5 +1,8 @@
-//! Claude Code: `--output-format stream-json`, and `json`, which is its last event alone. The final event is `result`;
-//! its `subtype` says `success` even when the model's server failed, so `is_error` decides.
+//! Claude Code: `--output-format stream-json`, and `json`, which is its last event alone. The final event is `result`.
+//! Its `subtype` says `success` even if the model's server failed, so `is_error` decides.
+//!
+//! Figures come from the result, because those of single messages are placeholders. They are added up from the messages
+//! only for a launch that never came to its result.
 
 use super::lines::Line;
 use super::outcome::{DriftKind, Outcome, Usage};
@@ -9,8 +12,9 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use tribunal_core::usage::SessionTotals;
 
-// Kept only for launches that never come to their result.
+// Messages are kept only for launches that never come to their result, so a bound loses nothing of a finished one.
 const MESSAGES_MAX: usize = 10_000;
+// Known and without meaning for us. An event that is in neither list becomes a drift note, so new ones are noticed.
 const SYSTEM: [&str; 12] = [
     "status",
     "task_started",
@@ -34,7 +38,7 @@ const SILENT: [&str; 6] = [
     "prompt_suggestion",
 ];
 
-/// Reads Claude Code's events.
+/// Reads Claude Code's events, and keeps what a launch without a result would lose.
 #[derive(Default)]
 pub(super) struct Claude {
     messages: BTreeMap<String, Usage>,
@@ -66,6 +70,7 @@ impl Reads for Claude {
     }
 
     fn stderr(&mut self, line: &str, _out: &mut Outcome) {
+        // These failures are reported here only. Every other line of standard error is ignored.
         const SETUP: [&str; 3] = ["No conversation found", "is already in use", "cannot be used with root"];
         if SETUP.iter().any(|words| line.contains(words)) {
             self.refusal.get_or_insert_with(|| Problem::new(ProblemKind::Setup, line));
@@ -73,10 +78,12 @@ impl Reads for Claude {
     }
 
     fn end(&mut self, _exit: Option<i32>, out: &mut Outcome) {
+        // The figures of the result are exact; those of the messages are an estimate for a launch without one.
         out.usage = self.told.or_else(|| self.so_far());
         if out.complete || out.error.is_some() {
             return;
         }
+        // A limit is the cause if it was announced; the interruption may only follow from it.
         let stopped = self.interrupted.then(|| Problem::new(ProblemKind::Interrupted, "it was interrupted"));
         if let Some(problem) = self.limit.take().or(self.refusal.take()).or(stopped) {
             out.fail(problem);
@@ -86,8 +93,9 @@ impl Reads for Claude {
 
 fn system(event: &Value, line: &Line<'_>, out: &mut Outcome) {
     match words(&event["subtype"]) {
-        // Another prompt begins: what was final is not any more.
+        // Another prompt begins, so what was final no longer is.
         "init" => out.complete = false,
+        // The program repeats the request by itself; that is a sign of life and not a failure.
         "api_retry" => {
             let after = event["retry_delay_ms"].as_f64().filter(|ms| (0.0..1e15).contains(ms));
             let problem = Problem::of_words(status(&event["error_status"]), words(&event["error"]));
@@ -105,12 +113,14 @@ impl Claude {
         for block in blocks.iter().filter(|block| block["type"] == "tool_use") {
             out.call(words(&block["name"]), &block["input"]);
         }
-        // A helper's messages are neither turns of this agent nor its last word.
+        // Messages of a helper are neither turns of this agent nor its final message.
         if !event["parent_tool_use_id"].is_null() {
             return;
         }
+        // The model goes on, so an earlier result was not the end.
         out.complete = false;
         let id = words(&message["id"]);
+        // One message arrives as several events with the same id; it counts as one turn.
         if self.turn.as_deref() != Some(id) {
             self.turn = Some(id.to_owned());
             out.turns += 1;
@@ -124,7 +134,8 @@ impl Claude {
             blocks.iter().any(|block| words(&block["text"]).starts_with("[Request interrupted"));
     }
 
-    /// The figure of a message's start is a placeholder; the last one of its stream is real.
+    /// Takes the figures of a streamed message. The figure at its start is a placeholder; the last one of its stream is
+    /// real.
     fn partial(&mut self, event: &Value) {
         match words(&event["type"]) {
             "message_start" => {
@@ -141,6 +152,7 @@ impl Claude {
     }
 
     fn spent(&mut self, id: &str, usage: &Value) {
+        // The first figure of a message is kept: later events of the same message repeat it.
         if self.messages.len() < MESSAGES_MAX {
             self.messages.entry(id.to_owned()).or_insert_with(|| tokens(usage));
         }
@@ -171,9 +183,11 @@ impl Claude {
         }
         match event["is_error"].as_bool() {
             Some(false) if event["subtype"] == "success" => {}
+            // Covers an error and also `is_error: false` with another subtype than success, which is no answer either.
             Some(_) => return out.fail(self.failed(event)),
             None => return malformed(line, "a result that does not say is_error", out),
         }
+        // A refused or cut answer also comes as a success, so the stop reason is checked on top.
         if let Some(problem) = stopped(words(&event["stop_reason"])) {
             out.fail(problem);
         }
@@ -181,6 +195,7 @@ impl Claude {
             return malformed(line, "a result without its text", out);
         };
         out.complete = true;
+        // Only this key counts as the answer by schema: the text beside it is a remark of the model.
         out.structured = Some(event["structured_output"].clone()).filter(|value| !value.is_null());
         out.say(text.to_owned());
     }
@@ -189,7 +204,7 @@ impl Claude {
         self.told.get_or_insert_default().add(&tokens(&event["usage"]));
         self.turns_told = self.turns_told.saturating_add(count(&event["num_turns"]));
         out.turns = out.turns.max(self.turns_told);
-        // Unlike the tokens, the cost is the whole session's.
+        // The tokens are those of this launch, but the cost is that of the whole session.
         if let Some(cost_micros) = micros(&event["total_cost_usd"]) {
             out.totals = Some(SessionTotals { cost_micros, ..SessionTotals::default() });
         }
@@ -208,8 +223,9 @@ impl Claude {
         Problem::new(kind, said)
     }
 
-    /// A failed request, with the limit that an event before it told of.
+    /// Adds to a failed request the limit that an event before it announced.
     fn refused(&mut self, problem: Problem) -> Problem {
+        // The event knows when the limit ends, which the message of the failed request does not always say.
         let limit = self.limit.take().filter(|_| {
             matches!(problem.kind, ProblemKind::RateLimit | ProblemKind::Quota | ProblemKind::Other)
         });
@@ -233,6 +249,7 @@ fn stopped(reason: &str) -> Option<Problem> {
 fn tokens(usage: &Value) -> Usage {
     let cached = count(&usage["cache_read_input_tokens"]);
     let written = count(&usage["cache_creation_input_tokens"]);
+    // The program counts cached tokens apart; our `input` is everything that was read.
     let input = count(&usage["input_tokens"]).saturating_add(cached).saturating_add(written);
     Usage { input, cached, output: count(&usage["output_tokens"]), ..Usage::default() }
 }

@@ -1,5 +1,8 @@
-//! Codex: `exec --json`. The final event is `turn.completed`; its figures are those of the whole thread, resumed parts
-//! included. An `error` that says it reconnects is a retry, not a failure.
+//! Codex: `exec --json`. The final event is `turn.completed`. Its figures are those of the whole thread, resumed parts
+//! included, so they become totals. An `error` that says it reconnects is a retry, not a failure.
+//!
+//! Items arrive when they start and again when they end, in either combination. So a call is recognised by its id, and
+//! counted once.
 
 use super::lines::Line;
 use super::outcome::{DriftKind, Outcome};
@@ -12,7 +15,7 @@ use tribunal_core::usage::SessionTotals;
 const ITEMS_MAX: usize = 20_000;
 const RETRY: &str = "Reconnecting... ";
 
-/// Reads Codex's events.
+/// Reads Codex's events, and keeps the last message until the turn is complete.
 #[derive(Default)]
 pub(super) struct Codex {
     message: String,
@@ -27,6 +30,7 @@ impl Reads for Codex {
             "thread.started" => out.in_session(words(&event["thread_id"])),
             "turn.started" => {
                 out.complete = false;
+                // The answer is the last message of the last turn; one of an earlier turn must not stand in for it.
                 self.message.clear();
             }
             "item.started" => self.item(&event["item"], false, line, out),
@@ -39,13 +43,14 @@ impl Reads for Codex {
                 text => out.fail(problem(text)),
             },
             "request_user_input" => {
+                // A launch has nobody who could answer, so waiting for an answer would only end in a timeout.
                 out.fail(Problem::new(ProblemKind::Interrupted, "it asked a question nobody can answer"));
             }
             kind => unknown(line, "event", kind, out),
         }
     }
 
-    // A patch refused by the sandbox is in no event.
+    // A patch that the sandbox refused appears in no event, only here.
     fn stderr(&mut self, line: &str, out: &mut Outcome) {
         if let Some(at) = line.find("patch rejected:") {
             out.deny("apply_patch", &line[at..]);
@@ -66,7 +71,7 @@ impl Codex {
                 return;
             }
             "reasoning" | "todo_list" | "plan" => return self.turns.acts(out),
-            // Told to people, and not fatal: the turn's end says what came of it.
+            // This is a notice to people and not fatal: the end of the turn says what came of it.
             "error" => return,
             "mcp_tool_call" => format!("mcp__{}__{}", words(&item["server"]), words(&item["tool"])),
             kind @ ("command_execution" | "file_change" | "web_search" | "collab_tool_call") => {
@@ -78,6 +83,7 @@ impl Codex {
         if new {
             self.turns.acts(out);
             out.call(&name, &asked(item));
+            // Over the bound a call may be counted twice, which is better than keeping ids without end.
             if self.begun.len() < ITEMS_MAX {
                 self.begun.insert(id.to_owned());
             }
@@ -95,6 +101,7 @@ impl Codex {
         }
         out.complete = true;
         out.say(self.message.clone());
+        // The turn did end, so the answer stands; only its figures are missing.
         if !usage["input_tokens"].is_u64() {
             return malformed(line, "turn.completed without its usage", out);
         }
@@ -107,13 +114,14 @@ impl Codex {
     }
 }
 
-/// What a call asks for, without what came of it.
+/// Returns the arguments of a call without its results, so that the same call has the same digest.
 fn asked(item: &Value) -> Value {
     json!([item["command"], item["changes"], item["arguments"], item["query"], item["prompt"]])
 }
 
 fn denied(item: &Value, name: &str, out: &mut Outcome) {
     let message = words(&item["error"]["message"]);
+    // Refusals have no code of their own, so their words are recognised.
     let by_policy = message.contains("requires approval") || message.contains("rejected by user");
     if item["status"] == "declined" || by_policy {
         let detail = if message.is_empty() { words(&item["command"]) } else { message };
@@ -121,7 +129,7 @@ fn denied(item: &Value, name: &str, out: &mut Outcome) {
     }
 }
 
-/// A message is words, or the JSON the model's server sent.
+/// Classifies an error message, which is plain words or the JSON that the model's server sent.
 fn problem(message: &str) -> Problem {
     let Ok(sent) = serde_json::from_str::<Value>(message) else {
         return Problem::of_words(None, message);

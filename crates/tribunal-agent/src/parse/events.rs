@@ -1,5 +1,8 @@
-//! Tribunal's own event lines: `start`, `message`, `tool`, `denied`, `retry`, `final`, `error`. An event it does not know
-//! is drift, not a failure.
+//! Tribunal's own event lines: `start`, `message`, `tool`, `denied`, `retry`, `final`, `error`. An unknown event is
+//! drift, not a failure.
+//!
+//! The scripted agent and the driver of the Agent Client Protocol print these. A program that can print them needs no
+//! parser of its own.
 
 use super::lines::{Line, quote};
 use super::outcome::{DriftKind, Outcome, Usage};
@@ -8,7 +11,7 @@ use super::reading::{LINE_MAX, Reads};
 use serde::Deserialize;
 use serde_json::Value;
 
-// Most of a long output is these, and nothing in them is needed.
+// Most of a long output consists of these lines, and nothing in them is needed, so they are not parsed at all.
 const MESSAGE: &[u8] = br#"{"type":"message","#;
 
 #[derive(Deserialize)]
@@ -30,7 +33,7 @@ struct Event {
     args: Value,
 }
 
-/// Reads Tribunal's own events.
+/// Reads Tribunal's own events, which need no state between lines.
 #[derive(Default)]
 pub(super) struct Events;
 
@@ -49,6 +52,7 @@ impl Reads for Events {
         }
         match serde_json::from_str::<Kind>(&text) {
             Ok(kind) => known(&kind.r#type, &text, &at, out),
+            // A last line without its end was cut, perhaps in the middle of a kill; that is told apart from garbage.
             Err(_) if line.unfinished => {
                 out.drift(DriftKind::CutOff, format!("{at}: cut off, {}", quote(&text)))
             }
@@ -58,9 +62,11 @@ impl Reads for Events {
 }
 
 fn known(kind: &str, text: &str, at: &str, out: &mut Outcome) {
+    // Messages with another order of keys arrive here; they mean as little as the others.
     if kind == "message" {
         return;
     }
+    // Known kinds only are parsed further: a new event may use the same keys for something else.
     if !["start", "tool", "denied", "retry", "final", "error"].contains(&kind) {
         return out.drift(DriftKind::UnknownEvent, format!("{at}: unknown event {}", quote(kind)));
     }
@@ -88,6 +94,7 @@ fn problem(event: Event) -> Problem {
     let kind = event.kind.as_deref().and_then(ProblemKind::named).unwrap_or(ProblemKind::Other);
     let after = event.retry_after_ms.map(Reset::AfterMs);
     let problem = Problem::new(kind, event.message.unwrap_or_else(|| "unnamed error".to_owned()));
+    // A point in time is exact, while a span counts from a moment that nobody recorded.
     problem.until(event.resets_at_ms.map(Reset::AtMs).or(after))
 }
 

@@ -1,4 +1,6 @@
 //! Gemini CLI: `-o json`, one document. The evidence of an end is a whole document with its response and no error.
+//!
+//! The document carries less than the stream: refused calls are only counted in it. The built-in row uses the stream.
 
 use super::gemini_stream::{Beside, named};
 use super::json_document::document;
@@ -8,7 +10,7 @@ use super::reading::{Reads, count, words};
 use super::text::Whole;
 use serde_json::Value;
 
-/// Reads Gemini CLI's document.
+/// Reads Gemini CLI's document, which is complete only at the end of the output.
 #[derive(Default)]
 pub(super) struct GeminiJson {
     whole: Whole,
@@ -28,6 +30,7 @@ impl Reads for GeminiJson {
         if let Some(document) = document(&self.whole, out) {
             read(&document, out);
         }
+        // Last, because what stands beside the output counts only if the document gave no answer.
         self.beside.conclude(out);
     }
 }
@@ -36,6 +39,7 @@ fn read(document: &Value, out: &mut Outcome) {
     if let Some(id) = document["session_id"].as_str() {
         out.in_session(id);
     }
+    // The program may use several models in one launch, and their figures add up.
     if let Some(models) = document["stats"]["models"].as_object() {
         let mut usage = Usage::default();
         let names: Vec<&str> = models.keys().map(String::as_str).collect();
@@ -46,10 +50,12 @@ fn read(document: &Value, out: &mut Outcome) {
         out.turns = requests.fold(0, u64::saturating_add);
     }
     for (name, tool) in document["stats"]["tools"]["byName"].as_object().into_iter().flatten() {
+        // The document says how often, not what. The bound is that of the denials that are kept.
         for _ in 0..count(&tool["decisions"]["reject"]).min(100) {
             out.deny(name, "rejected");
         }
     }
+    // A document can hold an error and a response; then the error decides.
     if document["error"].is_object() {
         return out.fail(named(&document["error"]));
     }

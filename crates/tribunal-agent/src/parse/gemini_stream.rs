@@ -1,5 +1,8 @@
-//! Gemini CLI: `-o stream-json`. The final event is `result`; the answer is what the model said after the last tool
-//! result. What ends it early is told beside the output only, or by the exit code.
+//! Gemini CLI: `-o stream-json`. The final event is `result`; the answer is the model's text after the last tool
+//! result.
+//!
+//! The reason for an early end is only on standard error, or in the exit code. Both count only when the output itself
+//! came to no result, because the program also reports failed requests that it repeated with success.
 
 use super::lines::Line;
 use super::outcome::{DriftKind, Outcome, TEXT_MAX, Usage};
@@ -11,7 +14,7 @@ use std::collections::BTreeMap;
 const TOOLS_MAX: usize = 10_000;
 const BLOCK_MAX: usize = 64 * 1024;
 
-/// Reads Gemini CLI's events.
+/// Reads Gemini CLI's events, and keeps the text since the last tool result.
 #[derive(Default)]
 pub(super) struct GeminiStream {
     said: String,
@@ -20,7 +23,10 @@ pub(super) struct GeminiStream {
     beside: Beside,
 }
 
-/// What Gemini CLI writes beside its output: a JSON block when it gives up, and a line for every failed request.
+/// Reads what Gemini CLI writes to standard error: a JSON block when it gives up, and a line for every failed request.
+///
+/// A failed request that the program repeated with success leaves a line here, too. So nothing here fails a launch by
+/// itself.
 #[derive(Default)]
 pub(super) struct Beside {
     block: String,
@@ -69,7 +75,7 @@ impl GeminiStream {
         }
         self.turns.acts(out);
         out.complete = false;
-        // One byte over the bound is enough for `say` to refuse it.
+        // One byte over the bound is enough for `say` to refuse the message.
         if self.said.len() <= TEXT_MAX {
             self.said.push_str(words(&event["content"]));
         }
@@ -77,8 +83,10 @@ impl GeminiStream {
 
     fn tool_result(&mut self, event: &Value, out: &mut Outcome) {
         self.turns.answered();
+        // Text before a tool result announces the call; it is not part of the answer.
         self.said.clear();
         let error = &event["error"];
+        // Other errors of a tool are the model's own business; only refusals are facts about our rules.
         let refused = ["permission", "policy"].iter().any(|word| words(&error["type"]).contains(word))
             || words(&error["message"]).starts_with("Access denied");
         if event["status"] == "error" && refused {
@@ -96,7 +104,7 @@ impl GeminiStream {
         let stats = &event["stats"];
         if stats["input_tokens"].is_u64() {
             let input = count(&stats["input_tokens"]);
-            // Thoughts are in the total only.
+            // Thoughts are part of the total only.
             let output =
                 count(&stats["total_tokens"]).saturating_sub(input).max(count(&stats["output_tokens"]));
             out.usage = Some(Usage { input, output, cached: count(&stats["cached"]), ..Usage::default() });
@@ -112,7 +120,7 @@ impl GeminiStream {
     }
 }
 
-/// A warning is one; but a model caught in a loop has given no answer, whatever the result says.
+/// Takes an error or a warning. A model caught in a loop has given no answer, whatever the result says.
 fn told(event: &Value, out: &mut Outcome) {
     let text = words(&event["message"]);
     let looped = text.to_lowercase().contains("loop detected");
@@ -121,7 +129,7 @@ fn told(event: &Value, out: &mut Outcome) {
     }
 }
 
-/// The problem an error object names by its type, its code or its words.
+/// Finds the problem that an error object names by its type, its code or its words.
 pub(super) fn named(error: &Value) -> Problem {
     let text = words(&error["message"]);
     let kind = match words(&error["type"]) {
@@ -142,8 +150,9 @@ pub(super) fn named(error: &Value) -> Problem {
 }
 
 impl Beside {
-    /// Takes a line.
+    /// Takes a line of standard error.
     pub(super) fn line(&mut self, line: &str) {
+        // A block begins with a brace on a line of its own.
         if line == "{" {
             self.block.clear();
             self.block.push_str(line);
@@ -152,6 +161,7 @@ impl Beside {
             if line == "}" {
                 self.given_up();
             }
+            // A block that never ends is given up, so that memory stays bounded.
             if self.block.len() > BLOCK_MAX {
                 self.block.clear();
             }
@@ -163,7 +173,7 @@ impl Beside {
         }
     }
 
-    /// A block that is whole; one that is not yet may go on.
+    /// Takes a block that is complete. A block that is not yet valid may go on.
     fn given_up(&mut self) {
         let Ok(block) = serde_json::from_str::<Value>(&self.block) else { return };
         self.block.clear();
@@ -171,13 +181,13 @@ impl Beside {
             return;
         }
         let problem = named(&block["error"]);
-        // It knows less of a failed request than the line before it.
+        // The block knows less about a failed request than the line before it.
         if problem.kind != ProblemKind::Other || self.last.is_none() {
             self.last = Some(problem);
         }
     }
 
-    /// What was written beside the output counts only when the output itself came to no end.
+    /// Draws the conclusion. Standard error counts only if the output itself came to no end.
     pub(super) fn conclude(&mut self, out: &mut Outcome) {
         out.retries += self.retries;
         if self.retries > 0 {

@@ -1,5 +1,7 @@
-//! One JSON document as the whole output; a row says by JSON pointers where things are in it. The evidence of an end is a
-//! whole document with its text in place, no error, and exit code 0.
+//! One JSON document as the whole output. A row says by JSON pointers where things are in it.
+//!
+//! The evidence of an end is a whole document with its text in place, no error, and exit code 0. The exit code is
+//! needed here because a foreign program's document has no event that would mark the end.
 
 use super::lines::Line;
 use super::outcome::{DriftKind, Outcome, Usage};
@@ -9,23 +11,25 @@ use super::text::Whole;
 use serde_json::Value;
 
 /// Where things are in the document, as JSON pointers.
+///
+/// The defaults fit programs that print a `result` with a `usage` beside it, and a row sets only those that differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JsonFields {
-    /// The final message; required to be a text.
+    /// Points to the final message, which must be a text.
     pub text: String,
-    /// What is only there, and neither null, false nor empty, when something went wrong.
+    /// Points to the error. It is present, and neither null, false nor empty, only if something went wrong.
     pub error: String,
-    /// The session id.
+    /// Points to the session id.
     pub session: String,
-    /// Tokens read.
+    /// Points to the number of tokens read.
     pub input: String,
-    /// Tokens written.
+    /// Points to the number of tokens written.
     pub output: String,
-    /// Tokens from a cache.
+    /// Points to the number of tokens from a cache.
     pub cached: String,
-    /// Dollars.
+    /// Points to the cost in dollars.
     pub cost_usd: String,
-    /// The answer by schema.
+    /// Points to the answer by schema.
     pub structured: String,
 }
 
@@ -45,11 +49,11 @@ impl Default for JsonFields {
 }
 
 impl JsonFields {
-    /// The names a row may set.
+    /// The names that a row may set.
     pub(crate) const NAMES: [&'static str; 8] =
         ["text", "error", "session", "input", "output", "cached", "cost_usd", "structured"];
 
-    /// Sets a pointer by its name; `false` when there is no such name.
+    /// Sets a pointer by its name; `false` if there is no such name.
     pub(crate) fn set(&mut self, name: &str, pointer: &str) -> bool {
         let place = match name {
             "text" => &mut self.text,
@@ -67,7 +71,7 @@ impl JsonFields {
     }
 }
 
-/// Reads one JSON document.
+/// Reads an output that is one JSON document.
 pub(super) struct JsonDocument {
     whole: Whole,
     fields: JsonFields,
@@ -103,6 +107,7 @@ impl JsonDocument {
         let number = |pointer: &str| at(pointer).and_then(Value::as_u64);
         let cost = at(&self.fields.cost_usd).and_then(micros);
         let (input, output) = (number(&self.fields.input), number(&self.fields.output));
+        // No figure at all means unknown, which must not be shown as zero.
         if input.is_some() || output.is_some() || cost.is_some() {
             let cached = number(&self.fields.cached).unwrap_or(0);
             let usage =
@@ -116,6 +121,7 @@ impl JsonDocument {
             out.fail(Problem::of_words(super::reading::status(&error["code"]), &text));
         }
         match at(&self.fields.text).and_then(Value::as_str) {
+            // The text is kept in any case, but only with exit code 0 is it an answer.
             Some(text) => {
                 out.complete = exit == Some(0);
                 out.say(text.to_owned());
@@ -126,10 +132,11 @@ impl JsonDocument {
 }
 
 fn is_set(value: &Value) -> bool {
+    // Programs write "no error" in all of these forms.
     !matches!(value, Value::Null | Value::Bool(false)) && value != "" && value != &Value::Array(Vec::new())
 }
 
-/// The document an output is; what is none leaves a drift note.
+/// Parses the output as a document; anything else leaves a drift note.
 pub(super) fn document(whole: &Whole, out: &mut Outcome) -> Option<Value> {
     let text = whole.text(out);
     if text.trim().is_empty() {
@@ -142,6 +149,7 @@ pub(super) fn document(whole: &Whole, out: &mut Outcome) -> Option<Value> {
             None
         }
         Err(error) => {
+            // An early end is told apart from other text, because it hints at a killed program.
             let kind = if error.is_eof() { DriftKind::CutOff } else { DriftKind::NoEvent };
             out.drift(kind, format!("the output is no JSON document: {error}"));
             None

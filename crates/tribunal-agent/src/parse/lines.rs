@@ -1,14 +1,16 @@
-//! Lines of unknown length and encoding, from pieces of any size. Never holds more than one line of bounded length, and
-//! what comes out never depends on where the pieces were cut.
+//! Cuts a stream into lines of unknown length and encoding. It never holds more than one line of bounded length.
+//!
+//! The result does not depend on where the pieces were cut, which a law in the tests checks with random cuts. So a live
+//! reading and a reading of the finished file agree.
 
 use std::borrow::Cow;
 use std::io::{BufRead, Read};
 
-/// One line, without its end.
+/// One line, without its line end.
 pub(super) struct Line<'a> {
-    /// Counted from 1.
+    /// The number of the line, counted from 1.
     pub(super) number: u64,
-    /// The bytes; cut when `too_long`.
+    /// The bytes of the line, cut if `too_long`.
     pub(super) bytes: &'a [u8],
     /// Whether the line was longer than the bound.
     pub(super) too_long: bool,
@@ -21,7 +23,7 @@ impl Line<'_> {
         self.bytes.iter().all(u8::is_ascii_whitespace)
     }
 
-    /// The line as text, and whether bytes that are no UTF-8 had to be replaced.
+    /// Returns the line as text, and whether bytes that are not UTF-8 had to be replaced.
     pub(super) fn text(&self) -> (Cow<'_, str>, bool) {
         let text = String::from_utf8_lossy(self.bytes);
         let replaced = matches!(text, Cow::Owned(_));
@@ -30,6 +32,8 @@ impl Line<'_> {
 }
 
 /// Cuts a stream into lines.
+///
+/// Agents can print lines of any length, so a reader that keeps a whole line could be made to fill the memory.
 pub(super) struct Splitter {
     max: usize,
     number: u64,
@@ -38,20 +42,22 @@ pub(super) struct Splitter {
 }
 
 impl Splitter {
-    /// Lines of at most `max` bytes; a longer one comes cut and marked.
+    /// Makes a splitter for lines of at most `max` bytes. A longer line arrives cut and marked.
     pub(super) fn new(max: usize) -> Self {
         Self { max, number: 0, buffer: Vec::new(), skipping: false }
     }
 
-    /// Takes the next piece and calls `each` for every line that is finished now.
+    /// Takes the next piece and calls `each` for every line that is complete now.
     pub(super) fn push(&mut self, mut piece: &[u8], mut each: impl FnMut(Line<'_>)) {
         while !piece.is_empty() {
             if self.skipping {
                 self.skip(&mut piece);
                 continue;
             }
+            // One byte more than allowed is read, to tell a line of exactly `max` bytes from a longer one.
             let room = (self.max + 1).saturating_sub(self.buffer.len()) as u64;
-            // Reading from memory cannot fail; if it ever did, nothing was taken and there is nothing to go on with.
+            // Reading from memory cannot fail; if it did, nothing was taken and there would be nothing to continue
+            // with.
             if (&mut piece).take(room).read_until(b'\n', &mut self.buffer).is_err() {
                 return;
             }
@@ -61,13 +67,15 @@ impl Splitter {
             } else if self.buffer.len() > self.max {
                 self.buffer.truncate(self.max);
                 self.give(true, false, &mut each);
+                // The rest of the line may be gigabytes; it is skipped up to its end and not kept.
                 self.skipping = true;
             }
         }
     }
 
-    /// The stream has ended: calls `each` for what is left.
+    /// Ends the stream and calls `each` for an unfinished last line.
     pub(super) fn end(&mut self, mut each: impl FnMut(Line<'_>)) {
+        // The beginning of a line that is being skipped was given already.
         if !self.skipping && !self.buffer.is_empty() {
             self.give(false, true, &mut each);
         }
@@ -86,7 +94,7 @@ impl Splitter {
     }
 }
 
-/// A short quotation that is safe to print.
+/// Returns a short quotation that is safe to print.
 pub(super) fn quote(text: &str) -> String {
     const QUOTE_MAX: usize = 60;
     let short: String = text.chars().take(QUOTE_MAX).collect();

@@ -1,5 +1,8 @@
-//! What an agent's output means. Pure over bytes and bounded in memory; never fails on anything an agent wrote: what
-//! cannot be read is a problem or a drift note inside the outcome. One small file per program.
+//! What an agent's output means. The parsers are pure over bytes, bounded in memory, and never fail on anything an
+//! agent wrote: whatever cannot be read is a problem or a drift note inside the outcome.
+//!
+//! There is one small file per program. An answer exists only if its final event exists and nothing in the output is an
+//! error; no parser may conclude a success from an exit code alone or from silence.
 
 mod aider_text;
 mod claude_stream_json;
@@ -27,7 +30,10 @@ pub use problem::{Problem, ProblemKind, Reset};
 pub use reading::Reading;
 pub use report::TOOLS;
 
-/// Which parser reads an agent's output.
+/// The parser that reads an agent's output.
+///
+/// Rows choose one by its name. A new one needs a variant here, a file with a `Reads`, and a recorded transcript among
+/// the tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Parser {
     /// Tribunal's own JSON lines: start, message, tool, denied, retry, final, error.
@@ -36,22 +42,22 @@ pub enum Parser {
     Text,
     /// The whole output is one JSON document; the row's `fields` say where things are.
     Json,
-    /// Claude Code's `stream-json` and `json`.
+    /// Claude Code's `stream-json` and `json` output.
     ClaudeStreamJson,
-    /// Codex's `exec --json`.
+    /// The output of Codex's `exec --json`.
     CodexJsonl,
-    /// Gemini CLI's `stream-json`.
+    /// Gemini CLI's `stream-json` output, which the built-in row uses.
     GeminiStream,
-    /// Gemini CLI's `json`.
+    /// Gemini CLI's `json` output, one document.
     GeminiJson,
-    /// OpenCode's `run --format json`.
+    /// The output of OpenCode's `run --format json`.
     OpencodeJson,
-    /// Aider's text.
+    /// Aider's plain text, which has no events.
     AiderText,
 }
 
 impl Parser {
-    /// Every parser there is.
+    /// Every parser, in the order in which errors list them.
     pub const ALL: [Self; 9] = [
         Self::Events,
         Self::Text,
@@ -64,7 +70,7 @@ impl Parser {
         Self::AiderText,
     ];
 
-    /// The name rows use.
+    /// The name that rows use.
     pub fn name(self) -> &'static str {
         match self {
             Self::Events => "events",
@@ -79,13 +85,15 @@ impl Parser {
         }
     }
 
-    /// The parser of this name.
+    /// Returns the parser of this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|parser| parser.name() == name)
     }
 }
 
-/// Reads output and report held in memory; `exit` is the exit code, when it is known and no signal ended the agent.
+/// Reads output and report held in memory. `exit` is the exit code, if it is known and no signal ended the agent.
+///
+/// A failure to read becomes a problem inside the outcome, because bytes in memory cannot fail for a reason of ours.
 pub fn read(parser: Parser, stdout: &[u8], report: &[u8], exit: Option<i32>) -> Outcome {
     read_streams(parser, stdout, report, exit).unwrap_or_else(|error| {
         let mut outcome = Outcome::default();
@@ -111,6 +119,7 @@ fn read_with(
     report: impl BufRead,
     exit: Option<i32>,
 ) -> io::Result<Outcome> {
+    // The report comes last: it adds calls and faults to what the output showed.
     each_piece(&mut stdout, |piece| reading.stdout(piece))?;
     each_piece(&mut stderr, |piece| reading.stderr(piece))?;
     let mut outcome = reading.finish(exit);

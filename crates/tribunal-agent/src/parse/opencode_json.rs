@@ -1,5 +1,7 @@
-//! OpenCode: `run --format json`. The final event is a `step_finish` whose reason is `stop`; a step that ends with tool
-//! calls is followed by another, or the run ended because a permission was refused.
+//! OpenCode: `run --format json`. The final event is a `step_finish` whose reason is `stop`.
+//!
+//! A step that ends with tool calls is followed by another step. If none follows, the run ended because a permission
+//! was refused, and there is no answer.
 
 use super::lines::Line;
 use super::outcome::{Outcome, TEXT_MAX, Usage};
@@ -7,7 +9,7 @@ use super::problem::{Problem, ProblemKind, Reset};
 use super::reading::{Reads, count, event, malformed, micros, status, unknown, words};
 use serde_json::Value;
 
-/// Reads OpenCode's events.
+/// Reads OpenCode's events, and keeps the text of the current step.
 #[derive(Default)]
 pub(super) struct Opencode {
     said: Vec<String>,
@@ -26,6 +28,7 @@ impl Reads for Opencode {
             "step_start" => {
                 out.complete = false;
                 out.turns += 1;
+                // Only the text of the last step is the answer.
                 self.said.clear();
                 self.bytes = 0;
             }
@@ -44,6 +47,7 @@ impl Reads for Opencode {
     fn stderr(&mut self, line: &str, _out: &mut Outcome) {
         if let Some(at) = line.find("permission requested: ")
             && line.contains("auto-rejecting")
+            // The bound is that of the denials that are kept.
             && self.asked.len() < 100
         {
             self.asked.push(line[at + "permission requested: ".len()..].to_owned());
@@ -51,7 +55,7 @@ impl Reads for Opencode {
     }
 
     fn end(&mut self, _exit: Option<i32>, out: &mut Outcome) {
-        // The same refusals are in tool events; only where there is none do these add anything.
+        // Tool events tell of the same refusals; these lines add something only if there is no such event.
         if out.denials.is_empty() {
             for asked in &self.asked {
                 let tool = asked.split([' ', '(']).next().unwrap_or_default();
@@ -63,7 +67,7 @@ impl Reads for Opencode {
 
 impl Opencode {
     fn text(&mut self, text: &str) {
-        // One byte over the bound is enough for `say` to refuse it.
+        // One byte over the bound is enough for `say` to refuse the message.
         if self.bytes <= TEXT_MAX {
             self.bytes += text.len() + 1;
             self.said.push(text.to_owned());
@@ -71,6 +75,7 @@ impl Opencode {
     }
 
     fn finish(&mut self, part: &Value, line: &Line<'_>, out: &mut Outcome) {
+        // Every step has its own figures, so they are added up.
         match part["tokens"].is_object() {
             true => out.usage.get_or_insert_default().add(&tokens(part)),
             false => malformed(line, "step_finish without its tokens", out),
@@ -80,6 +85,7 @@ impl Opencode {
                 out.complete = true;
                 out.say(self.said.join("\n"));
             }
+            // Not an end: another step follows, or the launch has no final event.
             "tool-calls" => {}
             "length" => out
                 .fail(Problem::new(ProblemKind::Truncated, "the answer is longer than the model may write")),
@@ -109,6 +115,7 @@ fn failed(error: &Value) -> Problem {
         "MessageAbortedError" => ProblemKind::Interrupted,
         "ContextOverflowError" => ProblemKind::ContextLength,
         _ => {
+            // The body often names the cause that the message leaves out, but people should read the message.
             let body = words(&data["responseBody"]);
             let by_body = Problem::of_words(status(&data["statusCode"]), &format!("{text} {body}"));
             return by_body.saying(text).until(reset(&data["responseHeaders"]));
@@ -119,6 +126,7 @@ fn failed(error: &Value) -> Problem {
 
 fn reset(headers: &Value) -> Option<Reset> {
     let number = |name: &str| headers[name].as_str().and_then(|text| text.parse::<f64>().ok());
+    // A server may send either header; the one in milliseconds is more exact.
     let ms = number("retry-after-ms").or_else(|| number("retry-after").map(|seconds| seconds * 1000.0))?;
     (0.0..1e15).contains(&ms).then_some(Reset::AfterMs(ms as u64))
 }
@@ -128,6 +136,7 @@ fn tokens(part: &Value) -> Usage {
     let cached = count(&tokens["cache"]["read"]);
     let written = count(&tokens["cache"]["write"]);
     let usage = Usage {
+        // OpenCode counts cached tokens and thoughts apart; ours are part of the input and the output.
         input: count(&tokens["input"]).saturating_add(cached).saturating_add(written),
         output: count(&tokens["output"]).saturating_add(count(&tokens["reasoning"])),
         cached,

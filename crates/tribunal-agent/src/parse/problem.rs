@@ -1,71 +1,77 @@
-//! What went wrong, as a kind the engine can react to. Reads statuses, codes and the few phrases that programs have no
-//! code for; never guesses a kind it has no word for.
+//! What went wrong, as a kind that the engine can react to. It is read from statuses, codes, and the few phrases for
+//! which programs have no code; a kind is never guessed.
+//!
+//! A phrase that is too short would match an answer about the same subject, so add whole expressions.
 
 use serde::{Deserialize, Serialize};
 
-/// A kind of trouble; each asks for a different reaction.
+/// A kind of trouble. Each kind asks for a different reaction of the engine.
+///
+/// The engine maps each of them to a failure of the loop, and `docs/design/adapters.md` says what follows from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProblemKind {
-    /// Too many requests: wait for the reset.
+    /// Too many requests; wait until the limit ends.
     RateLimit,
-    /// The model's server has trouble: try again later.
+    /// The model's server has trouble; retry later.
     Overloaded,
-    /// Not logged in, or not allowed.
+    /// Nobody is logged in, or access is not allowed.
     Auth,
-    /// The account has nothing left.
+    /// The account has no allowance left.
     Quota,
-    /// More text than the model takes.
+    /// There is more text than the model takes.
     ContextLength,
     /// The turn cap was reached.
     MaxTurns,
     /// The program's own budget cap was reached.
     Budget,
-    /// The model refused.
+    /// The model refused to answer.
     Refusal,
-    /// The answer breaks off.
+    /// The answer breaks off before its end.
     Truncated,
-    /// Somebody stopped it.
+    /// Somebody or something stopped the program.
     Interrupted,
-    /// The request is wrong: the same again will fail again.
+    /// The request is wrong, so the same request will fail again.
     BadRequest,
     /// The program refused to begin as it was launched.
     Setup,
     /// An answer by schema was asked for and did not come.
     Unstructured,
-    /// The output is too long or damaged to be read.
+    /// The output is too long or too damaged to be read.
     Unreadable,
-    /// None of these.
+    /// Trouble that fits none of the other kinds.
     Other,
 }
 
-/// When a limit ends.
+/// The moment when a limit ends.
+///
+/// Programs tell one form or the other. A span is kept as it is, because the parsers have no clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reset {
-    /// So many milliseconds after it was told.
+    /// This many milliseconds after it was reported.
     AfterMs(u64),
-    /// At this time, in milliseconds since 1970.
+    /// This point in time, in milliseconds since 1970.
     AtMs(u64),
 }
 
-/// Something that went wrong.
+/// Something that went wrong in a launch, in a form that can be shown and acted on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
-    /// Its kind.
+    /// The kind, which decides the reaction.
     pub kind: ProblemKind,
-    /// The program's words, in short.
+    /// The program's own words, in short.
     pub message: String,
-    /// The status of the model's server, when it is known.
+    /// The HTTP status of the model's server, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// When the limit ends, when it is known.
+    /// The end of the limit, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reset: Option<Reset>,
 }
 
 impl ProblemKind {
-    /// Every kind there is.
+    /// Every kind, in the order in which errors list them.
     pub const ALL: [Self; 15] = [
         Self::RateLimit,
         Self::Overloaded,
@@ -84,7 +90,7 @@ impl ProblemKind {
         Self::Other,
     ];
 
-    /// The name rows and events use.
+    /// The name that rows and events use.
     pub fn name(self) -> &'static str {
         match self {
             Self::RateLimit => "rate_limit",
@@ -105,7 +111,7 @@ impl ProblemKind {
         }
     }
 
-    /// The kind of this name.
+    /// Returns the kind of this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
@@ -117,13 +123,15 @@ impl ProblemKind {
 }
 
 impl Problem {
-    /// A problem with a message.
+    /// Makes a problem with a message, which is shortened and made printable.
     pub fn new(kind: ProblemKind, message: impl Into<String>) -> Self {
         const MESSAGE_MAX: usize = 500;
         Self { kind, message: printable(&message.into(), MESSAGE_MAX), status: None, reset: None }
     }
 
-    /// What a program says of a failed model request.
+    /// Classifies what a program says about a failed request to its model.
+    ///
+    /// Statuses are more reliable than words, but several causes share a status. So both are used.
     pub(crate) fn of_words(status: Option<u16>, text: &str) -> Self {
         let status = status.or_else(|| status_in(text));
         let reset = reset_in(text);
@@ -135,19 +143,19 @@ impl Problem {
         Self { status, reset, ..Self::new(kind, text) }
     }
 
-    /// With other words for the same.
+    /// Replaces the message and keeps everything else.
     pub(super) fn saying(self, message: &str) -> Self {
         Self { status: self.status, reset: self.reset, ..Self::new(self.kind, message) }
     }
 
-    /// With a time the program told elsewhere.
+    /// Adds the end of a limit that the program told elsewhere.
     pub(super) fn until(mut self, reset: Option<Reset>) -> Self {
         self.reset = reset.or(self.reset);
         self
     }
 }
 
-/// An agent's words in short, without what could steer a terminal.
+/// Shortens an agent's words and removes characters that could control a terminal.
 pub(super) fn printable(text: &str, max: usize) -> String {
     text.chars().take(max).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
@@ -208,20 +216,22 @@ const BROKEN: [&str; 7] = [
 ];
 const WRONG: [&str; 3] = ["invalid_request", "badrequest", "bad request"];
 
-/// The kind by status and by the phrases programs use; `text` is in lower case.
+/// Finds the kind by the status and by the phrases that programs use. `text` is in lower case.
+///
+/// The order of the checks matters, because one message may match several lists. The more specific cause comes first.
 fn classify(status: Option<u16>, text: &str) -> ProblemKind {
     use ProblemKind as Kind;
     let says = |phrases: &[&str]| phrases.iter().any(|phrase| text.contains(phrase));
     let by_words = || match () {
         () if says(&LIMIT) => Kind::RateLimit,
-        // A broken connection is told with words for any trouble of a server.
+        // Programs report a broken connection with words for any trouble of a server, so this comes before `BUSY`.
         () if says(&BROKEN) => Kind::Truncated,
         () if says(&BUSY) => Kind::Overloaded,
         () if says(&AUTH) => Kind::Auth,
         () if says(&WRONG) => Kind::BadRequest,
         () => Kind::Other,
     };
-    // These hide behind statuses that mean other things too.
+    // These causes hide behind statuses that mean other things, too, so the words are asked before the status.
     if matches!(status, None | Some(400 | 402 | 403 | 413 | 422 | 429)) {
         if says(&CONTEXT) {
             return Kind::ContextLength;
@@ -234,6 +244,7 @@ fn classify(status: Option<u16>, text: &str) -> ProblemKind {
         }
     }
     match status {
+        // Only now the status alone: the words have said nothing more exact.
         Some(401 | 403) => Kind::Auth,
         Some(402) => Kind::Quota,
         Some(413) => Kind::ContextLength,
@@ -244,7 +255,7 @@ fn classify(status: Option<u16>, text: &str) -> ProblemKind {
     }
 }
 
-/// The status a message names: `status 401`, `status: 429`, `(429)`, `Error: 500`.
+/// Finds the status that a message names: `status 401`, `status: 429`, `(429)`, `Error: 500`.
 fn status_in(text: &str) -> Option<u16> {
     const BEFORE: [&str; 8] = [
         "status ",
@@ -260,23 +271,26 @@ fn status_in(text: &str) -> Option<u16> {
         let at = text.find(before)? + before.len();
         let digits: String = text.get(at..)?.chars().take_while(char::is_ascii_digit).collect();
         let status = digits.parse().ok()?;
+        // Any other number in the message is not a status: a count, a year, a line.
         (digits.len() == 3 && (400..600).contains(&status)).then_some(status)
     })
 }
 
-/// The time a message names: `try again in 20s`, `retry after 2 minutes`, or seconds since 1970 after a bar.
+/// Finds the time that a message names: `try again in 20s`, `retry after 2 minutes`, or seconds since 1970 after a bar.
 fn reset_in(text: &str) -> Option<Reset> {
     let lower = text.to_lowercase();
+    // The span counts from the moment of the message, which is why it is kept as a span.
     let after = ["again in ", "retry after ", "retry in ", "resets in "];
     let told = after.iter().find_map(|words| span(lower.get(lower.find(words)? + words.len()..)?));
     told.map(Reset::AfterMs).or_else(|| {
         let digits: String = text.rsplit_once('|')?.1.chars().take_while(char::is_ascii_digit).collect();
         let seconds: u64 = digits.parse().ok()?;
+        // Ten digits are a date of our time; a shorter number after a bar is something else.
         (digits.len() == 10).then_some(Reset::AtMs(seconds * 1000))
     })
 }
 
-/// A span of time in milliseconds: a number and a unit, seconds when there is none.
+/// Reads a span of time in milliseconds: a number and a unit, or seconds if there is no unit.
 fn span(text: &str) -> Option<u64> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, rest) = text.split_at(end);

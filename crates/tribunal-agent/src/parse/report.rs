@@ -1,12 +1,15 @@
-//! The report file: one tool call per JSON line. A line that cannot be read is an error of the launch, never skipped
-//! in silence: it may have held a finding.
+//! The report file: one tool call per JSON line. A line that cannot be read is an error of the launch and never skipped
+//! in silence, because it may have held a finding.
+//!
+//! An agent without the MCP server writes this file itself. So it proves nothing about who wrote it, in contrast to the
+//! calls that the report socket accepted.
 
 use super::lines::{Line, Splitter, quote};
 use super::outcome::{DriftKind, Outcome, ToolCall};
 use super::problem::{Problem, ProblemKind};
 use std::io::{self, BufRead};
 
-/// The tools an agent may report with.
+/// The tools that an agent may report with. `reporting.rs` describes them.
 pub const TOOLS: [&str; 9] = [
     "set_loop_review_result",
     "set_review_result",
@@ -34,6 +37,7 @@ fn call(line: &Line<'_>, outcome: &mut Outcome) {
         return;
     }
     let at = format!("report line {}", line.number);
+    // Unlike in the output, this is fatal: a call that is cut or missing changes the report's meaning.
     if line.too_long {
         return outcome.fail(unreadable(format!("{at}: longer than {LINE_MAX} bytes")));
     }
@@ -46,6 +50,7 @@ fn call(line: &Line<'_>, outcome: &mut Outcome) {
     }
     match serde_json::from_str::<ToolCall>(&text) {
         Ok(call) if TOOLS.contains(&call.tool.as_str()) => outcome.reports.push(call),
+        // The call has no effect, but its author may have meant a verdict; the note lists the right names.
         Ok(call) => outcome.drift(
             DriftKind::UnknownTool,
             format!("{at}: unknown tool {}; the tools are {}", quote(&call.tool), TOOLS.join(", ")),

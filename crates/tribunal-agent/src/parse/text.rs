@@ -1,5 +1,8 @@
-//! Plain text: the whole output is the final message. Without events the only evidence of an end is exit code 0 with
-//! something said, so both are needed.
+//! Plain text: the whole output is the final message. Without events the only evidence of an end is exit code 0
+//! together with some text, so both are needed.
+//!
+//! `Whole` is shared with the parsers of documents, which have the same problem: an output that must be held as a
+//! whole.
 
 use super::lines::Line;
 use super::outcome::{DriftKind, Outcome, TEXT_MAX};
@@ -7,6 +10,8 @@ use super::problem::{Problem, ProblemKind};
 use super::reading::Reads;
 
 /// A whole output, kept in memory up to a bound.
+///
+/// It is for formats that mean nothing until their end: plain text and single documents.
 #[derive(Default)]
 pub(super) struct Whole {
     bytes: Vec<u8>,
@@ -14,7 +19,7 @@ pub(super) struct Whole {
 }
 
 impl Whole {
-    /// Takes a line.
+    /// Takes a line, unless the output is already too long.
     pub(super) fn take(&mut self, line: &Line<'_>) {
         self.too_long |= line.too_long || self.bytes.len() + line.bytes.len() > TEXT_MAX;
         if !self.too_long {
@@ -25,10 +30,10 @@ impl Whole {
         }
     }
 
-    /// The text, with a note or a problem when it is not what was written.
+    /// Returns the text, with a note or a problem if it is not exactly what was written.
     pub(super) fn text(&self, out: &mut Outcome) -> String {
         if self.too_long {
-            // A judgement read in part could drop its worst finding.
+            // A verdict read in part could drop its worst finding.
             let message = format!("the output has more than {TEXT_MAX} bytes: it cannot be read whole");
             out.fail(Problem::new(ProblemKind::Unreadable, message));
         }
@@ -40,12 +45,12 @@ impl Whole {
     }
 }
 
-/// Whether there is anything to read in a text.
+/// Whether a text contains anything to read.
 pub(super) fn says_something(text: &str) -> bool {
     text.chars().any(|c| !c.is_whitespace() && !c.is_control())
 }
 
-/// Reads plain text.
+/// Reads an output that is plain text.
 #[derive(Default)]
 pub(super) struct Text(Whole);
 

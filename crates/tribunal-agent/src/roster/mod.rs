@@ -1,5 +1,8 @@
-//! The built-in roster and personalities, and how a personality's file is read. Looks at texts; finds no file itself and
-//! launches nobody.
+//! The built-in roster and personalities, and how a personality's file is read. Everything here works on texts: it
+//! looks for no file itself and launches nobody.
+//!
+//! Who reviews what is decided in `tribunal-core` (`roster`). The tables lie here, beside the adapter rows, because a
+//! project can replace both in the same way.
 
 use crate::error::AgentError;
 use tribunal_core::roster::Roster;
@@ -31,51 +34,55 @@ const PEOPLE: [(&str, &str); 22] = [
     ("testing-workflow-optimizer", include_str!("people/testing-workflow-optimizer.md")),
 ];
 
-/// Somebody's personality.
+/// A personality: how an agent looks at its work.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Personality {
-    /// Its id.
+    /// The id that rosters refer to.
     pub id: String,
-    /// Its part, in a few words.
+    /// The role, in a few words.
     pub role: String,
-    /// The fields it knows.
+    /// The fields this personality knows.
     pub domains: Vec<String>,
-    /// What it is good at.
+    /// The kinds of problems it is good at finding or solving.
     pub strengths: Vec<String>,
-    /// The whole file, as it is injected.
+    /// The whole file, as it goes into the prompt.
     pub text: String,
 }
 
-/// The built-in tables.
+/// Reads the roster that is compiled in.
 pub fn built_in() -> Result<Roster, AgentError> {
     read_roster("built-in roster", ROSTER)
 }
 
-/// Tables of a project's or a user's own. They must name somebody who always sits.
+/// Reads a roster of a project or a user. It must name somebody who takes part in every review.
 pub fn read_roster(origin: &str, text: &str) -> Result<Roster, AgentError> {
     let wrong = |problem: String| AgentError::Rows { origin: origin.to_owned(), problems: vec![problem] };
     let roster: Roster = toml::from_str(text).map_err(|error| wrong(error.message().to_owned()))?;
+    // A review without anybody cannot pass anything, so such a roster is refused when it is read and not during a run.
     if roster.always.trim().is_empty() || roster.reviewers_max == 0 {
         return Err(wrong("`always` names nobody, or `reviewers_max` is 0".to_owned()));
     }
     Ok(roster)
 }
 
-/// Everybody there is a built-in personality of.
+/// Returns the ids of all built-in personalities.
 pub fn people() -> impl Iterator<Item = &'static str> {
     PEOPLE.iter().map(|(id, _)| *id)
 }
 
-/// A built-in personality.
+/// Returns a built-in personality by its id.
 pub fn person(id: &str) -> Option<Personality> {
     let (_, text) = PEOPLE.iter().find(|(known, _)| *known == id)?;
     read_personality(id, text)
 }
 
-/// Reads a personality's file; one without any words is none. What stands before the text is looked at, and all of it is
-/// kept.
+/// Reads a personality's file; `None` if it contains no text of its own.
+///
+/// The front matter is read for role, domains and strengths. It also stays part of the text, so the agent sees the file
+/// as its author wrote it.
 pub fn read_personality(id: &str, text: &str) -> Option<Personality> {
     let mut person = Personality { id: id.to_owned(), text: text.to_owned(), ..Personality::default() };
+    // Editors on some systems put a byte order mark at the beginning, and the front matter must still be found.
     let clean = text.trim_start_matches('\u{feff}');
     let mut body = clean;
     if let Some(rest) = clean.strip_prefix("---")
@@ -83,6 +90,7 @@ pub fn read_personality(id: &str, text: &str) -> Option<Personality> {
     {
         body = after;
         for line in front.lines() {
+            // A line without a colon, or with a key nobody knows, is left alone: the file belongs to its author.
             let Some((key, value)) = line.split_once(':') else { continue };
             match key.trim() {
                 "role" => person.role = value.trim().trim_matches('"').to_owned(),
@@ -96,6 +104,7 @@ pub fn read_personality(id: &str, text: &str) -> Option<Personality> {
 }
 
 fn list(value: &str) -> Vec<String> {
+    // A list with or without brackets: people write both.
     let inner = value.trim().trim_start_matches('[').trim_end_matches(']');
     let items = inner.split(',').map(|item| item.trim().trim_matches(['"', '\'']).to_owned());
     items.filter(|item| !item.is_empty()).collect()

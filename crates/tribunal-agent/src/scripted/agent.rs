@@ -1,4 +1,7 @@
-//! Plays one turn: step by step, then the final event. Never goes on after a step that could not be done.
+//! Plays one turn: step by step, then the final event. It never goes on after a step that could not be done.
+//!
+//! A test that goes on after a failed step would report some later symptom. So the agent names the step and ends with
+//! an error event.
 
 use super::fault::Fault;
 use super::fill::{Fill, findings};
@@ -13,13 +16,13 @@ use std::path::{Path, PathBuf};
 const EXIT_FAULT: u8 = 3;
 pub(super) const PROMPT_MAX: u64 = 64 * 1024 * 1024;
 
-/// How a turn ended.
+/// How a turn ended, for the exit code and the last line.
 pub(super) struct End {
     pub(super) exit: u8,
     last: Last,
 }
 
-/// What is printed last.
+/// The last thing that is printed.
 enum Last {
     Final,
     FinalAfterError,
@@ -28,7 +31,7 @@ enum Last {
     Nothing,
 }
 
-/// The agent while it plays.
+/// The agent while it plays a turn.
 pub(super) struct Agent<'a, R, W> {
     asked: &'a Asked,
     dir: PathBuf,
@@ -41,7 +44,7 @@ pub(super) struct Agent<'a, R, W> {
     prompt: Option<(String, Vec<String>)>,
 }
 
-/// Prints one event line at once.
+/// Prints one event line and flushes it, so that a reader sees it before the next step.
 pub(super) fn event(out: &mut impl Write, event: &Value) -> io::Result<()> {
     writeln!(out, "{event}")?;
     out.flush()
@@ -108,6 +111,7 @@ impl<'a, R: Read, W: Write> Agent<'a, R, W> {
             Step::Report { tool, args, each_finding } => self.report(tool, args, *each_finding)?,
             Step::Mcp { tool, args, each_finding, refused, at } => {
                 let servers = speak::servers(at.as_deref())?;
+                // A step that expects refusal is content if there is no socket to be seen at all: the sandbox refused.
                 if servers.is_empty() && !*refused {
                     return Err("no launch's socket is to be seen".to_owned());
                 }
@@ -141,6 +145,7 @@ impl<'a, R: Read, W: Write> Agent<'a, R, W> {
                 let this = rustix::process::getpid();
                 rustix::process::kill_process(this, rustix::process::Signal::KILL)
                     .map_err(|error| plain(error.into()))?;
+                // The signal may be delivered a moment later, and no further step may run.
                 wait::for_ever()
             }
             Fault::Hang => wait::for_ever(),
@@ -195,7 +200,7 @@ impl<'a, R: Read, W: Write> Agent<'a, R, W> {
         Ok(())
     }
 
-    /// A text with the launch word in the lines that need it.
+    /// Returns a text with the launch word in the lines that need it.
     fn spoken(&mut self, text: String) -> Result<String, String> {
         let word = word::of(&self.prompt()?.0).map(str::to_owned);
         Ok(word.map_or(text.clone(), |word| word::spoken(&text, &word)))
@@ -210,7 +215,7 @@ impl<'a, R: Read, W: Write> Agent<'a, R, W> {
         Ok(())
     }
 
-    /// A text, filled in once or for each finding.
+    /// Fills in a text, once or for each finding.
     fn texts(&mut self, text: &str, each_finding: bool) -> Result<Vec<String>, String> {
         if !each_finding {
             return Ok(vec![self.fill(text)?]);
@@ -219,7 +224,7 @@ impl<'a, R: Read, W: Write> Agent<'a, R, W> {
         findings.iter().map(|id| self.with_fill(Some(id), text, |fill| fill.text(text))).collect()
     }
 
-    /// The arguments of a call, filled in once or for each finding.
+    /// Fills in the arguments of a call, once or for each finding.
     fn calls(&mut self, args: &Value, each_finding: bool) -> Result<Vec<Value>, String> {
         let findings = if each_finding { self.prompt()?.1.clone() } else { Vec::new() };
         let rounds: Vec<Option<&str>> = match each_finding {
@@ -246,6 +251,7 @@ impl<'a, R: Read, W: Write> Agent<'a, R, W> {
 
     fn wait_file(&mut self, path: &str) -> Result<(), String> {
         let path = self.fill(path)?;
+        // Gates lie beside the scenario: a test opens them there without knowing the agent's worktree.
         let gate = self.scenario.parent().unwrap_or(Path::new("")).join(path);
         let waiting = format!("waiting for {}", gate.display());
         self.print(&json!({"type": "message", "text": waiting}))?;
@@ -278,11 +284,12 @@ impl<'a, R: Read, W: Write> Agent<'a, R, W> {
         let line = line.to_string();
         match last {
             Last::Nothing => Ok(()),
+            // Half of the bytes and no line end, as a killed process leaves it.
             Last::HalfFinal => self.raw(&line.as_bytes()[..line.len() / 2]),
             Last::InvalidFinal => {
                 let said = json!(self.said.join("\n"));
                 let mut line = format!("{{\"type\":\"final\",\"text\":{said}").into_bytes();
-                // Before the quote that ends the text.
+                // Drop the closing quote, so that the invalid bytes become part of the text.
                 line.pop();
                 line.extend_from_slice(b"\\ncaf\xe9 \xff\xfe\xc0\x80\"}\n");
                 self.raw(&line)
@@ -295,7 +302,7 @@ impl<'a, R: Read, W: Write> Agent<'a, R, W> {
         }
     }
 
-    /// The prompt and the findings in it, read when first needed.
+    /// Returns the prompt and the findings in it, and reads them when they are first needed.
     fn prompt(&mut self) -> Result<&(String, Vec<String>), String> {
         if self.prompt.is_none() {
             let mut bytes = Vec::new();
@@ -315,6 +322,7 @@ impl<'a, R: Read, W: Write> Agent<'a, R, W> {
         fill: impl FnOnce(&Fill<'_>) -> Result<T, String>,
     ) -> Result<T, String> {
         let asked = self.asked;
+        // Reading the prompt may block, so it is read only for a text that refers to a finding.
         let findings = if text.contains("{finding") { self.prompt()?.1.as_slice() } else { &[] };
         fill(&Fill { asked, findings, finding })
     }
@@ -333,7 +341,7 @@ impl<'a, R: Read, W: Write> Agent<'a, R, W> {
         let mut left = bytes;
         while left > 0 {
             let part = usize::try_from(left).unwrap_or(usize::MAX).min(block.len());
-            // Whole lines only, but for the very last block of a line without end.
+            // Write whole lines only, except in the last block of a line without end.
             let part = if unit.ends_with(b"\n") { part.next_multiple_of(unit.len()) } else { part };
             self.out.write_all(&block[..part]).map_err(|error| error.to_string())?;
             left = left.saturating_sub(part as u64);

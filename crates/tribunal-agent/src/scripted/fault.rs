@@ -1,6 +1,8 @@
-//! The ways an agent goes wrong, by name. Only names and their meaning; what they do is done by the agent.
+//! The ways in which an agent goes wrong, by name. Here are only the names and their meaning; `agent.rs` performs them.
+//!
+//! Each fault is one that a real program has shown or could show. Tests of containment, parsers and landing use them.
 
-/// A fault the scripted agent can show. Those that end the turn say so.
+/// A fault that the scripted agent can show. Faults that end the turn say so.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
     /// `crash`: kills itself. Ends the turn.
@@ -74,6 +76,7 @@ impl Fault {
             Some((name, detail)) => (name, Some(detail)),
             None => (text, None),
         };
+        // Underscores are allowed as in Rust, because a flood has many zeros.
         let bytes = || detail.and_then(|bytes| bytes.replace('_', "").parse().ok()).ok_or_else(unknown);
         let path = |default: &str| detail.unwrap_or(default).to_owned();
         let fault = match name {
@@ -98,6 +101,7 @@ impl Fault {
             "escape-codes" => Self::EscapeCodes,
             _ => return Err(unknown()),
         };
+        // A detail on a fault that takes none is a mistake of the scenario and not ignored.
         if detail.is_some() { Err(unknown()) } else { Ok(fault) }
     }
 }

@@ -1,18 +1,21 @@
-//! Values in a scenario's text. What is no known value stays as it is, so code with braces can be written.
+//! Values in a scenario's text. Anything that is not a known value stays as it is, so that code with braces can be
+//! written.
+//!
+//! A known value that this launch does not have is an error: a scenario must not go on with a hole in its text.
 
 use super::scenario::Asked;
 use serde_json::Value;
 
-/// What texts are filled with.
+/// The values that texts are filled with.
 pub(super) struct Fill<'a> {
     pub(super) asked: &'a Asked,
     pub(super) findings: &'a [String],
-    /// The finding a repeated step is at.
+    /// The finding that a repeated step has arrived at.
     pub(super) finding: Option<&'a str>,
 }
 
 impl Fill<'_> {
-    /// The text with its values; the error names one that this launch does not have.
+    /// Returns the text with its values. The error names a value that this launch does not have.
     pub(super) fn text(&self, text: &str) -> Result<String, String> {
         let mut filled = String::with_capacity(text.len());
         let mut rest = text;
@@ -20,7 +23,7 @@ impl Fill<'_> {
             let (before, from) = rest.split_at(open);
             filled.push_str(before);
             let name = from.find('}').map(|end| &from[1..end]);
-            // `${plan}` is the shell's.
+            // `${plan}` belongs to the shell.
             let value = match name {
                 Some(name) if !before.ends_with('$') => self.value(name)?,
                 _ => None,
@@ -40,7 +43,7 @@ impl Fill<'_> {
         Ok(filled)
     }
 
-    /// All texts inside a JSON value, filled.
+    /// Fills all texts inside a JSON value.
     pub(super) fn json(&self, value: &Value) -> Result<Value, String> {
         Ok(match value {
             Value::String(text) => Value::String(self.text(text)?),
@@ -66,6 +69,7 @@ impl Fill<'_> {
         if name == "findings" {
             return Ok(Some(self.findings.join(" ")));
         }
+        // Outside of a repeated step there is no current finding, and the braces stay as they are.
         if name == "finding" {
             return Ok(self.finding.map(str::to_owned));
         }
@@ -78,7 +82,7 @@ impl Fill<'_> {
     }
 }
 
-/// The ids of the findings a prompt puts: lines that start with `F-` and a number, each id once.
+/// Finds the ids of the findings in a prompt: lines that start with `F-` and a number, each id once.
 pub(super) fn findings(prompt: &str) -> Vec<String> {
     let mut ids: Vec<String> = Vec::new();
     for line in prompt.lines() {

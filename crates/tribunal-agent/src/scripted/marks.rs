@@ -1,5 +1,6 @@
-//! Which turns were played: `<scenario>.used/<turn>/<launch keys>`, made atomically. A repeated launch leaves the same
-//! mark, so marks count launches that differ, never how often one was started.
+//! Remembers what turns were played: `<scenario>.used/<turn>/<launch keys>`, made atomically.
+//!
+//! A repeated launch leaves the same mark. So marks count launches that differ, and not how often one was started.
 
 use super::problem;
 use super::scenario::{Asked, Scenario, Turn};
@@ -11,17 +12,18 @@ use std::path::{Path, PathBuf};
 /// A turn that was not played as often as it should have been.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unused {
-    /// Its place in the file, from 1.
+    /// The place of the turn in the file, counted from 1.
     pub index: usize,
-    /// Its keys.
+    /// The keys of the turn.
     pub when: BTreeMap<&'static str, String>,
     /// How many different launches should have played it.
     pub wanted: u32,
-    /// How many did.
+    /// How many different launches did play it.
     pub used: u32,
 }
 
-/// The turns of a scenario that a test left unused.
+/// Returns the turns of a scenario that a test left unused. A test asks this at its end, so that no dead script
+/// remains.
 pub fn unused(scenario: &Path) -> Result<Vec<Unused>, AgentError> {
     let turns = Scenario::load(scenario)?.turns;
     let mut unused = Vec::new();
@@ -35,11 +37,13 @@ pub fn unused(scenario: &Path) -> Result<Vec<Unused>, AgentError> {
     Ok(unused)
 }
 
-/// Marks the turn as played by this launch; an error when more launches played it than it allows.
+/// Marks the turn as played by this launch. It is an error if more launches play it than it allows.
 pub(super) fn mark(scenario: &Path, turn: &Turn, asked: &Asked) -> Result<(), AgentError> {
     let folder = folder(scenario, turn);
     let mark = folder.join(file_name(asked));
     fs::create_dir_all(&folder).map_err(|source| AgentError::io("create", &folder, source))?;
+    // Opening without truncation succeeds whether or not the mark exists, so two launches at once do not disturb each
+    // other.
     fs::OpenOptions::new()
         .write(true)
         .create(true)
@@ -71,7 +75,7 @@ fn count(folder: &Path) -> Result<u32, AgentError> {
     }
 }
 
-/// The launch's keys as a file name: plain characters stay, others are written as numbers.
+/// Writes the launch's keys as a file name: plain characters stay, others are written as numbers.
 fn file_name(asked: &Asked) -> String {
     const NAME_MAX: usize = 200;
     let mut name = String::new();
@@ -91,7 +95,7 @@ fn file_name(asked: &Asked) -> String {
     name
 }
 
-/// FNV-1a: tells long names apart; nothing depends on its strength.
+/// FNV-1a, to tell long names apart. Nothing depends on its strength.
 fn fnv(bytes: &[u8]) -> u64 {
     bytes
         .iter()

@@ -1,5 +1,6 @@
-//! The scripted agent: does what a scenario file says for the launch it was started for. It has no randomness and never
-//! sleeps; asked for what its script does not hold, it fails loudly.
+//! The scripted agent: it does what a scenario file says for the launch it was started for. It has no randomness and
+//! never sleeps. Asked for something that its script does not hold, it fails loudly, so that a test cannot pass by
+//! accident.
 //!
 //! A scenario is a list of turns:
 //!
@@ -48,9 +49,9 @@
 //! ```
 //!
 //! Values `{role} {use} {plan} {task} {seat} {round} {attempt} {finding:n} {findings}` are filled in wherever text
-//! stands, unless a `$` is before them; other braces are left alone. The open findings are the lines of the prompt that start
-//! with `F-` and a number. Steps describe what is so afterwards, so a launch that is repeated after a crash changes
-//! nothing twice. Faults are listed at [`Fault`].
+//! stands, unless a `$` is before them; other braces are left alone. The open findings are the lines of the prompt that
+//! start with `F-` and a number. Steps describe a result, so a launch that is repeated after a crash changes nothing
+//! twice. Faults are listed at [`Fault`].
 
 mod agent;
 mod fault;
@@ -74,17 +75,21 @@ pub use marks::{Unused, unused};
 pub use scenario::{Asked, Scenario, Step, Turn};
 pub use wait::open_gate;
 
-/// The exit code of a scripted agent that was asked beyond its script or could not follow it.
+/// The exit code of a scripted agent that was asked for something beyond its script, or could not follow it.
 pub const EXIT_SCRIPT: u8 = 70;
 
 /// Runs the scripted agent: `[scripted-agent] --scenario FILE`. The launch is read from the `TRIBUNAL_*` environment.
+///
+/// It is part of the product and not of the test kit, because the demo ships it and because it is an adapter like any
+/// other.
 pub fn main(args: impl IntoIterator<Item = OsString>, stdin: impl Read, mut stdout: impl Write) -> u8 {
-    // Tribunal's own program calls us as a verb; the program of this crate is called without it.
+    // Tribunal's own program calls us as a verb; the program of this crate is called without one.
     let args: Vec<OsString> = args.into_iter().collect();
     let args = match args.split_first() {
         Some((verb, rest)) if verb == "scripted-agent" => rest,
         _ => &args,
     };
+    // Orphans are started from the same program, and must not be taken for an agent without a scenario.
     if let Some(code) = orphan::main(args) {
         return code;
     }
@@ -93,7 +98,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>, stdin: impl Read, mut stdo
     match played {
         Ok(end) => end.exit,
         Err(error) => {
-            // The error event is all that can still be said; a closed stdout leaves the exit code.
+            // The error event is all that can still be reported; with a closed output, only the exit code is left.
             let _ = agent::event(&mut stdout, &serde_json::json!({"type": "error", "message": error}));
             EXIT_SCRIPT
         }
@@ -108,11 +113,12 @@ fn scenario_path(args: &[OsString]) -> Result<PathBuf, String> {
 }
 
 fn play(path: &Path, asked: &Asked, mut stdin: impl Read, stdout: &mut impl Write) -> Result<End, String> {
-    // A signal that comes before the turn waits for it must not be lost.
+    // A signal that arrives before the turn waits for it must not be lost.
     signals::hold_usr1();
     let dir = std::env::current_dir().map_err(|error| format!("no working directory: {error}"))?;
     let report = std::env::var_os("TRIBUNAL_REPORT").map(PathBuf::from);
     let scenario = Scenario::load(path).map_err(|error| error.to_string())?;
+    // The prompt is read here only if a turn is chosen by it; otherwise a step reads it when it first needs it.
     let mut prompt = Vec::new();
     if scenario.reads_prompts() {
         let read = stdin.by_ref().take(agent::PROMPT_MAX).read_to_end(&mut prompt);
@@ -121,10 +127,12 @@ fn play(path: &Path, asked: &Asked, mut stdin: impl Read, stdout: &mut impl Writ
     let holds = |argv: &[String]| tree::run(&dir, argv).unwrap_or(false);
     let turn = scenario.find(asked, &String::from_utf8_lossy(&prompt), &holds);
     let turn = turn.ok_or_else(|| beyond(path, asked))?;
+    // The agent sees the whole prompt, whether or not it was read to find the turn.
     let stdin = prompt.as_slice().chain(stdin);
     if turn.steps.contains(&Step::WaitTerm) {
         signals::hold_term();
     }
+    // The mark comes before the first step, so that a launch that is killed in the middle counts as well.
     marks::mark(path, turn, asked).map_err(|error| error.to_string())?;
     Agent::new(asked, dir, path, report, stdin, stdout).play(turn)
 }

@@ -1,5 +1,7 @@
-//! Scenario files: reading them and finding the turn for a launch. Finding looks at the launch's keys, its prompt and its
-//! folder, never at what was played before, so a repeated launch that finds the same gets the same turn.
+//! Scenario files: how they are read, and how the turn for a launch is found.
+//!
+//! Finding looks at the launch's keys, its prompt and its folder, and never at what was played before. So a launch that
+//! is repeated after a crash gets the same turn.
 
 use super::fault::Fault;
 use super::problem;
@@ -17,86 +19,92 @@ const VERBS: [&str; 15] = [
     "usage", "event", "expect", "fault",
 ];
 
-/// A scenario file, read and checked.
+/// A scenario file that was read and checked.
+///
+/// All of it is checked before the first step: a mistake in a late turn must not show up in the middle of a test.
 #[derive(Debug, Clone)]
 pub struct Scenario {
     /// The turns, in the order of the file.
     pub turns: Vec<Turn>,
 }
 
-/// What to do for the launches that match.
+/// A turn: the steps for all launches that match its keys.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn {
-    /// Its place in the file, from 1.
+    /// The place of the turn in the file, counted from 1.
     pub index: usize,
-    /// The keys that must match.
+    /// The keys of the launch that must match.
     pub when: BTreeMap<&'static str, String>,
-    /// What the prompt must contain.
+    /// A text that the prompt must contain.
     pub prompt: Option<String>,
-    /// The command that must succeed in its folder.
+    /// A command that must succeed in the launch's folder.
     pub holds: Option<Vec<String>>,
-    /// How many different launches must play it; one or more when not set.
+    /// How many different launches must play the turn; one or more if not set.
     pub times: Option<u32>,
-    /// Whether it may stay unused.
+    /// Whether the turn may stay unused.
     pub optional: bool,
-    /// What to do.
+    /// The steps, in the order in which they are played.
     pub steps: Vec<Step>,
 }
 
 /// One thing to do.
+///
+/// Steps describe a result and not an action where possible, so that a launch repeated after a crash changes nothing
+/// twice.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(missing_docs, reason = "the fields are named as in the file, which the module documents")]
 pub enum Step {
-    /// Writes a whole file.
+    /// Writes a whole file, and the folders above it.
     Write { path: String, text: String, executable: bool },
-    /// Adds to the end of a file, unless it ends so already.
+    /// Adds to the end of a file, unless the file already ends with the text.
     Append { path: String, text: String },
-    /// Removes a file or folder.
+    /// Removes a file or a folder, if it exists.
     Delete { path: String },
-    /// Renames a file or folder.
+    /// Renames a file or a folder.
     Move { path: String, to: String },
-    /// Runs a program.
+    /// Runs a program in the folder.
     Run { argv: Vec<String>, may_fail: bool },
-    /// Commits everything in its tree with its own git.
+    /// Commits everything in the worktree with the agent's own git.
     Commit { message: String },
-    /// Says something, once or for each open finding: the final text is all that was said. Unless it is `raw`, the launch
-    /// word is put into its lines, as an honest agent does.
+    /// Says something, once or for each open finding. The final text is everything that was said. Unless it is `raw`,
+    /// the launch word is put into its lines, as an honest agent does.
     Say { text: String, each_finding: bool, raw: bool },
     /// Reports a tool call, once or for each open finding.
     Report { tool: String, args: serde_json::Value, each_finding: bool },
-    /// Calls a tool of the MCP server it was given, or of another launch's, and expects it to be taken or refused.
+    /// Calls a tool of the MCP server it was given, or of another launch's, and expects the call to be accepted or
+    /// refused.
     Mcp { tool: String, args: serde_json::Value, each_finding: bool, refused: bool, at: Option<String> },
-    /// Waits for SIGUSR1.
+    /// Waits for SIGUSR1 from the test.
     WaitSignal,
-    /// Waits for being asked to end, and does not end by it.
+    /// Waits until it is asked to end, and does not end by that.
     WaitTerm,
     /// Waits until somebody writes this file.
     WaitFile { path: String },
-    /// Waits for a time.
+    /// Waits for a span of time.
     Pause { ms: u32 },
     /// Prints an event line: a tool call, a refusal, a retry or an error with its kind.
     Event(serde_json::Value),
-    /// Adds to the usage it will claim.
+    /// Adds to the usage that it will claim.
     Usage(Usage),
-    /// The prompt must contain this.
+    /// Demands that the prompt contains this text.
     Expect { text: String },
-    /// Goes wrong.
+    /// Goes wrong in one of the known ways.
     Fault(Fault),
 }
 
-/// The keys a launch asks with.
+/// The keys by which a launch asks for its turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked(BTreeMap<&'static str, String>);
 
 impl Asked {
-    /// Reads `TRIBUNAL_ROLE` and its like; an empty value is none.
+    /// Reads `TRIBUNAL_ROLE` and the like. An empty value counts as absent.
     pub fn from_env(get: &dyn Fn(&str) -> Option<String>) -> Self {
         let value = |key: &&str| get(&format!("TRIBUNAL_{}", key.to_uppercase()));
         let keys = KEYS.into_iter().filter_map(|key| Some((key, value(&key).filter(|v| !v.is_empty())?)));
         Self(keys.collect())
     }
 
-    /// The value of a key; none when the launch has no such thing.
+    /// Returns the value of a key; `None` if the launch has no such thing.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.0.get(key).map(String::as_str)
     }
@@ -121,7 +129,7 @@ impl Scenario {
         Self::parse(&text).map_err(|fault| problem(path, fault))
     }
 
-    /// Reads and checks the text of a scenario; the error says where and what.
+    /// Reads and checks the text of a scenario. The error says where and what.
     pub fn parse(text: &str) -> Result<Self, String> {
         let table = text.parse::<Table>().map_err(|error| error.to_string())?;
         if let Some(key) = table.keys().find(|key| *key != "turn") {
@@ -139,18 +147,21 @@ impl Scenario {
         Ok(Self { turns: turns.collect::<Result<_, _>>()? })
     }
 
-    /// Whether some turn depends on what a launch is told.
+    /// Whether some turn depends on the prompt.
     pub(super) fn reads_prompts(&self) -> bool {
         self.turns.iter().any(|turn| turn.prompt.is_some())
     }
 
-    /// The turn for a launch: of those that match, the one with most keys, then the first. What it is told counts as a
-    /// key, and so does what its folder holds.
+    /// Finds the turn for a launch: of those that match, the one with most keys, then the first in the file. The prompt
+    /// and the folder's content count as keys, too.
     pub fn find(&self, asked: &Asked, prompt: &str, holds: &dyn Fn(&[String]) -> bool) -> Option<&Turn> {
         let told = |turn: &&Turn| turn.prompt.as_ref().is_none_or(|text| prompt.contains(text));
         let matching = self.turns.iter().filter(|turn| turn.matches(asked)).filter(told);
         let mut matching: Vec<&Turn> = matching.collect();
+        // The sort is stable, so of two turns with as many keys the first one stays first.
         matching.sort_by_key(|turn| std::cmp::Reverse(turn.keys()));
+        // Commands run last and one at a time: they may be slow, and none may run for a turn that does not match
+        // anyway.
         matching.into_iter().find(|turn| turn.holds.as_ref().is_none_or(|argv| holds(argv)))
     }
 }
@@ -167,6 +178,7 @@ impl Turn {
 
 fn turn(index: usize, value: &Value) -> Result<Turn, String> {
     let table = value.as_table().ok_or("must be a table")?;
+    // A misspelt key would match every launch, and the test would play the wrong turn.
     let known = |key: &str| KEYS.contains(&key) || OTHERS.contains(&key);
     if let Some(key) = table.keys().find(|key| !known(key)) {
         return Err(format!(
@@ -240,6 +252,7 @@ fn companions(verb: &str) -> &'static [&'static str] {
 fn step(value: &Value) -> Result<Step, String> {
     let table = value.as_table().ok_or("must be a table such as { say = \"…\" }")?;
     let mut verbs = VERBS.into_iter().filter(|verb| table.contains_key(*verb));
+    // Exactly one verb: a step with two would do only one of them, and nobody would notice.
     let (Some(verb), None) = (verbs.next(), verbs.next()) else {
         let keys = table.keys().cloned().collect::<Vec<_>>().join(", ");
         return Err(format!("needs exactly one verb, has {keys}\nhint: verbs are {}", VERBS.join(", ")));
@@ -288,6 +301,7 @@ fn complex(verb: &str, table: &Table) -> Result<Step, String> {
 }
 
 fn event(value: &Value) -> Result<Step, String> {
+    // `start`, `message` and `final` are not among them: the agent prints those itself.
     const TYPES: [&str; 4] = ["tool", "denied", "retry", "error"];
     let known = value.get("type").and_then(Value::as_str).is_some_and(|kind| TYPES.contains(&kind));
     if !known {
@@ -320,7 +334,7 @@ fn mcp(table: &Table, value: &Value) -> Result<Step, String> {
     Ok(Step::Mcp { tool, args, each_finding, refused: flag(table, "refused")?, at })
 }
 
-/// A tool, its arguments, and whether it is called for each finding.
+/// Reads a tool, its arguments, and whether it is called for each finding.
 fn call(table: &Table, value: &Value) -> Result<(String, serde_json::Value, bool), String> {
     let call = value.as_table().ok_or("a call must be { tool = …, args = {…} }")?;
     if let Some(key) = call.keys().find(|key| !["tool", "args"].contains(&key.as_str())) {

@@ -1,4 +1,6 @@
-//! The signal calls the scripted agent needs. Never installs a handler.
+//! The signal calls that the scripted agent needs. It never installs a handler.
+//!
+//! Signals are blocked and waited for. A signal that comes early stays pending, so no order of events loses it.
 
 use std::mem::MaybeUninit;
 
@@ -37,7 +39,7 @@ fn wait(signal: libc::c_int) {
     unsafe { libc::sigwait(&raw const set, &raw mut signal) };
 }
 
-/// Ignores the polite signals; children inherit it.
+/// Ignores the signals that ask a process to end. Children inherit it.
 #[expect(unsafe_code, reason = "ignoring a signal has no safe call in our dependencies")]
 pub(super) fn ignore_term() {
     for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP] {

@@ -1,5 +1,7 @@
 //! Calls a tool as an agent does: it starts the MCP server it was given and speaks the protocol with it. One call, one
-//! server. It plays a client and holds the server to nothing.
+//! server.
+//!
+//! It plays a client and demands nothing of the server, because hostile scenarios expect to be refused.
 
 use crate::reporting::SOCKET_FILE;
 use serde_json::{Value, json};
@@ -7,30 +9,31 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The variable that holds the server's command line, as a list of texts.
+/// The variable with the server's command line, as a list of texts.
 pub(super) const SERVER: &str = "SCRIPTED_MCP";
 
-/// What came of a call.
+/// The result of a call.
 pub(super) struct Called {
-    /// The server or the engine did not take it.
+    /// Whether the server or the engine refused the call.
     pub(super) refused: bool,
-    /// What it was told.
+    /// The text that the caller was told.
     pub(super) text: String,
 }
 
-/// Every other launch that can be seen.
+/// Stands for every other launch that can be seen.
 const OTHERS: &str = "*";
 
-/// Command lines of the server, by the environment; `at` is another launch's folder, or `*` for every one with a socket.
+/// Returns command lines of servers. `at` is another launch's folder, or `*` for every folder with a socket.
 pub(super) fn servers(at: Option<&str>) -> Result<Vec<Vec<String>>, String> {
     let own = server(None)?;
     match at {
+        // Sockets that the sandbox hides are simply not found, which is what a hostile scenario expects.
         Some(OTHERS) => Ok(others(&own).iter().filter_map(|dir| server(dir.to_str()).ok()).collect()),
         at => Ok(vec![server(at)?]),
     }
 }
 
-/// Folders beside one's own that hold a socket.
+/// Finds the folders beside the agent's own that hold a socket.
 fn others(own: &[String]) -> Vec<PathBuf> {
     let own = Path::new(own.last().map_or("", String::as_str));
     let folders = own.parent().and_then(|all| all.read_dir().ok()).into_iter().flatten().flatten();
@@ -46,7 +49,7 @@ fn server(at: Option<&str>) -> Result<Vec<String>, String> {
     Ok(argv)
 }
 
-/// Calls one tool.
+/// Calls one tool and waits for the result.
 #[expect(clippy::disallowed_methods, reason = "it plays an agent, whose processes Tribunal does not start")]
 pub(super) fn call(argv: &[String], tool: &str, args: &Value) -> Result<Called, String> {
     let (program, rest) = argv.split_first().ok_or("no server to start")?;
@@ -68,6 +71,7 @@ pub(super) fn call(argv: &[String], tool: &str, args: &Value) -> Result<Called, 
         json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": tool, "arguments": args}}),
     ];
     let mut last = Value::Null;
+    // One request at a time: the answer to the call is the last line, whatever came before.
     for request in asked {
         writeln!(to, "{request}").map_err(|error| format!("the server ended: {error}"))?;
         if !request["id"].is_null() {
@@ -75,10 +79,12 @@ pub(super) fn call(argv: &[String], tool: &str, args: &Value) -> Result<Called, 
             last = serde_json::from_str(&line).map_err(|error| format!("{line}: {error}"))?;
         }
     }
+    // The server ends when its input does; waiting before would never return.
     drop(to);
     server.wait().map_err(|error| error.to_string())?;
     let result = &last["result"];
     let text = result["content"][0]["text"].as_str().or(last["error"]["message"].as_str());
+    // A protocol error has no result at all, and counts as a refusal, too.
     let refused = result.is_null() || result["isError"] == json!(true);
     Ok(Called { refused, text: text.unwrap_or_default().to_owned() })
 }

@@ -1,5 +1,6 @@
-//! The agent's hands in its working folder. Paths stay inside it and pass no link; what leaves it is a fault and has a
-//! name of its own here.
+//! The agent's operations in its working folder. Paths stay inside it and pass no link.
+//!
+//! Whatever leaves the folder is a fault with a name of its own here, so that a scenario cannot escape by mistake.
 
 use std::fs;
 use std::io::{self, Write};
@@ -7,7 +8,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A path of the scenario as one inside the folder.
+/// Turns a path of the scenario into one inside the folder.
 pub(super) fn inside(dir: &Path, path: &str) -> Result<PathBuf, String> {
     let mut full = dir.to_path_buf();
     let mut parts = Path::new(path).components().peekable();
@@ -21,7 +22,9 @@ pub(super) fn inside(dir: &Path, path: &str) -> Result<PathBuf, String> {
             ));
         };
         full.push(name);
+        // Looked at without following: a scenario must not write through a link it left itself.
         let is_link = fs::symlink_metadata(&full).is_ok_and(|found| found.is_symlink());
+        // A link as the last part is fine: it is replaced or removed, not followed.
         if is_link && parts.peek().is_some() {
             return Err(format!("`{path}` passes the link {}", full.display()));
         }
@@ -29,7 +32,7 @@ pub(super) fn inside(dir: &Path, path: &str) -> Result<PathBuf, String> {
     Ok(full)
 }
 
-/// Writes a whole file and the folders above it; a link at its place is replaced, not followed.
+/// Writes a whole file and the folders above it. A link at its place is replaced, not followed.
 pub(super) fn write(path: &Path, bytes: &[u8], executable: bool) -> io::Result<()> {
     make_parent(path)?;
     if fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) {
@@ -42,7 +45,7 @@ pub(super) fn write(path: &Path, bytes: &[u8], executable: bool) -> io::Result<(
     Ok(())
 }
 
-/// Adds to a file, unless a launch before did.
+/// Adds to a file, unless an earlier launch did.
 pub(super) fn append(path: &Path, bytes: &[u8]) -> io::Result<()> {
     make_parent(path)?;
     match fs::read(path) {
@@ -53,12 +56,12 @@ pub(super) fn append(path: &Path, bytes: &[u8]) -> io::Result<()> {
     append_always(path, bytes)
 }
 
-/// Adds to a file in one write.
+/// Adds to a file in a single write, so that a reader never sees half a line.
 pub(super) fn append_always(path: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::OpenOptions::new().append(true).create(true).open(path)?.write_all(bytes)
 }
 
-/// Removes a file or a folder; nothing there is fine.
+/// Removes a file or a folder. It is fine if there is none.
 pub(super) fn delete(path: &Path) -> io::Result<()> {
     let removed = match fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() => fs::remove_dir_all(path),
@@ -71,7 +74,7 @@ pub(super) fn delete(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Renames, unless a launch before did.
+/// Renames, unless an earlier launch did.
 pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     if fs::symlink_metadata(from).is_err() && fs::symlink_metadata(to).is_ok() {
         return Ok(());
@@ -80,7 +83,7 @@ pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
 }
 
-/// Runs a program in the folder; its output goes to stderr, where no parser looks.
+/// Runs a program in the folder. Its output goes to standard error, where no parser looks.
 #[expect(clippy::disallowed_methods, reason = "it plays an agent, whose processes Tribunal does not start")]
 pub(super) fn run(dir: &Path, argv: &[String]) -> Result<bool, String> {
     let (program, args) = argv.split_first().ok_or("nothing to run")?;
@@ -94,7 +97,7 @@ pub(super) fn run(dir: &Path, argv: &[String]) -> Result<bool, String> {
     Ok(status.success())
 }
 
-/// Commits everything, with an identity of its own.
+/// Commits everything, with an identity of its own, so that the user's git configuration does not matter.
 pub(super) fn commit(dir: &Path, message: &str) -> Result<(), String> {
     const IDENTITY: [&str; 6] = [
         "-c",
@@ -108,24 +111,26 @@ pub(super) fn commit(dir: &Path, message: &str) -> Result<(), String> {
         let words = ["git"].iter().chain(&IDENTITY).chain(args);
         run(dir, &words.map(|word| (*word).to_owned()).collect::<Vec<_>>())
     };
-    // Empty is allowed: a launch repeated after a crash finds its work committed.
+    // An empty commit is allowed: a launch repeated after a crash finds its work committed.
     let done = git(&["add", "-A"])? && git(&["commit", "-q", "--allow-empty", "-m", message])?;
     done.then_some(()).ok_or_else(|| format!("git did not commit `{message}`"))
 }
 
-/// Fault: writes where it must not.
+/// Fault: writes outside the working folder.
 pub(super) fn write_outside(dir: &Path, path: &str) -> io::Result<()> {
     fs::write(dir.join(path), b"written outside the working folder\n")
 }
 
-/// Fault: a link out of the folder.
+/// Fault: leaves a link that leads out of the folder.
 pub(super) fn link_outside(dir: &Path, target: &str) -> io::Result<()> {
     let link = dir.join("escape");
     delete(&link)?;
     symlink(target, link)
 }
 
-/// Fault: a git directory whose configuration and hooks run `.trap/run`, which leaves `.trap/sprung`.
+/// Fault: leaves a git directory whose configuration and hooks run `.trap/run`, which leaves `.trap/sprung`.
+///
+/// A test then looks for `.trap/sprung`. If it exists, somebody ran git carelessly in an agent's tree.
 pub(super) fn edit_git(dir: &Path) -> io::Result<()> {
     let trap = dir.join(".trap");
     let script = trap.join("run");

@@ -1,5 +1,7 @@
-//! Waiting without polling: a gate is a named pipe until it is opened, and a plain file afterwards, so launches that
+//! Waiting without polling. A gate is a named pipe until it is opened and a plain file afterwards, so launches that
 //! come later do not wait. No order of arrival loses a wake-up.
+//!
+//! Tests use gates instead of pauses, so that none of them depends on how fast the machine is.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, FileType, Mode, OFlags};
@@ -7,23 +9,23 @@ use rustix::io::Errno;
 use std::io;
 use std::path::Path;
 
-/// Opens a gate: every agent that waits for this file goes on, and those that come later do not wait.
+/// Opens a gate: every agent that waits for this file goes on, and agents that come later do not wait.
 pub fn open_gate(path: &Path) -> io::Result<()> {
     make_pipe(path)?;
-    // Both ends: opening a pipe for writing alone would wait for a reader.
+    // Open both ends: opening a pipe for writing alone would wait for a reader.
     let pipe = rustix::fs::open(path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
     let mut part = path.as_os_str().to_owned();
-    // Several may open the same gate at once; in namespaces of their own they have the same numbers.
+    // Several processes may open the same gate at once, and in separate namespaces they have the same thread ids.
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     part.push(format!(".{}.{}.part", rustix::thread::gettid().as_raw_nonzero(), now.as_nanos()));
     std::fs::write(&part, b"")?;
     std::fs::rename(&part, path)?;
-    // Whoever opened the pipe before the plain file took its place finds this byte; nobody takes it out.
+    // Whoever opened the pipe before the plain file took its place finds this byte, and nobody takes it out.
     rustix::io::write(&pipe, b"\n")?;
     Ok(())
 }
 
-/// Waits until the gate is open; makes it when it is not there.
+/// Waits until the gate is open. Makes the gate if it does not exist.
 pub(super) fn at_gate(path: &Path) -> io::Result<()> {
     make_pipe(path)?;
     let gate = rustix::fs::open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
@@ -31,9 +33,10 @@ pub(super) fn at_gate(path: &Path) -> io::Result<()> {
     if FileType::from_raw_mode(found.st_mode) != FileType::Fifo {
         return Ok(());
     }
+    // If the file was replaced between these calls, the gate is open and the pipe in hand is a leftover.
     let now = rustix::fs::stat(path)?;
     if (now.st_dev, now.st_ino) == (found.st_dev, found.st_ino) {
-        // A writer that came and went also wakes us, so a shell's `: > gate` opens the gate as well.
+        // A writer that came and went also wakes us, so `: > gate` in a shell opens the gate as well.
         poll(&mut [PollFd::new(&gate, PollFlags::IN)], None)?;
         open_gate(path)?;
     }
@@ -47,14 +50,14 @@ fn make_pipe(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Waits for a time, in the kernel.
+/// Waits for a span of time, in the kernel.
 pub(super) fn pause(ms: u32) -> io::Result<()> {
     let time = Timespec { tv_sec: i64::from(ms / 1000), tv_nsec: i64::from(ms % 1000) * 1_000_000 };
     poll(&mut [], Some(&time))?;
     Ok(())
 }
 
-/// Waits for ever.
+/// Waits for ever, without using the processor.
 pub(super) fn for_ever() -> ! {
     loop {
         // Interrupted or not, there is nothing else to do.

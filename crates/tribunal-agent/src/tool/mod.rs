@@ -1,5 +1,7 @@
-//! Tools as reviewers and fixers: linters, type checkers and formatters described as data. Says which have anything to
-//! look at and how each is called; never runs one, never reads what it printed, and knows none by name.
+//! Tools as reviewers and fixers: linters, type checkers and formatters described as data.
+//!
+//! This module says what tools have anything to look at and how each one is called. It never runs a tool, never reads
+//! its output, and knows no tool by name; a new one is a row in `tools.toml` or in the user's configuration.
 
 mod settings;
 
@@ -14,150 +16,159 @@ pub use settings::PutBack;
 
 const BUILT_IN: &str = include_str!("tools.toml");
 
-/// One tool: when it applies, how it is asked, how it mends.
+/// One tool: when it applies, how it is asked, and how it fixes.
+///
+/// The defaults of the keys are on the safe side. A row that says nothing about the code it runs may run any, and a row
+/// that says nothing about its settings has all its configuration files counted as such.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tool {
-    /// Its name.
+    /// The name of the tool, which settings and findings refer to.
     #[serde(default)]
     pub name: String,
-    /// What it looks at, in words.
+    /// What the tool looks at, in words for people.
     #[serde(default)]
     pub what: String,
-    /// Changed files it is for: `*.rs`, a name, or a path.
+    /// The changed files it is for: `*.rs`, a name, or a path.
     pub files: Vec<String>,
-    /// Folders that it leaves out by itself, wherever they lie: nobody looked at what is in them.
+    /// Folders that the tool leaves out by itself, wherever they lie. It cannot vouch for a file in them.
     #[serde(default)]
     pub leaves_out: Vec<String>,
-    /// A file beside which it must run.
+    /// A file beside which the tool must run.
     #[serde(default)]
     pub root: Option<String>,
-    /// Files by which a project says that it uses the tool; `file: text` where the text must stand in it.
+    /// Files by which a project says that it uses the tool; `file: text` if the text must stand in it.
     #[serde(default)]
     pub configured: Vec<String>,
-    /// It is only for projects that configured it.
+    /// Whether the tool is only for projects that configured it.
     #[serde(default)]
     pub by_config: bool,
-    /// What must be there; the first is the tool itself.
+    /// Programs that must be installed; the first is the tool itself.
     pub programs: Vec<String>,
-    /// How it is asked.
+    /// The command line that makes the tool look.
     pub check: Vec<String>,
-    /// How it goes on past what does not compile.
+    /// How the tool goes on past targets that do not compile.
     #[serde(default)]
     pub past: Option<Past>,
-    /// The form of its answer.
+    /// The form of the tool's answer.
     pub form: ToolForm,
-    /// Exit codes besides 0 of a run that found something.
+    /// Exit codes besides 0 of a run that found something. Any other code means that the tool did not do its work.
     #[serde(default)]
     pub found: Vec<i32>,
-    /// Whether a run that found nothing prints nothing (form lines); by default where `found` tells the one from the other.
+    /// Whether a run that found nothing prints nothing (form lines). By default it does if `found` tells the two cases
+    /// apart.
     #[serde(default)]
     pub silent: Option<bool>,
-    /// One of these is in what every run prints that looked.
+    /// Texts of which one is in the output of every run that really looked. Without it, the tool did not run.
     #[serde(default)]
     pub proof: Vec<String>,
-    /// A file that it must lay out besides those of the project, to show that it looks at all.
+    /// A file that the tool must format besides those of the project, to show that it looks at all.
     #[serde(default)]
     pub probe: Option<Probe>,
-    /// Files that steer it, besides those that configure it: what it says of them is no finding.
+    /// Files that steer the tool, besides those that configure it. Its remarks about them are not findings.
     #[serde(default)]
     pub steering: Vec<String>,
-    /// Files, and parts of files, that say what it finds; those that configure and steer it where nothing is said.
+    /// Files, and parts of files, that decide what the tool finds. By default those that configure and steer it.
     #[serde(default)]
     pub settings: Option<Vec<String>>,
-    /// Words in the code that switch a rule of it off.
+    /// Words in the code that switch a rule of the tool off.
     #[serde(default)]
     pub mutes: Vec<String>,
-    /// Words by which it says that its settings, or the world around it, are not as it needs them.
+    /// Words by which the tool says that its settings or its surroundings are not as it needs them.
     #[serde(default)]
     pub trouble: Vec<String>,
-    /// Words by which it says that it stopped before its end; `#` is a digit.
+    /// Words by which the tool says that it stopped early; `#` is a digit.
     #[serde(default)]
     pub stops: Vec<String>,
-    /// Programs that run a file without a suffix, by its first line, so that the tool is for it.
+    /// Interpreters in the first line of a file without a suffix that make the tool apply to it.
     #[serde(default)]
     pub first_line: Vec<String>,
-    /// How it mends; empty when it only judges.
+    /// The command line that makes the tool fix; empty if it only judges.
     #[serde(default)]
     pub fix: Vec<String>,
-    /// The most severe a finding of it may be.
+    /// The highest severity that a finding of this tool can have.
     #[serde(default)]
     pub worst: Option<Severity>,
-    /// What is less severe than this is left out.
+    /// Findings below this severity are left out.
     #[serde(default)]
     pub least: Option<Severity>,
-    /// Rules that are blockers all the same.
+    /// Rules whose findings are blockers in spite of `worst`.
     #[serde(default)]
     pub blockers: Vec<String>,
-    /// Folders of the project that it needs and git does not have.
+    /// Folders of the project that the tool needs and git does not track.
     #[serde(default)]
     pub borrow: Vec<String>,
-    /// Variables for it.
+    /// Variables that are set for the tool.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// Lock files: with other ones it begins anew.
+    /// Lock files. If they change, the tool's cache begins anew.
     #[serde(default)]
     pub locks: Vec<String>,
-    /// Files of the project that it runs as code, wherever they lie: a name, `folder/`, or `file: text` where the text
-    /// must stand in it. A row that does not say may run anything.
+    /// Files of the project that the tool runs as code, wherever they lie: a name, `folder/`, or `file: text` if the
+    /// text must stand in it. A row that does not say may run anything.
     #[serde(default)]
     pub runs: Option<Vec<String>>,
-    /// Files that say which code of others it runs: a change that touches one may run any.
+    /// Files that say which code of others the tool runs. A change that touches one of them may run any code.
     #[serde(default)]
     pub picks: Vec<String>,
-    /// Files outside the project that its answer depends on: `~/x` or `$NAME/x`.
+    /// Files outside the project that the answer depends on: `~/x` or `$NAME/x`.
     #[serde(default)]
     pub outside: Vec<String>,
-    /// Files that it looks for in every folder above its own, too, besides those that steer it.
+    /// Files that the tool looks for in every folder above its own, besides those that steer it.
     #[serde(default)]
     pub above: Vec<String>,
-    /// Whether its answer to the same question is the same tomorrow; it is, where nothing is said.
+    /// Whether the same question gets the same answer tomorrow. It does unless the row says otherwise.
     #[serde(default)]
     pub memo: Option<bool>,
-    /// It may use the network: only for tools that run no code of the project.
+    /// Whether the tool may use the network. Only tools that run no code of the project may.
     #[serde(default)]
     pub network: bool,
-    /// Whose field its findings are in.
+    /// The field of knowledge that its findings belong to.
     #[serde(default)]
     pub domain: Option<String>,
-    /// Switched off here.
+    /// Whether the tool is switched off here.
     #[serde(default)]
     pub off: bool,
 }
 
-/// How a tool goes on past what does not compile.
+/// How a tool goes on past targets that do not compile.
+///
+/// Without it, a benchmark that is broken in the base would keep the tool from looking at anything else.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Past {
-    /// What is said to it after `check` and `fix`.
+    /// The words that are added to `check` and `fix`.
     pub words: Vec<String>,
-    /// Kinds of parts, as the tool calls them, that may be left out: nothing else is made of them.
+    /// Kinds of targets, as the tool calls them, that may be left out because nothing else is built from them.
     pub kinds: Vec<String>,
 }
 
-/// A file that a formatter has to change.
+/// A file that a formatter has to change. A formatter that leaves it alone did not look.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Probe {
-    /// Its name.
+    /// The name of the file.
     pub name: String,
-    /// What is in it before.
+    /// The text before the formatter ran.
     pub text: String,
 }
 
-/// What detection looks at.
+/// What detection can ask about the project and the machine.
+///
+/// Functions instead of paths, because a project is a commit here and not always a folder.
 pub struct Ground<'a> {
-    /// Whether the project has a file, by its path.
+    /// Whether the project has a file of this path.
     pub exists: &'a dyn Fn(&str) -> bool,
     /// The text of a file of the project.
     pub text: &'a dyn Fn(&str) -> Option<String>,
     /// Whether a program is installed.
     pub installed: &'a dyn Fn(&str) -> bool,
-    /// The changed files that are still there.
+    /// The changed files that still exist.
     pub changed: &'a [String],
 }
 
-/// All tools, by name.
+
+/// All tools, in the order of their tables.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tools {
     rows: Vec<Tool>,
@@ -169,8 +180,9 @@ struct File {
 }
 
 impl Tools {
-    /// The built-in rows, and those of the user's own: what a row of the same name says takes the place of what the
-    /// built-in one says, and `off = true` switches it off.
+    /// Reads the built-in rows and the user's own.
+    ///
+    /// A user's row with a built-in name overrides only the keys it sets, and `off = true` switches the tool off.
     pub fn load(own: &BTreeMap<String, toml::Value>) -> Result<Tools, AgentError> {
         let wrong = |name: &str, problem: &str| AgentError::Rows {
             origin: format!("tools.{name}"),
@@ -188,14 +200,15 @@ impl Tools {
                 rows.push((name.clone(), toml::Table::new()));
                 rows.len() - 1
             });
-            // Who asks it otherwise has not said how it goes on, nor what it then says.
+            // A new way of asking makes what the built-in row says about continuing and about proofs meaningless.
             if said.contains_key("check") {
                 ["past", "proof", "probe"].iter().for_each(|key| _ = rows[at].1.remove(*key));
             }
             rows[at].1.extend(said.clone());
+            // The name in the configuration wins: a row cannot be called one thing and name itself another.
             rows[at].1.insert("name".to_owned(), name.clone().into());
         }
-        // Who switches a tool off need not say what it is.
+        // Whoever switches a tool off need not describe it.
         rows.retain(|(_, row)| row.get("off").and_then(toml::Value::as_bool) != Some(true));
         let read = |(name, row): (String, toml::Table)| {
             toml::Value::Table(row).try_into().map_err(|error: toml::de::Error| wrong(&name, error.message()))
@@ -203,29 +216,29 @@ impl Tools {
         Ok(Tools { rows: rows.into_iter().map(read).collect::<Result<_, _>>()? })
     }
 
-    /// One of them.
+    /// Returns the tool of this name.
     pub fn get(&self, name: &str) -> Option<&Tool> {
         self.rows.iter().find(|row| row.name == name)
     }
 
-    /// Their names.
+    /// Returns the names of all tools, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.rows.iter().map(|row| row.name.as_str())
     }
 
-    /// Those that have something to look at here, in the order of the table.
+    /// Finds the tools that have something to look at here, in the order of the table.
     pub fn detect(&self, ground: &Ground<'_>) -> Vec<DetectedTool> {
         self.rows.iter().filter_map(|row| row.detect(ground)).collect()
     }
 }
 
 impl Tool {
-    /// The tool itself, as it is called.
+    /// Returns the tool's program, as it is called.
     pub fn program(&self) -> &str {
         self.programs.first().map_or(self.name.as_str(), String::as_str)
     }
 
-    /// Whether a changed file is one it looks at.
+    /// Whether the tool looks at a changed file of this path.
     pub fn is_for(&self, path: &str) -> bool {
         let name = path.rsplit('/').next().unwrap_or(path);
         if self.passes_over(path) {
@@ -237,7 +250,7 @@ impl Tool {
         })
     }
 
-    /// Whether a file lies in a folder that it leaves out by itself.
+    /// Whether a file lies in a folder that the tool leaves out by itself.
     fn passes_over(&self, path: &str) -> bool {
         let is_left_out = |part: &str| {
             self.leaves_out.iter().any(|folder| match folder.strip_suffix('*') {
@@ -245,32 +258,37 @@ impl Tool {
                 None => folder == part,
             })
         };
+        // The last part is the file itself; only folders count.
         path.split('/').rev().skip(1).any(is_left_out)
     }
 
-    /// Whether a changed file is one it looks at, by its name or by its first line.
+    /// Whether the tool looks at a changed file, by its name or by its first line.
     fn is_for_file(&self, path: &str, ground: &Ground<'_>) -> bool {
         let name = path.rsplit('/').next().unwrap_or(path);
+        // A script without a suffix names its interpreter in the first line.
         let by_line = || {
             let text = (ground.text)(path)?;
             let program = first_line_program(text.lines().next()?)?;
             Some(self.first_line.contains(&program))
         };
         self.is_for(path)
+            // Cheap conditions come first: the text is read only for a file that may be a script.
             || (!self.first_line.is_empty()
                 && !name.contains('.')
                 && !self.passes_over(path)
                 && by_line().unwrap_or(false))
     }
 
-    /// Whether it keeps anything for its next run.
+    /// Whether the tool keeps anything for its next run.
     pub fn wants_cache(&self) -> bool {
         let words = self.check.iter().chain(self.env.values());
         words.into_iter().any(|word| word.contains("{cache}"))
     }
 
-    /// Whether it may run code of a tree with these files, of which these changed. What such code could write, nobody may
-    /// trust who judges something else. One file that is run is enough: it may read, or be built from, any other.
+    /// Whether the tool may run code of a tree with these files, of which these changed.
+    ///
+    /// Such code could write into the tool's cache, so nobody who judges another change may trust that cache. One file
+    /// that is run is enough: it may read, or be built from, any other.
     pub fn may_run_code(
         &self,
         files: &[String],
@@ -284,7 +302,7 @@ impl Tool {
                 (None, Some(folder)) => path.split('/').rev().skip(1).any(|part| part == folder),
                 (None, None) => *rule == name(path),
                 (Some((file, holds)), _) => {
-                    // What cannot be read may hold anything.
+                    // A file that cannot be read may contain anything.
                     file == name(path) && text(path).is_none_or(|text| bare(&text).contains(&bare(holds)))
                 }
             })
@@ -292,12 +310,12 @@ impl Tool {
         changed.iter().any(|path| self.picks.contains(&name(path))) || files.iter().any(is_run)
     }
 
-    /// Every file that it may find in a folder above its own and go by.
+    /// Returns every file that the tool may find in a folder above its own and follow.
     pub fn found_above(&self) -> Vec<String> {
         self.steering().into_iter().chain(self.above.iter().cloned()).collect()
     }
 
-    /// How it answers. `steering` is what [`Tool::steering`] gives.
+    /// Says how the tool answers, for the reader of its output. `steering` is the result of [`Tool::steering`].
     pub fn manner<'a>(&'a self, steering: &'a [String]) -> Manner<'a> {
         Manner {
             form: self.form,
@@ -310,13 +328,13 @@ impl Tool {
         }
     }
 
-    /// Every file that steers it.
+    /// Returns every file that steers the tool.
     pub fn steering(&self) -> Vec<String> {
         let configured = self.configured.iter().map(|rule| rule.split(": ").next().unwrap_or(rule));
         self.steering.iter().map(String::as_str).chain(configured).map(str::to_owned).collect()
     }
 
-    /// The file by which a project says that it uses the tool, here or in a folder above the changed files.
+    /// Finds the file by which a project says that it uses the tool, in one of these folders.
     fn config(&self, ground: &Ground<'_>, folders: &BTreeSet<String>) -> Option<String> {
         self.configured.iter().find_map(|rule| {
             let (name, text) = rule.split_once(": ").map_or((rule.as_str(), None), |(n, t)| (n, Some(t)));
@@ -327,24 +345,27 @@ impl Tool {
         })
     }
 
-    /// Where it has something to look at; `None` where it has nothing.
+    /// Finds the places where the tool has something to look at; `None` if there is none.
     pub fn detect(&self, ground: &Ground<'_>) -> Option<DetectedTool> {
         let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        // The top is always among them: a configuration there counts for every file.
         let mut folders = BTreeSet::from([String::new()]);
         for path in ground.changed.iter().filter(|path| self.is_for_file(path, ground)) {
             let above: Vec<&str> = std::iter::successors(parent(path), |at| parent(at)).collect();
             folders.extend(above.iter().map(|at| (*at).to_owned()));
             let place = match &self.root {
                 None => Some(""),
-                // The outermost one: that is where a workspace is.
+                // The outermost one, because that is where a workspace is.
                 Some(root) => {
                     above.iter().rev().copied().find(|folder| (ground.exists)(&inside(folder, root)))
                 }
             };
+            // Without its root file the tool cannot run there, so this changed file is none of its business.
             let Some(place) = place else { continue };
             let within = path.strip_prefix(place).unwrap_or(path).trim_start_matches('/');
             places.entry(place.to_owned()).or_default().push(within.to_owned());
         }
+        // A tool without a changed file has nothing to say about the change.
         if places.is_empty() {
             return None;
         }
@@ -356,19 +377,20 @@ impl Tool {
         Some(DetectedTool { name: self.name.clone(), places, configured, missing: missing.collect() })
     }
 
-    /// Whether it is told which files to look at, and not the whole project.
+    /// Whether the tool is told what files to look at, instead of the whole project.
     pub fn names_files(&self) -> bool {
         self.check.iter().any(|word| word == "{files}")
     }
 
-    /// Puts a finding right by what the row says: how severe it may be and whose field it is. `None` leaves it out.
+    /// Adjusts a finding by the row: how severe it may be and what field it belongs to. `None` leaves it out.
     pub fn weigh(&self, mut claim: Claim) -> Option<Claim> {
         if let Some(worst) = self.worst {
             claim.severity = claim.severity.min(worst);
         }
         let rule = claim.rule.as_deref().unwrap_or_default();
-        // A linter of linters has the rule behind its words.
+        // A linter that runs other linters puts the rule behind its words.
         let said = |known: &String| known == rule || (known.starts_with('(') && claim.claim.ends_with(known));
+        // After `worst`: these rules are blockers although the tool's findings are capped.
         if self.blockers.iter().any(said) {
             claim.severity = Severity::Blocker;
         }
@@ -377,20 +399,20 @@ impl Tool {
     }
 }
 
-/// What stands for the names in a row.
+/// The values for the names in a row.
 pub struct Fill<'a> {
-    /// The tool itself, as it is called.
+    /// The tool's program, as it is called.
     pub program: &'a str,
-    /// The files it looks at.
+    /// The files that the tool looks at.
     pub files: &'a [String],
-    /// The file that configures it.
+    /// The file that configures the tool.
     pub config: &'a str,
     /// A folder that lives as long as the run.
     pub cache: &'a str,
 }
 
 impl Fill<'_> {
-    /// A command line: `{files}` becomes as many words as there are files.
+    /// Fills a command line. `{files}` becomes as many words as there are files.
     pub fn argv(&self, words: &[String]) -> Vec<String> {
         let mut argv = Vec::new();
         for word in words {
@@ -402,7 +424,7 @@ impl Fill<'_> {
         argv
     }
 
-    /// One word.
+    /// Fills the names in one word.
     pub fn text(&self, word: &str) -> String {
         word.replace("{program}", self.program)
             .replace("{config}", self.config)
@@ -410,25 +432,29 @@ impl Fill<'_> {
     }
 }
 
-/// A file that looks like an option is named so that it cannot be one, and one with a space so that it is known for a path
-/// when the tool names it.
+/// Names a file so that the tool takes it for a path.
+///
+/// A file that begins with a dash could be an option, and the name of a file with a space could not be recognised in
+/// the tool's answer.
 fn plain(file: &str) -> String {
     let odd = file.starts_with('-') || (file.contains(char::is_whitespace) && !file.contains('/'));
     if odd { format!("./{file}") } else { file.to_owned() }
 }
 
-/// The program that the first line of a script names: `#!/usr/bin/env -S bash -e` is bash, `#!/usr/bin/python3` python.
+/// Finds the program that the first line of a script names: `#!/usr/bin/env -S bash -e` is bash, `#!/usr/bin/python3`
+/// is python.
 pub fn first_line_program(line: &str) -> Option<String> {
     let mut words = line.strip_prefix("#!")?.split_whitespace();
     let name = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
     let mut program = name(words.next()?);
     if program == "env" {
+        // `env` may have options and variables before the program.
         program = name(words.find(|word| !word.starts_with('-') && !word.contains('='))?);
     }
     Some(program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').to_owned())
 }
 
-/// Text without white space and quotes: settings files say one thing in many ways.
+/// Removes white space and quotes from a text, because settings files say one thing in many ways.
 fn bare(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace() && !matches!(c, '"' | '\'')).collect()
 }
@@ -437,7 +463,7 @@ fn inside(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }
 
-/// The folder of a path; the empty one is the top.
+/// Returns the folder of a path. The empty path is the top.
 fn parent(path: &str) -> Option<&str> {
     if path.is_empty() {
         return None;

@@ -1,50 +1,55 @@
-//! The settings of a tool as a change found them. A change that brings other settings could pass over what the tool would
-//! have found in it. Says which files hold settings, and what such a file is with only its settings put back.
+//! The settings of a tool as a change found them. A change that brings other settings could hide what the tool would
+//! have found in it.
+//!
+//! So the tool is asked again with the settings of the base. This module says what files hold settings, and what such a
+//! file looks like with only its settings put back: the rest of the file may be part of the change and has to stay.
 
 use super::Tool;
 
-/// How a file that a change touches becomes what the base says of the tool's settings.
+/// How a file that a change touches gets the tool's settings of the base.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PutBack {
-    /// It stays: it holds no settings, or the same ones.
+    /// The file stays: it holds no settings, or the same ones.
     Nothing,
-    /// It is as the base has it, also where the base does not have it.
+    /// The whole file becomes what it is in the base, also if the base does not have it.
     Whole,
-    /// It is as the change has it, with only the settings of the base: this is its text.
+    /// The file stays as the change has it, with only the settings of the base: this is its text.
     Text(String),
 }
 
 impl Tool {
-    /// Whether a file, as a whole or in part, holds settings of it.
+    /// Whether a file, as a whole or in part, holds settings of the tool.
     pub fn has_settings_in(&self, path: &str) -> bool {
         self.rules().iter().any(|rule| is_of(rule.split(": ").next().unwrap_or(rule), path))
     }
 
-    /// What becomes of a file that a change touches, for the tool to be asked with the settings of the base.
+    /// Says what happens to a file that a change touches, so that the tool can be asked with the settings of the base.
     pub fn put_back(&self, path: &str, before: Option<&str>, now: Option<&str>) -> PutBack {
         let rules = self.rules();
         let of_file = || rules.iter().filter(|rule| is_of(rule.split(": ").next().unwrap_or(rule), path));
         let parts: Vec<&str> = of_file().filter_map(|rule| Some(rule.split_once(": ")?.1)).collect();
         match (of_file().count(), now) {
             (0, _) => PutBack::Nothing,
+            // Only if every rule names a part of the file; one rule that names the whole file decides.
             (count, Some(now)) if count == parts.len() => {
                 let toml = path.ends_with(".toml");
                 let merged = if toml { in_toml(&parts, before, now) } else { in_json(&parts, before, now) };
-                // What cannot be read in parts is taken as a whole.
+                // A file that cannot be read in parts is taken back as a whole, which hides nothing.
                 merged.unwrap_or(PutBack::Whole)
             }
             _ => PutBack::Whole,
         }
     }
 
-    /// The rules of the row; by default every file that configures or steers it, as a whole.
+    /// Returns the rules of the row. By default every file that configures or steers the tool counts as a whole.
     fn rules(&self) -> Vec<String> {
         self.settings.clone().unwrap_or_else(|| self.steering())
     }
 }
 
-/// Whether a path is one that a rule names.
+/// Whether a rule names this path.
 fn is_of(rule: &str, path: &str) -> bool {
+    // Most rules name a file wherever it lies, because tools look for their settings in every folder.
     let name = path.rsplit('/').next().unwrap_or(path);
     if let Some(folder) = rule.strip_suffix('/') {
         return path.split('/').rev().skip(1).any(|part| part == folder);
@@ -56,7 +61,7 @@ fn is_of(rule: &str, path: &str) -> bool {
     }
 }
 
-/// Puts parts of a TOML file back; `None` where it cannot be read.
+/// Puts parts of a TOML file back; `None` if it cannot be read.
 fn in_toml(parts: &[&str], before: Option<&str>, now: &str) -> Option<PutBack> {
     let old: toml::Table = before.unwrap_or_default().parse().ok()?;
     let mut new: toml::Table = now.parse().ok()?;
@@ -67,6 +72,7 @@ fn in_toml(parts: &[&str], before: Option<&str>, now: &str) -> Option<PutBack> {
         let value = above.iter().try_fold(&old, |table, key| table.get(*key)?.as_table());
         let value = value.and_then(|table| table.get(*last));
         let there = above.iter().try_fold(&new, |table, key| table.get(*key)?.as_table());
+        // Compared as values, so that a change of layout or comments is not taken for other settings.
         if there.and_then(|table| table.get(*last)) == value {
             continue;
         }
@@ -84,8 +90,9 @@ fn in_toml(parts: &[&str], before: Option<&str>, now: &str) -> Option<PutBack> {
     Some(if differs { PutBack::Text(toml::to_string(&new).ok()?) } else { PutBack::Nothing })
 }
 
-/// The same of a JSON file, whose parts are keys of the document.
+/// Puts parts of a JSON file back, whose parts are keys of the document.
 fn in_json(parts: &[&str], before: Option<&str>, now: &str) -> Option<PutBack> {
+    // A file that the base does not have holds no settings, so every part is removed.
     let old: serde_json::Value = serde_json::from_str(before.unwrap_or("{}")).ok()?;
     let mut new: serde_json::Value = serde_json::from_str(now).ok()?;
     let mut differs = false;

@@ -1,6 +1,8 @@
-//! Who is connected: strangers, who have not shown a session yet, and people who have. Each kind has places of its own,
-//! so that strangers, however many and slow, cannot take those of a person. A person comes as a stranger, too: so it is
-//! never the newcomer who is turned away, but the stranger who has been there longest.
+//! Who is connected: strangers, who have not shown a session yet, and people who have. Each kind has its own number of
+//! places, so that strangers, however many and however slow, cannot take the places of a person.
+//!
+//! A person arrives as a stranger, too. So a newcomer is never turned away; the stranger who has been connected longest
+//! is disconnected instead.
 
 use std::collections::VecDeque;
 use std::net::{Shutdown, TcpStream};
@@ -8,12 +10,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tribunal_core::defence::{Defence, stands};
 
-/// Strangers at most.
+/// The number of strangers who can be connected at once.
 const STRANGERS_MAX: usize = 256;
-/// Connections of signed-in people at most; a browser has about six for pages and one for each open stream.
+/// The number of connections of signed-in people. A browser has about six for pages and one for each open stream.
 const KNOWN_MAX: usize = 256;
 
-/// All connections of a server.
+/// All connections of a server, counted by kind.
+///
+/// Strangers are kept in order of arrival because the first one has to give way. For signed-in people a count is
+/// enough: none of them gives way to another.
 #[derive(Default)]
 pub(super) struct Connections {
     strangers: Mutex<VecDeque<Arc<TcpStream>>>,
@@ -21,16 +26,18 @@ pub(super) struct Connections {
 }
 
 impl Connections {
-    /// A place for a newcomer. Where all are taken, the stranger who came first is sent away.
+    /// Gives a newcomer a place. If all places are taken, the stranger who came first is disconnected.
     pub(super) fn admit(self: &Arc<Self>, stream: TcpStream) -> Option<Admitted> {
         let stream = Arc::new(stream);
         let mut strangers = self.strangers();
         if strangers.len() >= STRANGERS_MAX {
+            // With the defence switched off, newcomers are refused, and a test shows that strangers then lock everybody
+            // out.
             if !stands(Defence::StrangersGiveWay) {
                 return None;
             }
             if let Some(first) = strangers.pop_front() {
-                // Its thread finds the connection closed, and ends.
+                // The thread of that connection finds it closed, and ends.
                 let _ = first.shutdown(Shutdown::Both);
             }
         }
@@ -43,7 +50,7 @@ impl Connections {
     }
 }
 
-/// A connection with its place, which is given back when this is dropped.
+/// A connection with its place, which is given back when this value is dropped.
 pub(super) struct Admitted {
     all: Arc<Connections>,
     stream: Arc<TcpStream>,
@@ -51,18 +58,19 @@ pub(super) struct Admitted {
 }
 
 impl Admitted {
-    /// The connection.
+    /// The connection to read from and write to.
     pub(super) fn stream(&self) -> &TcpStream {
         &self.stream
     }
 
-    /// Notes that it belongs to a signed-in person; false when they have too many.
+    /// Moves the connection from the strangers to the signed-in people; false if they already have too many.
     pub(super) fn is_known(&mut self) -> bool {
         if self.known {
             return true;
         }
         let room = |open: usize| (open < KNOWN_MAX).then_some(open + 1);
         self.known = self.all.known.fetch_update(Ordering::Relaxed, Ordering::Relaxed, room).is_ok();
+        // Leave the queue at once: whoever is still in it can be disconnected for the next newcomer.
         if self.known {
             self.leave_strangers();
         }

@@ -1,27 +1,31 @@
-//! Who may look and who may decide: the name in Host (against a name that was made to point here), a link that works
-//! once and becomes a session, and for decisions our own origin and the token of our own form. Secrets are compared as
-//! digests, whose comparison takes the same time wherever they differ. It never writes a secret anywhere.
+//! Who may look and who may decide. It checks the name in `Host` (against a foreign name that was made to point here),
+//! a link that works once and becomes a session, and for decisions our own origin and the token of our own form.
+//! Secrets are compared as digests, whose comparison takes the same time wherever they differ. No secret is ever
+//! written to a file.
 //!
-//! A session has two halves. A browser sends a cookie to every port of a host, so the cookie is good below one path
-//! only, a secret of the session: a program at another port is never asked for that path and gets no cookie. And the
-//! path alone, which stands in addresses, opens nothing. Both follow from a key that lives as long as the server and is
-//! in no file: no process that reads the user's files can make a session.
+//! A session has two halves. A browser sends a cookie to every port of a host, so the cookie is valid below one path
+//! only, and that path is a secret of the session. A program at another port is never asked for that path and gets no
+//! cookie; the path alone, which stands in addresses, opens nothing.
+//!
+//! Both halves follow from a key that lives as long as the server and is in no file. So a process that reads the user's
+//! files cannot make a session.
 
 use super::http::{Method, Request};
 use std::sync::{Mutex, PoisonError};
 use tribunal_core::defence::{Defence, stands};
 
-/// Where the one-time link leads.
+/// The path of the one-time link.
 pub(super) const DOOR: &str = "/sign-in";
 const COOKIE: &str = "tribunal";
 const SECRET: usize = 32;
 
-/// The secret behind sessions and forms.
+/// The secret that sessions and forms are derived from.
 struct Key([u8; SECRET]);
 
 impl Key {
     fn random() -> std::io::Result<Key> {
         let mut bytes = [0; SECRET];
+        // The system may return fewer bytes than asked for; a key that is half zeros must not come into being.
         let mut filled = 0;
         while filled < SECRET {
             filled += rustix::rand::getrandom(&mut bytes[filled..], rustix::rand::GetRandomFlags::empty())?;
@@ -38,15 +42,18 @@ impl Key {
     }
 }
 
-/// What a browser gets for the link.
+/// What a browser receives in exchange for the link.
 pub(super) struct Session {
-    /// Where its pages begin.
+    /// The secret path below which the pages of this session lie.
     pub(super) home: String,
-    /// The cookie to set.
+    /// The value of the `Set-Cookie` header.
     pub(super) cookie: String,
 }
 
-/// Lets people in.
+/// Decides which requests get through to the pages.
+///
+/// It keeps no list of sessions: each one is proven by keyed hashes, so any number of browsers costs nothing, and all
+/// sessions end with the server.
 pub struct Guard {
     key: Key,
     hosts: Vec<String>,
@@ -55,38 +62,43 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Guards a server on this port.
+    /// Makes a guard for a server on this port, with a new key.
     pub fn new(port: u16) -> std::io::Result<Guard> {
         let hosts = ["127.0.0.1", "localhost", "[::1]"].map(|host| format!("{host}:{port}")).to_vec();
         let (key, ticket) = (Key::random()?, Mutex::new(Key::random()?.to_words()));
         Ok(Guard { address: format!("http://127.0.0.1:{port}"), ticket, key, hosts })
     }
 
-    /// The link that signs one browser in.
+    /// The link that signs one browser in. It changes as soon as it was used.
     pub fn link(&self) -> String {
         let ticket = self.ticket.lock().unwrap_or_else(PoisonError::into_inner);
         format!("{}{DOOR}?token={}", self.address, *ticket)
     }
 
-    /// Refuses names that are not ours: a page of somebody else's may have made its own name point here.
+    /// Refuses host names that are not ours.
+    ///
+    /// A page of somebody else may have made its own name point to this address. The browser would then treat that page
+    /// and ours as one origin.
     pub(super) fn allows_host(&self, request: &Request) -> Result<(), (u16, &'static str)> {
         let host = request.header("host").unwrap_or_default();
         let ours = self.hosts.iter().any(|name| name.eq_ignore_ascii_case(host));
         if ours { Ok(()) } else { Err((421, "This server answers under its own address only.")) }
     }
 
-    /// The session for whoever has the link, which is then spent.
+    /// Makes the session for whoever has the link, and invalidates the link.
     pub(super) fn sign_in(&self, request: &Request) -> Option<Session> {
         let given = request.query.get("token")?;
         let mut ticket = self.ticket.lock().unwrap_or_else(PoisonError::into_inner);
+        // Drawn before the comparison: if there is no randomness for the next ticket, this one stays valid.
         let next = Key::random().ok()?.to_words();
-        // A HEAD comes from programs that look at links for others.
+        // A HEAD comes from programs that look at links on behalf of others, such as previews; it must not use the link
+        // up.
         if request.method != Method::Get || blake3::hash(given.as_bytes()) != blake3::hash(ticket.as_bytes())
         {
             return None;
         }
         let session = std::mem::replace(&mut *ticket, next);
-        // The ticket stood in an address; the session must not follow from it.
+        // The ticket stood in an address, so the session must not be derivable from it without the key.
         let session = self.key.proof("session", &session).to_hex();
         let session = &session.as_str()[..32];
         let proof = self.key.proof("cookie", session).to_hex();
@@ -96,7 +108,7 @@ impl Guard {
         Some(Session { home, cookie })
     }
 
-    /// Where the pages of a session begin: a path that nobody else knows.
+    /// The path where the pages of a session begin, which nobody else knows.
     fn home(&self, session: &str) -> String {
         if !stands(Defence::SessionPath) {
             return "/".to_owned();
@@ -104,20 +116,24 @@ impl Guard {
         format!("/{}/", &self.key.proof("home", session).to_hex().as_str()[..32])
     }
 
-    /// Lets a signed-in person read, and decide from our own pages. Notes where their pages begin, and the token for
-    /// their forms.
+    /// Lets a signed-in person read, and decide from our own pages. Notes in the request where their pages begin, and
+    /// the token for their forms.
+    ///
+    /// A decision needs more than the cookie. The origin keeps out other sites, and the token keeps out a form that was
+    /// not on one of our pages.
     pub(super) fn allows(&self, request: &mut Request) -> Result<(), (u16, &'static str)> {
         let Some((session, home)) = self.session(request) else {
-            // The front door shows nothing, and says where the key is.
+            // The front page shows nothing but says where to find the link.
             if request.method == Method::Get && request.path == "/" {
                 return Err((200, "This is Tribunal. Open the link that `tribunal serve` shows."));
             }
             return Err((401, "Nobody is signed in here. Open the link that `tribunal serve` shows."));
         };
-        // Its last sign is the first of the path below it.
+        // The last character of `home` is the slash that begins the path below it.
         request.path = request.path[home.len() - 1..].to_owned();
         request.home = home;
         request.form_token = self.key.proof("form", &session).to_hex().to_string();
+        // Reading needs the session alone; everything below concerns requests that change something.
         if request.method != Method::Post {
             return Ok(());
         }
@@ -133,11 +149,12 @@ impl Guard {
         Ok(())
     }
 
-    /// The session that both halves of the request's show: its cookie, and where its path begins.
+    /// The session that both halves of a request prove: its cookie, and the beginning of its path.
     fn session(&self, request: &Request) -> Option<(String, String)> {
         let cookies = request.header("cookie")?.split(';');
         let ours = cookies.filter_map(|pair| pair.trim().split_once('=')).filter(|(name, _)| *name == COOKIE);
-        // Whoever is at another port can set a cookie of this name, which stands beside ours.
+        // A program at another port can set a cookie of the same name, which then arrives beside ours. So every one is
+        // tried.
         ours.filter_map(|(_, value)| value.split_once('.')).find_map(|(session, proof)| {
             let proof = blake3::Hash::from_hex(proof).ok()?;
             let home = self.home(session);

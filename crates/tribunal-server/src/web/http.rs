@@ -1,5 +1,8 @@
-//! HTTP/1.1 as far as one browser on this machine needs it: small requests with a length, answers with one. What is
-//! larger, slower or stranger is refused; nothing of a request is trusted.
+//! HTTP/1.1 as far as one browser on this machine needs it: small requests with a length, and answers with a length.
+//! Larger, slower or unusual requests are refused, and nothing in a request is trusted.
+//!
+//! `httparse` reads the syntax. The limits, and the rule that a header may not contradict itself, are in this file,
+//! because the guard decides by these headers.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -7,52 +10,56 @@ use std::io::{ErrorKind, Read};
 use std::net::TcpStream;
 use std::time::Instant;
 
-/// The first lines of a request at most.
+/// The largest head of a request, in bytes.
 const HEAD_MAX: usize = 16 << 10;
-/// A form at most.
+/// The largest form, in bytes.
 const BODY_MAX: usize = 64 << 10;
 const HEADERS_MAX: usize = 64;
 
-/// What is asked for.
+/// The methods that are answered; every other one is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// To read.
+    /// Reads a page or a stream.
     Get,
-    /// To read, without the body.
+    /// Reads only the headers of a page.
     Head,
-    /// To decide something.
+    /// Sends a form, which is the only way to decide something.
     Post,
 }
 
-/// A request.
+/// A request that was read completely, with what the guard found out about its sender.
+///
+/// `home` and `form_token` are empty until the guard has proven a session. Code behind the guard can rely on both.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// What is asked for.
+    /// The method, which says whether something is read or decided.
     pub method: Method,
-    /// Of which place, decoded; of a signed-in person without where their pages begin.
+    /// The decoded path. For a signed-in person it is relative to `home`.
     pub path: String,
-    /// Where the pages of this person begin; empty for a stranger.
+    /// The path where the pages of this person begin; empty for a stranger.
     pub home: String,
-    /// What stands behind the question mark.
+    /// The fields behind the question mark.
     pub query: BTreeMap<String, String>,
-    /// The fields of a form.
+    /// The fields of a posted form.
     pub form: BTreeMap<String, String>,
-    /// The token that forms of this person's pages must carry.
+    /// The token that the forms of this person's pages must carry.
     pub form_token: String,
-    /// The last news the client saw.
+    /// The last event a reconnecting client saw.
     pub last_event: Option<u64>,
     pub(super) keep: bool,
     headers: BTreeMap<String, String>,
 }
 
 impl Request {
-    /// A header, by its name in small letters.
+    /// Returns a header by its name in lower case.
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(String::as_str)
     }
 }
 
-/// A connection that is read until one moment and no longer, however many bytes come before.
+/// A connection that can be read until a fixed moment, however many bytes arrive before it.
+///
+/// A timeout per read would not do: a client that sends a byte now and then would keep its thread for ever.
 pub(super) struct Timed<'a> {
     stream: &'a TcpStream,
     until: Instant,
@@ -75,15 +82,17 @@ impl Read for Timed<'_> {
     }
 }
 
-/// Why there is no request.
+/// Reasons why there is no request to answer.
 pub(super) enum Failed {
-    /// Nobody is there any more.
+    /// The client has left, or was too slow.
     Gone,
-    /// It is not one we take: a status and why.
+    /// The request is refused with a status and the reason.
     Refused(u16, &'static str),
 }
 
-/// Reads the next request; `left` holds what came with the one before. `None` at the end.
+/// Reads the next request. `left` holds bytes that arrived with the one before. `None` at the end of the connection.
+///
+/// Both limits are checked before more is read, so a client cannot make the server hold more than they allow.
 pub(super) fn read(stream: &mut impl Read, left: &mut Vec<u8>) -> Result<Option<Request>, Failed> {
     let (mut request, length) = loop {
         if let Some((request, taken, length)) = parsed(left)? {
@@ -94,6 +103,7 @@ pub(super) fn read(stream: &mut impl Read, left: &mut Vec<u8>) -> Result<Option<
             return Err(Failed::Refused(431, "The request is too long."));
         }
         if !more(stream, left)? {
+            // An end between two requests is orderly; one inside a request is not.
             return if left.is_empty() { Ok(None) } else { Err(Failed::Gone) };
         }
     };
@@ -125,13 +135,14 @@ fn more(stream: &mut impl Read, left: &mut Vec<u8>) -> Result<bool, Failed> {
     }
 }
 
-/// The first lines, once they are all there: the request, their length, and that of what follows.
+/// Parses the head once it has arrived: the request, the length of its head, and the length of its body.
 fn parsed(bytes: &[u8]) -> Result<Option<(Request, usize, usize)>, Failed> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
     let mut raw = httparse::Request::new(&mut headers);
     let taken = match raw.parse(bytes) {
         Ok(httparse::Status::Complete(taken)) => taken,
         Ok(httparse::Status::Partial) => return Ok(None),
+        // Too many headers end here as well: `httparse` reports them as an error of the request.
         Err(_) => return Err(Failed::Refused(400, "This is not a request.")),
     };
     let method = match raw.method {
@@ -143,11 +154,12 @@ fn parsed(bytes: &[u8]) -> Result<Option<(Request, usize, usize)>, Failed> {
     let mut named = BTreeMap::new();
     for header in raw.headers.iter() {
         let value = String::from_utf8_lossy(header.value).into_owned();
-        // Two of a kind are a trick: who checks one would be followed by who reads the other.
+        // Refuse duplicates: one part of the program could check the first and another follow the second.
         if named.insert(header.name.to_ascii_lowercase(), value).is_some() && is_telling(header.name) {
             return Err(Failed::Refused(400, "A header stands there twice."));
         }
     }
+    // A chunked body has no length to check beforehand, and two ways to delimit a body invite request smuggling.
     if named.contains_key("transfer-encoding") {
         return Err(Failed::Refused(411, "A form has a length."));
     }
@@ -174,7 +186,7 @@ fn is_telling(name: &str) -> bool {
     ["host", "origin", "content-length", "cookie"].iter().any(|telling| name.eq_ignore_ascii_case(telling))
 }
 
-/// The fields of a form or a query; of two of one name the last counts.
+/// Reads the fields of a form or a query. Of two fields with the same name the last one counts.
 fn pairs(text: &str) -> BTreeMap<String, String> {
     let split = |pair: &str| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -183,7 +195,7 @@ fn pairs(text: &str) -> BTreeMap<String, String> {
     text.split('&').filter(|pair| !pair.is_empty()).map(split).collect()
 }
 
-/// Percent signs undone; what is no text becomes the sign for that.
+/// Undoes percent-encoding. Bytes that are not UTF-8 become the replacement character.
 fn decoded(text: &str, plus: bool) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -195,6 +207,7 @@ fn decoded(text: &str, plus: bool) -> String {
                     bytes.push(high << 4 | low);
                     rest = &after[2..];
                 }
+                // A percent sign without two digits stands for itself: an address typed by hand must not fail.
                 _ => bytes.push(b'%'),
             },
             (b'+', _) if plus => bytes.push(b' '),
@@ -208,7 +221,7 @@ fn hex(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
 }
 
-/// The first lines of an answer.
+/// The head of an answer, built up before its body is known.
 pub(super) struct Head {
     text: String,
     keeps: bool,
@@ -225,18 +238,19 @@ impl Head {
         Head { text, keeps: false, closes: false }
     }
 
-    /// A browser may keep it for a while.
+    /// Allows the browser to keep the answer for a short while, which only assets need.
     pub(super) fn keeping(self) -> Head {
         Head { keeps: true, ..self }
     }
 
-    /// The connection ends with it.
+    /// Announces that the connection ends after this answer.
     pub(super) fn closing(self) -> Head {
         Head { closes: true, ..self }
     }
 
-    /// Leads elsewhere. Only places made by us are named here.
+    /// Adds a redirect. Callers pass only places that we made.
     pub(super) fn to(mut self, place: &str) -> Head {
+        // A line break in the place would let it add a header; `a_place_cannot_add_a_header` tests this.
         let place: String = place.chars().filter(|c| c.is_ascii_graphic()).collect();
         let _ = write!(self.text, "Location: {place}\r\n");
         self
@@ -247,7 +261,7 @@ impl Head {
         self
     }
 
-    /// As it goes over the wire. Every answer, whatever it is, is under the same strict rules.
+    /// Returns the bytes for the wire. Every answer, whatever it is, carries the same strict rules.
     pub(super) fn bytes(&self, length: Option<usize>) -> Vec<u8> {
         let mut text = self.text.clone();
         if let Some(length) = length {
@@ -265,8 +279,9 @@ impl Head {
     }
 }
 
-/// Nothing from elsewhere, no inline script or style, no frame around us, no address told to others. `same-origin`
-/// rather than `no-referrer`, under which browsers send forms with an origin of `null`.
+/// Rules for the browser: load nothing from elsewhere, run no inline script or style, allow no frame around us, tell
+/// others no address. `same-origin` rather than `no-referrer`, because with the latter browsers send forms with an
+/// origin of `null`.
 const RULES: &str = "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; \
     connect-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'\r\n\
     X-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\nReferrer-Policy: same-origin\r\n\

@@ -1,6 +1,10 @@
-//! HTTP on the loopback for one person's browser: a thread per connection, pages from a [`Site`], live events over
-//! server-sent events. It never listens on another interface, never answers a stranger anything but "no", and never
-//! starts a process.
+//! HTTP on the loopback for one person's browser: a thread per connection, pages from a [`Site`], live events as
+//! server-sent events. It never listens on another interface, never answers a stranger anything but a refusal, and
+//! never starts a process.
+//!
+//! It is a small server of our own because it serves one person on one machine; `docs/design/faces.md` has the
+//! comparison with a framework. A server that can be reached from elsewhere needs TLS and accounts, and is not what
+//! this is made for.
 
 mod connections;
 mod guard;
@@ -18,69 +22,78 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a request may take to come, from its first byte to its last, however many there are.
+/// The time a request may take to arrive, from its first byte to its last, however many bytes there are.
 const REQUEST: Duration = Duration::from_secs(10);
-/// How long a client may take to read a part of an answer, or to think of its next request.
+/// The time a client may take to read a part of an answer, or to send its next request.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// How often a stream looks for news.
+/// The pause between two looks for news on a stream.
 const LOOK: Duration = Duration::from_millis(100);
-/// Looks without news after which a stream says that it lives.
+/// After this many looks without news, a stream sends a sign of life.
 const LOOKS_BEFORE_BEAT: u32 = 150;
 
-/// Where pages come from.
+/// The source of pages. The server asks it only after the guard has let a request through.
+///
+/// Its methods are called from many threads at once, one for each connection, and a slow one holds up only its own
+/// client.
 pub trait Site: Send + Sync + 'static {
-    /// Answers a request of a signed-in person; a POST came from one of our own pages.
+    /// Answers a request of a signed-in person. A POST that arrives here came from a form of our own pages.
     fn answer(&self, request: &Request) -> Answer;
 
-    /// A page for somebody who may not see anything, or asked for what is not there. `home` is where the pages of a
-    /// signed-in person begin.
+    /// Makes a page that says why there is nothing to see. `home` is where the pages of a signed-in person begin, and
+    /// `None` for a stranger.
     fn refusal(&self, words: &str, home: Option<&str>) -> String;
 
-    /// What anybody may load: styles and scripts. They say nothing about any run.
+    /// Returns a style or a script, with its content type. Anybody may load these, so they must say nothing about any
+    /// run.
     fn asset(&self, path: &str) -> Option<(&'static str, &'static [u8])>;
 
-    /// Told when the one-time link was used: the next one.
+    /// Called when the one-time link was used, with the link that replaces it.
     fn signed_in(&self, next: &str);
 }
 
-/// An answer to a request.
+/// What a site answers to a request.
 pub enum Answer {
-    /// A page.
+    /// An HTML page, shared so that one rendering serves all readers.
     Page(Arc<[u8]>),
-    /// A document of another kind.
+    /// A document of another content type.
     Other(&'static str, Arc<[u8]>),
-    /// Go and look there.
+    /// A redirect to another place, which browsers follow with a GET.
     SeeOther(String),
-    /// It is not there, or cannot be done: a status and why.
+    /// The thing does not exist or cannot be done: a status and the reason.
     No(u16, String),
-    /// News as they come.
+    /// A stream of events that stays open.
     Stream(Box<dyn Feed>),
 }
 
-/// Where news come from.
+/// The source of the events of one stream.
 pub trait Feed: Send {
-    /// What is new since the last call; `None` when there will never be more.
+    /// Returns the news since the last call; `None` when there will never be more.
+    ///
+    /// It must not wait: the caller paces the calls and looks between them whether the client is still there.
     fn next(&mut self) -> Option<Vec<News>>;
 }
 
-/// One server-sent event.
+/// One server-sent event, as it goes over the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct News {
-    /// Its place: a client that comes back names the last one it saw.
+    /// The place in the journal. A client that reconnects names the last one it saw.
     pub id: u64,
-    /// Its kind.
+    /// The event name that the page's script listens for.
     pub kind: &'static str,
-    /// What it says, on one line.
+    /// The content, on one line.
     pub data: String,
 }
 
 /// Serves until `stop` is readable.
+///
+/// Threads of open connections are not joined. They hold nothing that has to be written, and end with the program.
 pub fn serve(
     listener: &TcpListener,
     guard: Guard,
     site: Arc<dyn Site>,
     stop: &impl AsFd,
 ) -> std::io::Result<()> {
+    // Between the poll and the accept a client may go away; a blocking accept would then hang and miss `stop`.
     listener.set_nonblocking(true)?;
     let all = Arc::new(Connections::default());
     let guard = Arc::new(guard);
@@ -93,11 +106,11 @@ pub fn serve(
         if !fds[1].revents().is_empty() {
             return Ok(());
         }
-        // A client that was gone before we came to it is nobody's failure.
+        // A client that left before we accepted it is not a failure of ours.
         let Ok((stream, _)) = listener.accept() else { continue };
         let Some(admitted) = all.admit(stream) else { continue };
         let mut work = Connection { admitted, guard: Arc::clone(&guard), site: Arc::clone(&site) };
-        // Without a thread the client is turned away.
+        // If no thread can be started, the connection is dropped, which turns the client away.
         let _ = std::thread::Builder::new().name("http".to_owned()).spawn(move || work.talk());
     }
 }
@@ -109,9 +122,10 @@ struct Connection {
 }
 
 impl Connection {
-    /// Answers requests until the client goes, is too slow, or makes no sense.
+    /// Answers requests until the client leaves, is too slow, or sends something that is not a request.
     fn talk(&mut self) {
         let stream = self.admitted.stream();
+        // On some systems an accepted connection inherits the listener's non-blocking mode.
         let ready = stream.set_nonblocking(false).is_ok()
             && stream.set_nodelay(true).is_ok()
             && stream.set_write_timeout(Some(PATIENCE)).is_ok();
@@ -119,7 +133,7 @@ impl Connection {
             return;
         }
         let mut left = Vec::new();
-        // The first request is due from the beginning; the next one from its first byte.
+        // The first request is due from the start of the connection, the next one from its first byte.
         let mut due = Instant::now() + REQUEST;
         loop {
             let stream = self.admitted.stream();
@@ -130,7 +144,7 @@ impl Connection {
                 Err(Failed::Refused(status, words)) => {
                     let page = self.site.refusal(words, None);
                     let _ = write(stream, &Head::page(status).closing(), page.as_bytes(), false);
-                    // What was not read would turn our answer into a reset.
+                    // Closing with unread bytes would reset the connection, and the client would never see the answer.
                     let _ = stream.shutdown(Shutdown::Write);
                     break;
                 }
@@ -146,12 +160,17 @@ impl Connection {
     }
 
     /// Answers one request; false when the connection is over.
+    ///
+    /// The order is fixed: first the host, then the session, then a place among the signed-in people, and only then the
+    /// site.
     fn respond(&mut self, mut request: Request) -> bool {
         let (bare, keep) = (request.method == Method::Head, request.keep);
         let head = |head: Head| if keep { head } else { head.closing() };
         let allowed = self.guard.allows_host(&request);
+        // Assets and the sign-in link are the only things that need no session; even they need our own host name.
         let is_open = request.path == guard::DOOR || self.site.asset(&request.path).is_some();
         let allowed = if is_open { allowed } else { allowed.and_then(|()| self.guard.allows(&mut request)) };
+        // The guard set `home` only for a valid session, so a stranger cannot take a place of a signed-in person.
         let home = (!request.home.is_empty()).then_some(request.home.as_str());
         let allowed = match home.is_some() && !self.admitted.is_known() {
             true => Err((503, "Too many connections are open.")),
@@ -176,6 +195,7 @@ impl Connection {
                 let page = self.site.refusal(&words, home);
                 write(stream, &head(Head::page(status)), page.as_bytes(), bare) && keep
             }
+            // A HEAD of a stream must not open one: it would occupy the connection without anything to send.
             Answer::Stream(_) if bare => write(stream, &Head::page(200), b"", bare) && keep,
             Answer::Stream(feed) => {
                 stream_news(stream, feed);
@@ -188,6 +208,7 @@ impl Connection {
         let stream = self.admitted.stream();
         match self.guard.sign_in(request) {
             Some(session) => {
+                // The used link is invalid from here on, so the terminal must show the next one.
                 self.site.signed_in(&self.guard.link());
                 write(stream, &Head::page(303).to(&session.home).cookie(&session.cookie), b"", false)
             }
@@ -208,8 +229,13 @@ fn write(mut stream: &TcpStream, head: &Head, body: &[u8], bare: bool) -> bool {
     stream.write_all(&bytes).and_then(|()| stream.flush()).is_ok()
 }
 
-/// Sends news until there will be no more or the client has gone.
+/// Sends news until there will be no more or the client has left.
+///
+/// The stream looks for news instead of being woken. This also notices a client that has gone, and needs no list of
+/// subscribers.
 fn stream_news(mut stream: &TcpStream, mut feed: Box<dyn Feed>) {
+    // There is no length, so the answer ends with the connection. The short retry makes browsers come back soon after a
+    // restart.
     let head = Head::new(200, "text/event-stream; charset=utf-8").closing().bytes(None);
     if stream.write_all(&head).and_then(|()| stream.write_all(b"retry: 500\n\n")).is_err() {
         return;
@@ -220,6 +246,7 @@ fn stream_news(mut stream: &TcpStream, mut feed: Box<dyn Feed>) {
         quiet = if news.is_empty() { quiet + 1 } else { 0 };
         let mut text = String::new();
         news.iter().for_each(|one| one.write(&mut text));
+        // A comment line keeps the connection alive and makes a write fail where the client vanished without a word.
         if quiet >= LOOKS_BEFORE_BEAT {
             quiet = 0;
             text.push_str(": still here\n\n");
@@ -245,12 +272,13 @@ impl News {
     }
 }
 
-/// Waits a moment; true when the client has gone. A client has nothing to say on a stream.
+/// Waits a moment; true when the client has left. A client has nothing to send on a stream, so anything readable is the
+/// end.
 fn has_gone(stream: &TcpStream) -> bool {
     is_readable(stream, LOOK)
 }
 
-/// Waits so long for something to read, or for the end of the connection.
+/// Waits for something to read, or for the end of the connection.
 fn is_readable(stream: &TcpStream, patience: Duration) -> bool {
     let mut fds = [PollFd::new(stream, PollFlags::IN | PollFlags::RDHUP)];
     let patience = Timespec {

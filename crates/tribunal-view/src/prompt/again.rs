@@ -1,5 +1,8 @@
-//! What a reviewer is told of answers before this one that did not count: its own, which it is asked to repeat in a form
-//! that can be read, and those of lost attempts. Nothing here invites anybody to take back what was not read.
+//! What a reviewer is told about earlier answers that did not count: its own, which it is asked to repeat in a readable
+//! form, and those of lost attempts.
+//!
+//! Nothing here invites anybody to take back what was not read. A milder second answer would otherwise be an easy way
+//! past an objection that nobody could read.
 
 use super::{JudgeBrief, TEXT_MAX, evidence, list_part};
 use crate::plain::{clipped, fenced};
@@ -9,32 +12,36 @@ use tribunal_core::finding::UnreadPart;
 use tribunal_core::ids::FindingId;
 use tribunal_core::panel::Unusable;
 
-/// Bytes of an earlier answer that are shown.
+/// The number of bytes of an earlier answer that are shown.
 pub const ANSWER_MAX: usize = TEXT_MAX;
 
 /// An answer of the same reviewer that did not count, and what would have made it count.
+///
+/// The reviewer sees its own words again, so that it repeats them instead of inventing new ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Again {
-    /// Why it did not count.
+    /// Why the answer did not count.
     pub why: Unusable,
     /// The answer in the reviewer's own words; may be empty.
     pub answer: String,
-    /// What in it could not be read: `U-1` is the first.
+    /// The parts of it that could not be read. `U-1` is the first.
     pub unread: Vec<UnreadPart>,
     /// Findings that were put to it and left out.
     pub left_out: Vec<FindingId>,
     /// What became of each finding it raised, one line each.
     pub became: Vec<String>,
-    /// Words about what was checked that are no evidence.
+    /// Words about what was checked that are not evidence.
     pub refused: Option<Refused>,
 }
 
 /// An attempt before this one that was lost.
+///
+/// A fallback reviewer is told what went wrong and not what to conclude.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Earlier {
-    /// Another reviewer made it: this one is its fallback.
+    /// Whether another reviewer made it, for whom this one is the fallback.
     pub other: bool,
-    /// Why it did not count.
+    /// Why the attempt did not count.
     pub why: String,
     /// What it said; may be empty.
     pub answer: String,
@@ -42,7 +49,7 @@ pub struct Earlier {
     pub unread: Vec<UnreadPart>,
 }
 
-/// What a reviewer is told of its own answer.
+/// Writes what a reviewer is told about its own earlier answer.
 pub(super) fn again_part(out: &mut String, brief: &JudgeBrief) {
     let Some(again) = &brief.again else { return };
     out.push_str("\n## Your earlier answer\n\n");
@@ -51,6 +58,7 @@ pub(super) fn again_part(out: &mut String, brief: &JudgeBrief) {
     );
     out.push_str(&wanted(again));
     out.push_str(" This is the last time you are asked.\n");
+    // Only an approval without evidence has a CHECKED line to talk about.
     if let Some(refused) = again.refused.as_ref().filter(|_| again.why == Unusable::Bare) {
         evidence::refused_part(out, brief, refused);
     }
@@ -64,7 +72,9 @@ pub(super) fn again_part(out: &mut String, brief: &JudgeBrief) {
     }
 }
 
-/// Why an answer did not count and what would make it count.
+/// Says why an answer did not count and what would make it count.
+///
+/// Each reason asks for exactly what is missing. A general request would invite a milder answer.
 fn wanted(again: &Again) -> String {
     let form = "say the same again in the form asked for above, every finding of it on a line of its own";
     match again.why {
@@ -82,6 +92,7 @@ fn wanted(again: &Again) -> String {
             "none of its lines carries the launch word, so it may have been a quotation. Write the word of this prompt into \
              each line as shown above, and {form}."
         ),
+        // The three share one sentence: it asks for every objection and does not offer to drop any.
         Unusable::Unread | Unusable::Flipped | Unusable::Unsettled => format!(
             "what it has against the work, or some of it, could not be read. Please {form}, and raise each thing that is \
              wrong as a finding of its own, with its file and line."
@@ -89,7 +100,9 @@ fn wanted(again: &Again) -> String {
     }
 }
 
-/// The unread parts by number, and how each is answered.
+/// Lists the unread parts by number, and how each is answered.
+///
+/// An objection that could not be read is still an objection. It goes away only by an answer of its own.
 fn parts(out: &mut String, unread: &[UnreadPart]) {
     if unread.is_empty() {
         return;
@@ -111,12 +124,13 @@ fn numbered(unread: &[UnreadPart]) -> String {
     unread.iter().enumerate().map(line).collect()
 }
 
-/// What is told of lost attempts.
+/// Writes what is told about lost attempts.
 pub(super) fn earlier_part(out: &mut String, earlier: &[Earlier]) {
     if earlier.is_empty() {
         return;
     }
     out.push_str("\n## Attempts before this one\n\n");
+    // One attempt of another reviewer is enough: then this one is the fallback and judges for itself.
     let others = earlier.iter().any(|one| one.other);
     out.push_str(match others {
         true => "Another reviewer was asked before you and has no verdict that counts. You judge with your own eyes; this is \
@@ -124,6 +138,7 @@ pub(super) fn earlier_part(out: &mut String, earlier: &[Earlier]) {
         false => "You are asked once more, because the attempt before this one did not count.\n",
     });
     for (n, one) in earlier.iter().enumerate() {
+        // A reviewer must not take the words of another for its own.
         let who = if one.other { "the other reviewer" } else { "you" };
         let _ =
             writeln!(out, "\nAttempt {}, {who}: {}.", n + 1, clipped(&one.why, 600).trim_end_matches('.'));

@@ -1,18 +1,23 @@
-//! What a reviewer is told about evidence: what CHECKED has to name and say, with an example that fits what is judged, and,
-//! where its words were none, what is missing in them. File names and refused words are data.
+//! What a reviewer is told about evidence: what CHECKED has to name and say, with an example that fits the subject, and
+//! what was missing if its words were not evidence. File names and refused words are data.
+//!
+//! `tribunal-core` (`evidence`) decides what counts. A rule that is added there has to be explained here, or honest
+//! reviewers fail it without knowing why.
 
 use super::{JudgeBrief, JudgeJob};
 use crate::plain::{clipped, fenced};
 use std::fmt::Write;
 use tribunal_core::evidence::{Lack, Matter, Refused};
 
-/// Bytes of a refused line that are shown.
+/// The number of bytes of a refused line that are shown.
 const LINE_MAX: usize = 600;
-/// A file whose name is longer, or holds anything but plain characters, is no example.
+/// The longest file name that can be an example. A name with anything but plain characters is not one, either.
 const NAME_MAX: usize = 80;
 
 impl JudgeJob {
-    /// What evidence has to be about.
+    /// What the evidence has to be about.
+    ///
+    /// A plan or a document has no code to run, so other words count for it than for a change.
     pub fn matter(self) -> Matter {
         match self {
             JudgeJob::Plan => Matter::Plan,
@@ -24,7 +29,9 @@ impl JudgeJob {
     }
 }
 
-/// The rule, the same for every review of a kind.
+/// Writes the rule, which is the same for every review of a kind.
+///
+/// The example is about other work on purpose: copied, it is not evidence.
 pub(super) fn rule_part(out: &mut String, job: JudgeJob) {
     let matter = job.matter();
     let _ = write!(
@@ -34,6 +41,7 @@ pub(super) fn rule_part(out: &mut String, job: JudgeJob) {
          and every further sentence, may be taken for a finding. A name alone, that all of it was read, that it looks good, \
          and this example again are no evidence.",
         matter.names(),
+        // A plan or a document is read and judged; only in a change is there something to be seen.
         if matter == Matter::Change { "saw" } else { "judged" },
         matter.example()
     );
@@ -46,7 +54,7 @@ pub(super) fn rule_part(out: &mut String, job: JudgeJob) {
     });
 }
 
-/// Why the words of an approval were no evidence, and what would be.
+/// Says why the words of an approval were not evidence, and what would be.
 pub(super) fn wanted(refused: Option<&Refused>) -> String {
     let Some(refused) = refused else {
         return "it approves without a CHECKED line that says what was checked. Write one, as described above.".to_owned();
@@ -71,7 +79,7 @@ pub(super) fn wanted(refused: Option<&Refused>) -> String {
     )
 }
 
-/// The refused line, and an example made from what is judged. Both are data: neither counts when it is said again.
+/// Writes the refused line, and an example made from the subject. Both are data: neither counts if it is repeated.
 pub(super) fn refused_part(out: &mut String, brief: &JudgeBrief, refused: &Refused) {
     out.push_str("\nThe CHECKED line that was refused:\n\n");
     out.push_str(&fenced("text", &clipped(&refused.line, LINE_MAX), LINE_MAX));
@@ -80,6 +88,7 @@ pub(super) fn refused_part(out: &mut String, brief: &JudgeBrief, refused: &Refus
 }
 
 fn example(brief: &JudgeBrief) -> String {
+    // A file name comes from the change, so only one that cannot be mistaken for instructions is used.
     let file = brief.files.iter().find(|file| is_plain(file)).map(String::as_str);
     match (brief.job.matter(), file) {
         (Matter::Change, file) => {

@@ -1,24 +1,26 @@
-//! Findings: the list, and one finding's story: what was claimed, where, by whom, what its maker said and did, what
-//! the next round saw, and how it ended, each step with its place in the journal.
+//! Findings: the list, and one finding's story. The story says what was claimed, where, by whom, what its builder said
+//! and did, what the next round saw, and how it ended, each step with its place in the journal.
+//!
+//! A page reads nothing by itself: code and fix were recorded when the finding was tracked.
 
 use super::html::Html;
 use super::{Root, Shell, cell, fact, pages, table, table_end};
 use crate::facts::{FindingView, RunView};
 use crate::review::{Review, Story};
 
-/// Findings on a page.
+/// The number of findings on a page.
 const SHOWN: usize = 200;
 
 /// One step of a finding's story.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Its place in the journal.
+    /// The place of the step in the journal.
     pub seq: u64,
-    /// Since the run began, as a clock.
+    /// The time since the run began, as a clock.
     pub when: String,
-    /// The loop.
+    /// The loop it belongs to.
     pub of: String,
-    /// What happened.
+    /// What happened, in the words of the log.
     pub text: String,
 }
 
@@ -33,6 +35,7 @@ pub(super) fn table_of<'a>(
         html.raw("<tr><th scope=\"row\">")
             .link(&["runs", run, "findings", &finding.id], &finding.id)
             .raw("</th>");
+        // The severity is the class as well; it is escaped like any text.
         html.raw("<td class=\"").text(&finding.severity).raw("\">").text(&finding.severity).raw("</td>");
         cell(html, format!("{} {}", finding.fate, finding.fate_note));
         html.raw("<td><code>").text(&finding.place).raw("</code></td>");
@@ -43,7 +46,7 @@ pub(super) fn table_of<'a>(
     table_end(html);
 }
 
-/// All findings of a run, a page of them.
+/// Writes a page of all findings of a run.
 pub fn findings(view: &RunView, from: usize, waiting: usize) -> String {
     let title = format!("Findings of run {}", view.id);
     Shell { title: &title, waiting, run: Some(&view.id), live: None, root: Root::Up(2) }.around(|html| {
@@ -57,9 +60,10 @@ pub fn findings(view: &RunView, from: usize, waiting: usize) -> String {
     })
 }
 
-/// One finding's story.
+/// Writes one finding's story; `None` if the run has no such finding.
 pub fn finding(view: &RunView, review: &Review, steps: &[Step], id: &str, waiting: usize) -> Option<String> {
     let finding = view.findings.iter().find(|finding| finding.id == id)?;
+    // The review need not hold every finding of the run.
     let story = review.findings.iter().find(|story| story.finding.id == id);
     let title = format!("Finding {id}");
     let page =
@@ -104,7 +108,7 @@ pub fn finding(view: &RunView, review: &Review, steps: &[Step], id: &str, waitin
     Some(page)
 }
 
-/// The code, the fix and what editor agents said, where they are known.
+/// Writes the code, the fix and what editor agents said, if they are known.
 fn with_code(html: &mut Html, story: &Story) {
     if let Some(code) = &story.code {
         html.raw("<h2>The code</h2>\n<pre tabindex=\"0\">").block(&code.numbered()).raw("</pre>\n");
@@ -127,6 +131,7 @@ fn told(html: &mut Html, run: &str, steps: &[Step]) {
     html.raw("<h2>Its story</h2>\n");
     table(html, "Step by step", &["event", "when", "loop", "what happened"]);
     for step in steps {
+        // Each step links to its row, so that a reader can check the story against the journal.
         html.raw("<tr><th scope=\"row\"><a href=\"").place(&["runs", run, "journal"]).raw("?from=");
         html.text(step.seq).raw("\">#").text(step.seq).raw("</a></th>");
         cell(html, &step.when);

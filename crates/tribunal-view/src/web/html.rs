@@ -1,16 +1,21 @@
-//! Writing markup so that nothing can be forgotten: markup is what stands in this program's text, everything else is
-//! escaped. There is no way to put a text of somebody else in unescaped.
+//! Writing markup so that nothing can be forgotten: markup is a literal of this program, everything else is escaped.
+//! There is no way to put somebody else's text in unescaped.
+//!
+//! The type system keeps that promise. `raw` takes only `&'static str`, so a text that arrives at run time does not
+//! compile there.
 
 use crate::html::escape;
 use crate::plain;
 use std::fmt::{Display, Write};
 
-/// One line of somebody's text at most.
+/// The longest line of somebody's text, in characters.
 const LINE_MAX: usize = 2_000;
-/// Several lines of it.
+/// The longest text of several lines, in bytes.
 const BLOCK_MAX: usize = 60_000;
 
-/// Markup under way.
+/// Markup that is being written.
+///
+/// Methods return the value itself, so that markup and text alternate in one expression, in the order of the page.
 #[derive(Debug, Default)]
 pub struct Html {
     text: String,
@@ -18,61 +23,69 @@ pub struct Html {
 }
 
 impl Html {
-    /// Markup of a page whose links begin with `root`, the way from the page to the first one of its server.
+    /// Starts a page whose links begin with `root`, the way from the page to the first one of its server.
     pub fn with_root(root: &str) -> Html {
         Html { text: String::new(), root: root.to_owned() }
     }
 
-    /// Markup of our own.
+    /// Adds markup of our own.
+    ///
+    /// The parameter is `&'static str` on purpose: a text that arrives at run time cannot get in here.
     pub fn raw(&mut self, markup: &'static str) -> &mut Html {
         self.text.push_str(markup);
         self
     }
 
-    /// A text on one line, escaped.
+    /// Adds a text on one line, escaped.
     pub fn text(&mut self, text: impl Display) -> &mut Html {
         escape(&mut self.text, &plain::clipped(&text.to_string(), LINE_MAX));
         self
     }
 
-    /// A text of several lines, escaped.
+    /// Adds a text of several lines, escaped.
     pub fn block(&mut self, text: &str) -> &mut Html {
         escape(&mut self.text, &plain::capped(text, BLOCK_MAX));
         self
     }
 
-    /// Whether the last thing that was written is a heading of these words.
+    /// Whether the last thing that was written is a heading with these words.
+    ///
+    /// A caption that repeats the heading above it is only for screen readers.
     pub(super) fn just_headed(&self, words: &str) -> bool {
         let mut heading = String::from(">");
         escape(&mut heading, &plain::clipped(words, LINE_MAX));
         ["</h2>", "</h3>"].iter().any(|end| self.text.trim_end().ends_with(&format!("{heading}{end}")))
     }
 
-    /// A place on this server, made of names that may hold anything.
+    /// Adds a place on this server, made of names that may contain anything.
     pub fn place(&mut self, names: &[&str]) -> &mut Html {
         self.text.push_str(&self.root);
         self.text.push_str(&place(names));
         self
     }
 
-    /// A link to a place on this server.
+    /// Adds a link to a place on this server.
     pub fn link(&mut self, names: &[&str], text: impl Display) -> &mut Html {
         self.raw("<a href=\"").place(names).raw("\">").text(text).raw("</a>")
     }
 
     /// Lets a picture of this crate write itself.
     pub(super) fn draw(&mut self, picture: impl FnOnce(&mut String)) -> &mut Html {
+        // The only other way to write markup. It stays inside this crate, and the pictures escape their texts
+        // themselves.
         picture(&mut self.text);
         self
     }
 
-    /// The markup.
+    /// Returns the finished markup of the page.
     pub fn done(self) -> String {
         self.text
     }
 }
 
-/// A path of names, each of which may hold anything. It begins nowhere: what it is below is for the caller to say.
+/// Writes a path of names, each of which may contain anything. The caller says what it is relative to.
+///
+/// Loop ids, for one, contain slashes and dots.
 fn place(names: &[&str]) -> String {
     let mut out = String::new();
     for (n, name) in names.iter().enumerate() {

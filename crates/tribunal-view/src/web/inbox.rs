@@ -1,5 +1,7 @@
-//! The inbox: what waits for a person, each with the answers on offer as a form. What needs a program to be started is
-//! not offered here but named as a command.
+//! The inbox: what waits for a person, each question with the answers on offer as a form.
+//!
+//! No request of the browser may start a program. So an answer that needs one is not offered here but named as a
+//! command.
 
 use super::Shell;
 use super::html::Html;
@@ -9,18 +11,22 @@ use crate::spoken::Spoken;
 /// What became of an answer that was just given.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Said<'a> {
-    /// What to say about it.
+    /// The sentence to show about it.
     pub words: &'a str,
-    /// It was not taken.
+    /// Whether the answer was refused.
     pub refused: bool,
 }
 
-/// The page. `token` proves that a form is ours; `by` is the name filled in.
+/// Writes the page. `token` proves that a form is ours; `by` is the name that is filled in.
+///
+/// Answered questions stay on the page until the run has read the answer, so that nobody answers twice.
 pub fn inbox(questions: &[QuestionView], token: &str, by: &str, said: Option<Said<'_>>) -> String {
+    // Answered questions are still listed, but they do not wait for anybody.
     let open = questions.iter().filter(|question| question.answered.is_none()).count();
     Shell { title: "Inbox", waiting: open, ..Shell::default() }.around(|html| {
         html.raw("<h1>Inbox</h1>\n");
         if let Some(said) = said {
+            // A refusal is announced at once by a screen reader, a success when it is quiet.
             html.raw("<p id=\"said\" role=\"").raw(if said.refused { "alert" } else { "status" });
             html.raw("\" class=\"note\">").text(said.words).raw("</p>\n");
         }
@@ -59,7 +65,7 @@ fn one(html: &mut Html, question: &QuestionView, token: &str, by: &str) {
     html.raw("</section>\n");
 }
 
-/// Reviewers in their own words, each one click away.
+/// Writes reviewers in their own words, each one click away.
 pub(super) fn spoken(html: &mut Html, spoken: &[Spoken]) {
     for one in spoken {
         html.raw("<details><summary>").text(one.head()).raw("</summary>\n");
@@ -70,13 +76,15 @@ pub(super) fn spoken(html: &mut Html, spoken: &[Spoken]) {
     }
 }
 
-/// Whether an answer needs no program to be started, as `fixed` does, which takes what lies in a tree.
+/// Whether an answer can be given without starting a program. `fixed` cannot, because it takes what lies in a worktree.
 pub fn is_letter(offer: &OfferView) -> bool {
+    // A list of what is known to be harmless: a new answer needs a decision before the page offers it.
     matches!(offer.word.as_str(), "again" | "ask-again" | "accept" | "drop" | "stop")
 }
 
 fn form(html: &mut Html, question: &QuestionView, token: &str, by: &str) {
     let (here, elsewhere): (Vec<&OfferView>, Vec<&OfferView>) =
+        // Nothing is hidden: an answer that the page cannot take is named as a command.
         question.offers.iter().partition(|offer| is_letter(offer));
     if !here.is_empty() {
         html.raw("<form class=\"decide\" method=\"post\" action=\"").place(&["decide"]);
@@ -97,6 +105,7 @@ fn form(html: &mut Html, question: &QuestionView, token: &str, by: &str) {
             html.raw("<label>Rounds more, for <strong>again</strong> <input type=\"number\" name=\"rounds\" value=\"2\" ");
             html.raw("min=\"1\" max=\"100\"></label>\n");
         }
+        // A decision has a name: accepted work is recorded under it.
         html.raw("<label>Your name <input type=\"text\" name=\"by\" required maxlength=\"100\" value=\"")
             .text(by);
         html.raw("\"></label>\n<label>Why (kept with the decision) <input type=\"text\" name=\"note\" ");

@@ -1,6 +1,8 @@
 //! The pages of `tribunal serve`, as text: runs, one run, its loops, findings and journal, and the inbox. Pure: it
-//! words what it is given. Pages are readable without the script, which only keeps them up to date, and hold no inline
-//! script or style, so that the strictest rules of a browser let them pass.
+//! words what it is given.
+//!
+//! Pages are readable without the script, which only keeps them up to date. They hold no inline script or style, so
+//! that the strictest content security policy lets them pass.
 
 mod finding;
 pub mod html;
@@ -20,35 +22,40 @@ pub use runs::{RunLine, runs};
 use crate::style::Mark;
 use html::Html;
 
-/// The styles.
+/// The styles of all pages.
 pub const STYLE: &str = include_str!("style.css");
-/// The script.
+/// The script that keeps a page up to date.
 pub const SCRIPT: &str = include_str!("live.js");
 
-/// What every page has around it.
+/// The frame that every page has around it.
+///
+/// Every page goes through `around`, so the policy, the navigation and the landmarks for screen readers are the same on
+/// all.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Shell<'a> {
-    /// Its title.
+    /// The title of the page.
     pub title: &'a str,
-    /// Questions that wait for a person.
+    /// The number of questions that wait for a person.
     pub waiting: usize,
-    /// The run it is about.
+    /// The run that the page is about.
     pub run: Option<&'a str>,
-    /// It is kept up to date from this place of the run's journal on.
+    /// The place in the run's journal from which on the page is kept up to date; `None` for a page that is not.
     pub live: Option<u64>,
-    /// The way from it to the first page.
+    /// The way from the page to the first page.
     pub root: Root<'a>,
 }
 
-/// The way from a page to the first one of its server. Links are relative, because each browser sees the pages below a
-/// name of its own, and a page is made once for all of them.
+/// The way from a page to the first one of its server.
+///
+/// Links are relative, because each browser sees the pages below a secret name of its own, and a page is made once for
+/// all of them.
 #[derive(Clone, Copy, Debug)]
 pub enum Root<'a> {
-    /// So many steps up.
+    /// This many folders up, for a page at a known place.
     Up(usize),
-    /// By its address: for a page that can stand anywhere.
+    /// By its address, for a page that can stand anywhere.
     At(&'a str),
-    /// It is not told, and there are no links.
+    /// Not told: there are no links on the page.
     Untold,
 }
 
@@ -71,22 +78,26 @@ impl Root<'_> {
 }
 
 impl Shell<'_> {
-    /// A page around its middle.
+    /// Writes a page around its middle.
     pub(crate) fn around(&self, middle: impl FnOnce(&mut Html)) -> String {
         let mut html = Html::with_root(&self.root.words());
         html.raw("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
         html.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>");
+        // From the root of the server, not of the session: assets are the same for everybody and need no session.
         html.text(self.title).raw(" — Tribunal</title>\n<link rel=\"stylesheet\" href=\"/style.css\">\n");
         html.raw("<link rel=\"icon\" href=\"/icon.svg\" type=\"image/svg+xml\">\n");
         if self.live.is_some() {
+            // Only where something changes: other pages work without any script.
             html.raw("<script src=\"/live.js\" defer></script>\n");
         }
         html.raw("</head>\n<body");
+        // The script reads its stream from these attributes, because inline script is not allowed.
         if let (Some(seq), Some(run)) = (self.live, self.run) {
             html.raw(" data-seq=\"").text(seq).raw("\" data-stream=\"").place(&["runs", run, "events"]);
             html.raw("?after=").text(seq).raw("\"");
         }
         html.raw(">\n<a class=\"skip\" href=\"#main\">To the content</a>\n<header>");
+        // Somebody who is not signed in must not learn where the pages lie.
         if !matches!(self.root, Root::Untold) {
             self.navigation(&mut html);
         }
@@ -115,7 +126,9 @@ impl Shell<'_> {
     }
 }
 
-/// A page that says no. `home` is the address of the first page, for who may see it.
+/// Writes a page that says no. `home` is the address of the first page, for somebody who may see it.
+///
+/// A stranger learns nothing from it: without `home` there is no link and no navigation.
 pub fn refusal(words: &str, home: Option<&str>) -> String {
     let root = home.map_or(Root::Untold, Root::At);
     Shell { title: "No", root, ..Shell::default() }.around(|html| {
@@ -123,13 +136,13 @@ pub fn refusal(words: &str, home: Option<&str>) -> String {
     })
 }
 
-/// A symbol with its word, so that neither colour nor shape says anything alone.
+/// Writes a symbol with its word, so that neither colour nor shape says anything alone.
 pub(crate) fn mark(html: &mut Html, mark: Mark, word: &str) {
     html.raw("<span class=\"mark ").text(class(mark)).raw("\"><span aria-hidden=\"true\">");
     html.text(mark.symbol()).raw("</span> ").text(word).raw("</span>");
 }
 
-/// The class of a mark.
+/// Returns the style class of a mark.
 pub(crate) fn class(mark: Mark) -> &'static str {
     match mark {
         Mark::Running => "running",
@@ -140,12 +153,14 @@ pub(crate) fn class(mark: Mark) -> &'static str {
     }
 }
 
-/// The first row of a table that may be wider than the page.
+/// Begins a table that may be wider than the page.
+///
+/// The region has a name and can be focused, because a wide table has to be scrolled by somebody who cannot see it all.
 pub(crate) fn table(html: &mut Html, caption: &str, head: &[&str]) {
-    // Words that stand above it already are only for who hears the page.
+    // Words that stand above it already are only for somebody who hears the page.
     let caption_tag =
         if html.just_headed(caption) { "\"><table><caption class=\"heard\">" } else { "\"><table><caption>" };
-    // Who has no mouse scrolls it by keyboard: it can be focused.
+    // It can be focused, so that a reader without a mouse scrolls it by keyboard.
     html.raw("<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"").text(caption);
     html.raw(caption_tag).text(caption).raw("</caption><thead><tr>");
     head.iter().for_each(|cell| {
@@ -154,25 +169,26 @@ pub(crate) fn table(html: &mut Html, caption: &str, head: &[&str]) {
     html.raw("</tr></thead><tbody>\n");
 }
 
-/// The end of a table.
+/// Ends a table that `table` began.
 pub(crate) fn table_end(html: &mut Html) {
     html.raw("</tbody></table></div>\n");
 }
 
-/// A cell.
+/// Writes one cell of a table.
 pub(crate) fn cell(html: &mut Html, text: impl std::fmt::Display) {
     html.raw("<td>").text(text).raw("</td>");
 }
 
-/// One line of a list of facts; nothing where there is nothing to say.
+/// Writes one line of a list of facts; nothing if there is nothing to say.
 pub(crate) fn fact(html: &mut Html, name: &'static str, value: &str) {
     if !value.trim().is_empty() {
         html.raw("<dt>").raw(name).raw("</dt><dd>").text(value).raw("</dd>\n");
     }
 }
 
-/// Links to what comes before and after on a page of many.
+/// Writes links to the pages before and after, if there are several.
 pub(crate) fn pages(html: &mut Html, names: &[&str], from: usize, step: usize, all: usize) {
+    // One page needs no way to others.
     if all <= step {
         return;
     }

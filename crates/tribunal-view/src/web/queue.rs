@@ -1,12 +1,13 @@
-//! The landing queue of a run: what waits to land, what lands now, what has landed, and what was refused and why. A
-//! review of what exists has no plans, and the page says so.
+//! The landing queue of a run: what waits to land, what lands now, what has landed, and what was refused and why.
+//!
+//! A review of something that exists has no plans, and the page says so instead of showing an empty table.
 
 use super::html::Html;
 use super::{Root, Shell, cell, mark, table, table_end};
 use crate::facts::{PlanState, PlanView, RunView};
 use crate::style::Mark;
 
-/// The queue of a run.
+/// Writes the queue of a run.
 pub fn queue(view: &RunView, waiting: usize) -> String {
     let title = format!("Landing queue of run {}", view.id);
     Shell { title: &title, waiting, run: Some(&view.id), live: None, root: Root::Up(2) }.around(|html| {
@@ -44,8 +45,10 @@ fn section<'a>(
     }
     table(html, caption, &["plan", "wave", "title", "stands"]);
     for plan in plans {
+        // The queue lands one plan at a time; this is the one at work.
         let now = view.running.iter().any(|one| one.of == plan.id);
         let (symbol, word) = match (plan.state, now) {
+            // Warnings that a review let pass stay visible after the merge.
             (PlanState::Landed, _) if plan.with_warnings => (Mark::Warning, "merged with warnings"),
             (PlanState::Landed, _) => (Mark::Complete, "merged"),
             (_, true) => (Mark::Running, "lands now"),

@@ -1,5 +1,7 @@
 //! One run as it goes: where it stands, its lanes, what runs now, loops with their rounds, findings, cost, and what
-//! happened. Parts that change are marked, so that the script can take them anew.
+//! happened.
+//!
+//! Parts that change are marked, so that the script can replace them one by one and leave the rest of the page alone.
 
 use super::finding::table_of;
 use super::html::Html;
@@ -12,31 +14,34 @@ use crate::style::Mark;
 use crate::{log, words};
 use serde::Serialize;
 
-/// Loops and findings on the page of a run.
+/// The number of loops and findings on the page of a run.
 const SHOWN: usize = 30;
-/// Plans on the page of a run.
+/// The number of plans on the page of a run.
 const PLANS_SHOWN: usize = 200;
-/// Loops on a page of their own.
+/// The number of loops on a page of their own.
 const LOOPS_SHOWN: usize = 100;
 
-/// An event as the page shows it and the stream tells it.
+/// An event in the form in which the page shows it and the stream sends it.
+///
+/// Page and stream use the same words, so a line does not change when the page is loaded again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Told {
-    /// Its place in the journal.
+    /// The place of the event in the journal.
     pub seq: u64,
-    /// Since the run began.
+    /// The time since the run began.
     pub when: String,
-    /// The loop or plan.
+    /// The loop or plan it belongs to.
     pub of: String,
-    /// Its symbol's class.
+    /// The style class of its symbol.
     pub kind: &'static str,
-    /// What happened.
+    /// What happened, in the words of the log.
     pub text: String,
 }
 
-/// An event in the words of the page; `began` is when the run began.
+/// Writes an event in the words of the page. `began` is when the run began.
 pub fn told(event: &Event, began: u64) -> Told {
     let (sign, text) = log::words_of(&event.what);
+    // The symbol is part of the text, because the script writes text and no markup.
     let symbol = sign.map(|sign| format!("{} ", sign.symbol())).unwrap_or_default();
     let of = event.of.rsplit_once('.').map_or(event.of.as_str(), |(short, _)| short);
     Told {
@@ -48,12 +53,15 @@ pub fn told(event: &Event, began: u64) -> Told {
     }
 }
 
-/// The page of a run. `events` are its last ones, the newest of which is at `seq`.
+/// Writes the page of a run. `events` are its last ones, the newest of which is at `seq`.
+///
+/// It can be read without the script; loading the page again then shows what happened since.
 pub fn run(view: &RunView, review: &Review, events: &[Told], seq: u64, waiting: usize) -> String {
     let title = format!("Run {}", view.id);
     let shell = Shell { title: &title, waiting, run: Some(&view.id), live: Some(seq), root: Root::Up(1) };
     shell.around(|html| {
         html.raw("<h1>").text(&title).raw("</h1>\n<p id=\"live-state\" role=\"status\">");
+        // Empty while it runs, because the script writes here whether the page is live.
         html.raw(if view.live { "" } else { "Nobody runs it now." }).raw("</p>\n");
         html.raw(
             "<noscript><p class=\"note\">Load the page again to see what happened since.</p></noscript>\n",
@@ -96,6 +104,7 @@ fn head(html: &mut Html, view: &RunView) {
     let tiles = [
         (
             format!("{landed} of {}", view.plans.len()),
+            // Only a run that ended well has brought its plans to the user's branch.
             if view.is_there() { "plans landed" } else { "plans merged" },
         ),
         (queued.to_string(), "in the landing queue"),
@@ -115,14 +124,16 @@ fn head(html: &mut Html, view: &RunView) {
     }
     html.raw("</ul>\n");
     let commands: Vec<String> = view.commands.iter().map(CommandView::line).collect();
+    // What every reader must know stands on the page itself and not behind a link.
     for note in commands.iter().chain(&view.unreviewed).chain(&view.warnings).chain(&view.unkept) {
         html.raw("<p class=\"note\">").text(note).raw("</p>\n");
     }
 }
 
-/// What the launches brought: findings that ended well, by launch.
+/// Says what the launches brought: findings that ended well, per launch.
 fn yielded(view: &RunView) -> String {
     let settled = view.findings.iter().filter(|finding| matches!(finding.fate.as_str(), "fixed" | "refuted"));
+    // Nothing was launched yet, so there is no ratio to show.
     match view.effort.launches {
         0 => "—".to_owned(),
         n => format!("{:.2}", settled.count() as f64 / n as f64),
@@ -216,6 +227,7 @@ fn rounds(html: &mut Html, review: &Review) {
         return;
     }
     html.raw("<h2>Loops</h2>\n");
+    // The newest first: on a long run, the first loops are long settled.
     let newest: Vec<&Part> = review.loops.iter().rev().take(SHOWN).collect();
     loops_table(html, &review.run, "The newest loops first", &newest);
     if review.loops.len() > SHOWN {
@@ -244,6 +256,7 @@ fn loops_table(html: &mut Html, run: &str, caption: &str, parts: &[&Part]) {
 fn standing_mark(part: &Part) -> Mark {
     match (part.outcome.as_str(), part.waits.as_str()) {
         ("", "") => Mark::Running,
+        // It waits for a person.
         ("", _) => Mark::Warning,
         ("passed" | "accepted", _) => Mark::Complete,
         (outcome, _) if outcome.starts_with("passed") => Mark::Complete,
@@ -259,7 +272,9 @@ fn found(html: &mut Html, view: &RunView) {
     let fates: Vec<String> = view.fates().into_iter().map(|(fate, n)| format!("{n} {fate}")).collect();
     html.text(words::and(&fates)).raw("</p>\n");
     let open = view.findings.iter().filter(|finding| finding.fate == "open");
+    // The newest of the settled ones, because the list is short.
     let rest = view.findings.iter().rev().filter(|finding| finding.fate != "open");
+    // Open findings come first, however old they are.
     table_of(html, &view.id, "Open findings first, then the newest", open.chain(rest).take(SHOWN));
     if view.findings.len() > SHOWN {
         let words = format!("All {}", words::count(view.findings.len(), "finding"));
@@ -267,7 +282,7 @@ fn found(html: &mut Html, view: &RunView) {
     }
 }
 
-/// All loops of a run, a page of them.
+/// Writes a page of all loops of a run.
 pub fn loops(review: &Review, from: usize, waiting: usize) -> String {
     let title = format!("Loops of run {}", review.run);
     Shell { title: &title, waiting, run: Some(&review.run), live: None, root: Root::Up(2) }.around(|html| {
@@ -278,7 +293,7 @@ pub fn loops(review: &Review, from: usize, waiting: usize) -> String {
     })
 }
 
-/// One loop, round by round.
+/// Writes one loop, round by round; `None` if the run has no such loop.
 pub fn one_loop(view: &RunView, review: &Review, id: &str, waiting: usize) -> Option<String> {
     let lp = view.loops.iter().find(|lp| lp.id == id)?;
     let part = review.loops.iter().find(|part| part.id == id);
@@ -314,8 +329,9 @@ fn facts(html: &mut Html, lp: &LoopView, part: Option<&Part>) {
     html.raw("</dl>\n");
 }
 
-/// Whether it gets better: the picture, and the table that says the same in numbers.
+/// Shows whether the loop gets better: the picture, and the table that says the same in numbers.
 fn shape(html: &mut Html, review: &Review, part: &Part) {
+    // A loop without findings has no shape to show.
     if part.rounds.iter().all(|round| total(&round.bar) == 0) {
         return;
     }
@@ -330,6 +346,7 @@ fn shape(html: &mut Html, review: &Review, part: &Part) {
         table(html, change.title, change.head);
         for row in &change.rows {
             html.raw("<tr>");
+            // The cells were escaped for markdown; `cell` escapes them again for HTML.
             row.iter().for_each(|text| cell(html, crate::account::unescaped(text)));
             html.raw("</tr>\n");
         }

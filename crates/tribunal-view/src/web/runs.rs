@@ -1,4 +1,6 @@
 //! The list of runs: one line each, newest first.
+//!
+//! A run that cannot be read has a line, too, with the reason: a damaged journal must not make a run disappear.
 
 use super::{Shell, cell, mark, table, table_end};
 use crate::style::Mark;
@@ -7,31 +9,33 @@ use crate::words;
 /// A run on one line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunLine {
-    /// Its id.
+    /// The id of the run.
     pub id: String,
-    /// The phase.
+    /// The phase that the run builds, or what it makes or judges.
     pub phase: String,
-    /// Its symbol; none when it cannot be read.
+    /// The symbol of its state; `None` if it cannot be read.
     pub mark: Option<Mark>,
-    /// Where it stands, in a word or two; why it cannot be read.
+    /// Where it stands, in a word or two, or why it cannot be read.
     pub stands: String,
-    /// An orchestrator runs it now.
+    /// Whether an orchestrator runs it now.
     pub live: bool,
     /// When it began, in milliseconds since 1970.
     pub began: u64,
-    /// Plans that landed, and all of them.
+    /// The number of plans that landed, and of all plans.
     pub plans: (usize, usize),
-    /// Findings that are open, and all of them.
+    /// The number of open findings, and of all findings.
     pub findings: (usize, usize),
-    /// Questions that wait for a person.
+    /// The number of questions that wait for a person.
     pub questions: usize,
-    /// What it cost, in words.
+    /// The cost in words, with a note if a part of it is unknown.
     pub cost: String,
-    /// It will not change any more.
+    /// Whether it will not change any more.
     pub over: bool,
 }
 
-/// The list of runs; `older` says how many are not shown.
+/// Writes the list of runs. `older` says how many are not shown.
+///
+/// Older runs are only counted; `tribunal status RUN` shows one.
 pub fn runs(lines: &[RunLine], older: usize, waiting: usize) -> String {
     Shell { title: "Runs", waiting, ..Shell::default() }.around(|html| {
         html.raw("<h1>Runs</h1>\n");
