@@ -224,7 +224,6 @@ fn seconds(value: &Value) -> String {
     value.as_f64().map_or("–".to_owned(), |number| format!("{:.1} s", number / 1000.0))
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;

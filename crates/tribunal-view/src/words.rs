@@ -95,7 +95,6 @@ pub fn and(items: &[String]) -> String {
     }
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -122,7 +122,6 @@ pub struct Usage {
     pub estimated: bool,
 }
 
-
 /// The kind of surprise that a drift note reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

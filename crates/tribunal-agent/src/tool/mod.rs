@@ -167,7 +167,6 @@ pub struct Ground<'a> {
     pub changed: &'a [String],
 }
 
-
 /// All tools, in the order of their tables.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tools {

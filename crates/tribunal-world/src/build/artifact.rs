@@ -45,7 +45,6 @@ pub(crate) trait ArtifactFiles {
     fn brief(&self) -> ArtifactBrief;
 }
 impl ArtifactFiles for ChainNote {
-
     /// Whether a path belongs to the artifact.
     fn owns(&self, path: &str) -> bool {
         match self.artifact {

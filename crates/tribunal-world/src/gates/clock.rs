@@ -56,7 +56,6 @@ pub(super) fn tick(folder: &Folder) -> Result<u64, GatesError> {
     now
 }
 
-
 /// A unique id, in the form of a random UUID.
 pub fn unique_id() -> String {
     let mut bytes = [0u8; 16];
