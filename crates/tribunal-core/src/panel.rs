@@ -272,6 +272,11 @@ fn joined(before: &Answer, more: &Answer) -> Answer {
     all.fundamental |= more.fundamental;
     all.raised.extend(more.raised.iter().cloned());
     all.unread.extend(more.unread.iter().cloned());
+    // One pass that finds the intent not served is enough: it is a reject, whatever the verdict says.
+    all.intent_satisfied = match (before.intent_satisfied, more.intent_satisfied) {
+        (Some(before), Some(now)) => Some(before && now),
+        (before, now) => before.or(now),
+    };
     all
 }
 

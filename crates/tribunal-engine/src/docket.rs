@@ -404,15 +404,17 @@ pub struct ChainNote {
     pub warnings: Vec<String>,
 }
 
-/// The subject and the panel of a review.
-///
-/// A review of existing work has it from the start. A run that builds has it from the moment when its panel is
-/// assembled.
 impl ChainNote {
+    /// The file of the artifact, from the project's root; none where it has several files, or is code.
     pub fn path(&self) -> Option<String> {
         Some(format!("{}/{}", self.folder, self.artifact.file()?))
     }
 }
+
+/// The subject and the panel of a review.
+///
+/// A review of existing work has it from the start. A run that builds has it from the moment when its panel is
+/// assembled.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReviewNote {
     /// The subject in words: `main..HEAD`, `what is staged`, `phase 01`.
@@ -625,7 +627,7 @@ pub struct Ran {
 impl LaunchNote {
     /// The loop or plan it was for.
     pub fn of(&self) -> &str {
-        self.effect.rsplit_once("/e").map_or("run", |(of, _)| of)
+        machine_of(&self.effect)
     }
 }
 
@@ -868,12 +870,18 @@ impl Docket {
 
     /// The last loop that is not a polish: in a review, the one that judged the subject.
     pub fn examined(&self) -> Option<&Loop> {
-        self.loops.iter().rev().find(|(id, _)| !is_polish(id)).map(|(_, lp)| lp)
+        self.last_loop(|id| !is_polish(id))
     }
 
     /// The loop that polished what a review passed.
     pub fn polish(&self) -> Option<&Loop> {
-        self.loops.iter().rev().find(|(id, _)| is_polish(id)).map(|(_, lp)| lp)
+        self.last_loop(is_polish)
+    }
+
+    /// The loop that began last of those with such a name. The order of names is not it: `phase.10` comes before `phase.9`.
+    fn last_loop(&self, is_meant: impl Fn(&LoopId) -> bool) -> Option<&Loop> {
+        let meant = self.loops.iter().filter(|(id, _)| is_meant(id));
+        meant.max_by_key(|(id, _)| entry_number(id)).map(|(_, lp)| lp)
     }
 
     /// Folds one row of the journal.

@@ -651,8 +651,7 @@ const UNREAD_SHOWN: usize = 10;
 
 /// Parts of reviewers' answers that could not be read.
 fn not_read(docket: &Docket) -> Vec<String> {
-    let of =
-        |launch: &LaunchNote| question::subject(launch.effect.rsplit_once("/e").map_or("", |(of, _)| of));
+    let of = |launch: &LaunchNote| question::subject(launch.of());
     let each = docket.launches.iter().flat_map(|launch| {
         let of = of(launch);
         let line =

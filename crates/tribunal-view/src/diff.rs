@@ -36,9 +36,18 @@ pub fn counts(diff: &[u8]) -> String {
     let lines = || diff.split(|byte| *byte == b'\n');
     let begins = |line: &&[u8], with: &[u8]| line.starts_with(with);
     let files = lines().filter(|line| begins(line, b"diff --git ")).count();
-    let signed =
-        |sign: &[u8], head: &[u8]| lines().filter(|line| begins(line, sign) && !begins(line, head)).count();
-    let (added, removed) = (signed(b"+", b"+++ "), signed(b"-", b"--- "));
+    let (mut added, mut removed, mut in_hunk) = (0, 0, false);
+    for line in lines() {
+        match line.first() {
+            // Every line of a hunk has a sign or a space, so this is the next file.
+            Some(b'd') => in_hunk = false,
+            Some(b'@') => in_hunk = true,
+            // Before a hunk the signs are those of `---` and `+++`; inside one, `--- x` is a removed comment of SQL.
+            Some(b'+') if in_hunk => added += 1,
+            Some(b'-') if in_hunk => removed += 1,
+            _ => {}
+        }
+    }
     let lines = crate::words::count(added, "line");
     format!("{}, {lines} added, {removed} removed", crate::words::count(files, "file"))
 }
@@ -67,6 +76,8 @@ mod tests {
         assert!(plain.contains("+b⟦U+202E⟧c⟦U+001B⟧[31m\n"), "{plain}");
         assert!(plain.ends_with("… 1 more lines\n"), "{plain}");
         assert_eq!(counts(diff.as_bytes()), "1 file, 2 lines added, 1 removed");
+        let sql = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n--- old\n+++ new\ndiff --git a/y b/y\n--- a/y\n+++ b/y\n@@ -1 +0,0 @@\n-z\n";
+        assert_eq!(counts(sql.as_bytes()), "2 files, 1 line added, 2 removed");
         let narrow = text(diff.as_bytes(), Style { colour: true, width: 12 }, 99);
         assert!(narrow.contains("\u{1b}[31m-a\u{1b}[0m"), "{narrow}");
         assert!(

@@ -116,6 +116,7 @@ impl AgentView {
         let tested = match self.tested.as_str() {
             "tested" => "tested".to_owned(),
             "unknown" => "not known to have been tested".to_owned(),
+            "between" => format!("between tested versions ({known})"),
             other => format!("{other} than tested ({known})"),
         };
         format!("{version}, {tested}; {}", self.login)

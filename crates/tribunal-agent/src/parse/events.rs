@@ -78,7 +78,12 @@ fn known(kind: &str, text: &str, at: &str, out: &mut Outcome) {
     };
     let name = event.name.as_deref().unwrap_or("unnamed");
     match kind {
-        "start" => out.session = event.session,
+        "start" => {
+            // An agent without sessions says nothing of one.
+            if let Some(id) = &event.session {
+                out.in_session(id);
+            }
+        }
         "tool" => {
             out.turns += 1;
             out.call(name, &event.args);

@@ -115,11 +115,6 @@ impl ProblemKind {
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
-
-    /// Whether the same launch may succeed later without anybody changing anything.
-    pub fn passes(self) -> bool {
-        matches!(self, Self::RateLimit | Self::Overloaded | Self::Truncated)
-    }
 }
 
 impl Problem {

@@ -364,6 +364,6 @@ fn wait(value: &Value) -> Result<Step, String> {
         Some(text) if text.len() > 5 && text.starts_with("file:") => {
             Ok(Step::WaitFile { path: text["file:".len()..].to_owned() })
         }
-        _ => Err("`wait` must be \"signal\" or \"file:PATH\"".to_owned()),
+        _ => Err("`wait` must be \"signal\", \"term\" or \"file:PATH\"".to_owned()),
     }
 }

@@ -127,7 +127,6 @@ impl Choice {
             Choice::Again(_) => Offer::Again,
             Choice::Fixed(_) => Offer::Fixed,
             Choice::Reask => Offer::Reask,
-            /// Take it as it is.
             Choice::Accept => Offer::Accept,
             Choice::Stop => Offer::Stop,
         }
@@ -167,7 +166,6 @@ impl Question {
     /// How the loop ends if the person says stop.
     pub fn outcome_of_stop(&self) -> Outcome {
         match self.why {
-            /// A step could not be done.
             Why::NoQuorum | Why::ChecksDidNotRun => Outcome::Failed,
             Why::Exhausted => Outcome::Exhausted,
             Why::Stale => Outcome::Stale,

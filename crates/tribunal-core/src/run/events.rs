@@ -284,7 +284,6 @@ impl RunEvent {
             RunEvent::Checkpointed { .. } => "checkpointed",
             RunEvent::Failed { .. } => "failed",
             RunEvent::ReviewOpened => "review_opened",
-            /// How the run will end is settled.
             RunEvent::Closing { .. } => "closing",
             RunEvent::FinishOrdered => "finish_ordered",
             RunEvent::Finished { .. } => "finished",

@@ -7,6 +7,7 @@ use tribunal_core::ids::{LoopId, PlanId, Revision};
 use tribunal_core::review_loop::{Loop, Outcome};
 use tribunal_core::run::{Job, Standing, Subject};
 use tribunal_engine::docket::Docket;
+use tribunal_engine::review::entry_number;
 
 /// The prefix of the name of an artifact's loop.
 const CHAIN: &str = "chain.";
@@ -54,13 +55,8 @@ pub(crate) fn loops_of<'a>(docket: &'a Docket, plan: &PlanId) -> impl Iterator<I
     let named = named.take_while(|(id, _)| id.as_str().starts_with(&prefix));
     let mut loops: Vec<&Loop> = named.map(|(_, lp)| lp).collect();
     // By their names the tenth would come before the second.
-    loops.sort_by_key(|lp| entry(lp.id()));
+    loops.sort_by_key(|lp| entry_number(lp.id()));
     loops.into_iter()
-}
-
-/// The number at the end of a loop's name. It grows with every loop of a lane, whatever the loop is about.
-fn entry(id: &LoopId) -> u32 {
-    id.as_str().rsplit_once('.').and_then(|(_, entry)| entry.parse().ok()).unwrap_or(0)
 }
 
 /// The current document of a plan: as approved, or else as the run found it.
@@ -131,7 +127,7 @@ mod tests {
     #[test]
     fn entries_are_ordered_as_numbers() {
         let mut ids = ["01-01/plan.10", "01-01/plan.9", "01-01/task-3.2"].map(LoopId::new);
-        ids.sort_by_key(entry);
+        ids.sort_by_key(entry_number);
         assert_eq!(ids.map(|id| id.to_string()), ["01-01/task-3.2", "01-01/plan.9", "01-01/plan.10"]);
     }
 }

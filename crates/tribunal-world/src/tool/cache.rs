@@ -130,13 +130,14 @@ impl Warm {
     fn lock(dir: PathBuf) -> io::Result<Option<Warm>> {
         fs::create_dir_all(dir.join(DATA))?;
         let lock = File::options().create(true).truncate(false).write(true).open(dir.join("lock"))?;
-        let about = fs::read(dir.join(ABOUT)).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        let about = about.unwrap_or_default();
-        match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-            // Between opening and locking, a cleanup may have removed the folder.
-            Ok(()) if dir.join("lock").exists() => Ok(Some(Warm { dir, about, runs: false, _lock: lock })),
-            _ => Ok(None),
+        let locked = flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok();
+        // Between opening and locking, a cleanup may have removed the folder.
+        if !locked || !dir.join("lock").exists() {
+            return Ok(None);
         }
+        // Read under the lock: the holder before may have written whose code ran until it let go.
+        let about = fs::read(dir.join(ABOUT)).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        Ok(Some(Warm { dir, about: about.unwrap_or_default(), runs: false, _lock: lock }))
     }
 
     /// Removes everything that code outside the base may have written. False if that did not work.
@@ -148,10 +149,12 @@ impl Warm {
         }
         // The commit has been accepted since, so its leavings are as good as the base's and much warmer.
         if let Some(commit) = self.about.next.take_if(|commit| is_part(commit)) {
-            if !(trash(&data) && fs::rename(&next, &data).is_ok()) {
+            // Whose code wrote the folder is on disk before the folder is there: whoever dies in between leaves a folder
+            // that is trusted too little, never too much.
+            self.about.ran.push(commit);
+            if !(trash(&data) && self.note().is_ok() && fs::rename(&next, &data).is_ok()) {
                 return false;
             }
-            self.about.ran.push(commit);
         }
         // Another branch may have a base without these commits. Their code must not have a say there.
         if !self.about.ran.iter().all(|commit| is_part(commit)) {

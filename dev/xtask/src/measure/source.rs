@@ -86,7 +86,6 @@ fn blank(text: &str) -> Blanked {
     let (mut comment_lines, mut counted) = (0, false);
     let (mut doc_lines, mut line) = (BTreeSet::new(), 0);
     while at < bytes.len() {
-        let rest = &bytes[at..];
         let (next, width) = step(&state, bytes, at);
         let opens_code = matches!(state, In::Code);
         let stays_code = matches!(next, In::Code);
