@@ -73,7 +73,7 @@ fn found(place: &Place, args: &Waive) -> Result<(Seen, FindingId), Failure> {
         };
         // Only reviews that can be read are searched, but the one that was named has to be.
         let docket = match seen.docket() {
-            Err(error) if is_wanted => return Err(error.into()),
+            Err(error) if is_wanted => return Err(error),
             Err(_) => continue,
             Ok(docket) => docket,
         };
