@@ -60,6 +60,7 @@ const INSIDE: &[&str] = &[
     "checks.test",
     "checks.no_tests",
     "checks.commands.*",
+    "git.branch",
     "git.planning",
     "git.author_name",
     "git.author_email",

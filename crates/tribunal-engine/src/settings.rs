@@ -227,6 +227,9 @@ pub struct CheckSettings {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GitSettings {
+    /// The only branch that work may land on; empty for the one that is checked out.
+    #[serde(default)]
+    pub branch: String,
     /// `manual` or `commit`: whether planning files are committed at the end.
     pub planning: String,
     /// Whether to push the result: `never` or `after_phase`.

@@ -799,7 +799,7 @@ fn facts_become_public_events_and_lines() {
     assert_snapshot!(lines.join("\n"));
 }
 
-/// `docs/schema/` is what the types say. To renew it: `tribunal schema events > docs/schema/events.json`.
+/// `docs/schema/` is what the types say. To renew it: `tribunal log --schema > docs/schema/events.json`.
 #[test]
 fn the_schemas_are_current() {
     assert_eq!(events::schema(), include_str!("../../../docs/schema/events.json"), "events");

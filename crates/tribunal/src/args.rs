@@ -1,4 +1,5 @@
-//! The command line: verbs, flags and help. It only describes; what a command does is in `commands/`.
+//! The command line: verbs, flags and their help. It only describes; what a command does is in `commands/`, and how the
+//! commands are grouped on the page of `tribunal --help` is in `help.rs`.
 //!
 //! Doc comments on commands and arguments are the help text that users read, and a snapshot test holds them. Whatever
 //! is meant for readers of the code goes into plain comments here.
@@ -15,8 +16,8 @@ use tribunal_engine::inbox::Reaction;
     max_term_width = 100,
     arg_required_else_help = true,
     subcommand_required = true,
-    after_help = "Begin with `tribunal demo`. Exit codes: 0 passed, 1 a gate stayed shut, 2 usage or configuration, \
-                  3 could not work, 4 waits for a person, 70 our bug, 128+n signal."
+    // `help` is a command of ours, because it also has the page with every command.
+    disable_help_subcommand = true
 )]
 pub struct Cli {
     /// For all commands.
@@ -72,45 +73,45 @@ pub enum Colour {
 pub enum Command {
     /// Show it: a small real project, scripted agents, every ending
     Demo(Demo),
-    /// Prepare this project: write a commented tribunal.toml
+    /// Prepare this project: write a short tribunal.toml
     Init(Init),
-    /// Say what a run would find here: agents, versions, containment, git, room
+    /// Check what a run needs here: agents, sandbox, git, disk space
     Doctor(Doctor),
     /// Make one change, said in words: build it, judge it, land it
     Do(Do),
     /// Run a phase: judge its plans, build them, judge the work, land it
     Run(Run),
-    /// Review what is there: a range of commits, what is staged, a patch, a phase
+    /// Review a range of commits, staged changes, a patch or a phase
     Review(Review),
     /// Write the spec of a feature, and have it reviewed
     Specify(Specify),
-    /// Write the design of a feature from its spec, and have it reviewed
+    /// Write a feature's design from its spec, and have it reviewed
     Design(Design),
     /// Write the plans of a feature, and have them reviewed
     CreatePlan(CreatePlan),
     /// List the tasks of a feature's plans, and have the list reviewed
     CreateTasks(CreateTasks),
-    /// Build a feature's plans, and hold what was built against its spec
+    /// Build a feature's plans, and compare the result with its spec
     Implement(Implement),
-    /// Say where a run stands
+    /// Show where a run stands
     Status(Status),
     /// Print what happened, event by event
     Log(Log),
-    /// Tell why each decision of a run was taken
+    /// Explain why each decision of a run was made
     Explain(Explain),
-    /// Fold a run's journal again: every decision must come out as it was recorded
+    /// Fold a run's journal again, and compare every decision
     Replay(Replay),
     /// Show a run, a loop or a finding in full
     Show(Show),
     /// Report what was found in a run, and what became of it
     Report(Report),
-    /// Go on with a run that was interrupted or waited
+    /// Continue a run that was interrupted or waited
     Resume(Resume),
-    /// Bring a result to your branch that could not have it: rebased, checked, judged again where needed
+    /// Land a result that had to wait: rebase, check, review where needed
     Land(Land),
-    /// Call a run off
+    /// Cancel a run
     Cancel(Cancel),
-    /// Watch a run on this terminal, live, and decide what it asks
+    /// Watch a run live on this terminal, and answer its questions
     Watch(Watch),
     /// Show runs, findings and the inbox in a browser, live
     Serve(Serve),
@@ -118,7 +119,7 @@ pub enum Command {
     Inbox(Inbox),
     /// Answer a question
     Decide(Decide),
-    /// Take one finding of a review as it is, for good or until a day
+    /// Accept one finding of a review, permanently or until a date
     Waive(Waive),
     /// Try out what a phase built, one scenario at a time
     Uat(Uat),
@@ -134,18 +135,22 @@ pub enum Command {
     Delta(Delta),
     /// Show what is read from planning documents
     Docs(crate::protocol::args::Docs),
-    /// List the commands for scripts and prompts of the protocol
+    /// Run a command that the protocol's scripts call, or list them
     #[command(after_help = crate::protocol::args::LIST)]
-    Protocol,
+    Protocol {
+        /// The command; the list without it
+        #[command(subcommand)]
+        command: Option<crate::protocol::args::Protocol>,
+    },
     /// Show the configuration
     #[command(
         subcommand,
         after_help = "Examples:\n  tribunal config show --origin\n  tribunal config show run.effort"
     )]
     Config(Config),
-    /// Trust what this repository sets beyond the sandbox: programs of agents, commands at the end of a run
+    /// Trust this repository's settings that reach beyond the sandbox
     Trust(Trust),
-    /// Print what a shell needs to complete commands and flags
+    /// Print the completion script for a shell
     #[command(
         after_help = "Examples:\n  tribunal completions bash > ~/.local/share/bash-completion/completions/tribunal\n  \
         tribunal completions zsh > ~/.zfunc/_tribunal\n  \
@@ -155,16 +160,14 @@ pub enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Serve editor agents over MCP: start reviews, read and answer findings, see the inbox
+    /// Serve editor agents over MCP: reviews, findings, the inbox
     Mcp(Mcp),
-    /// Answer a hook of an editor agent: check a commit, a SUMMARY, the end of its work
+    /// Answer a hook of an editor agent, and check what it did
     Hook(Hook),
-    /// Print a run as a trace of OpenTelemetry: one line of OTLP JSON
-    #[cfg(feature = "otel")]
-    Trace(Trace),
-    /// Print a JSON schema
-    #[command(hide = true)]
-    Schema(Schema),
+    /// Show the daily commands, every command, or the help of one
+    #[command(after_help = "Examples:\n  tribunal help\n  tribunal help --all\n  tribunal help review")]
+    Help(Help),
+    // Scripts call the protocol's commands by their bare names, too.
     /// The protocol's own commands.
     #[command(flatten)]
     Step(crate::protocol::args::Protocol),
@@ -487,6 +490,9 @@ pub struct WaitArgs {
 pub struct Status {
     /// The run; the newest without it
     pub run: Option<String>,
+    /// Print the JSON schema of `--json` instead
+    #[arg(long)]
+    pub schema: bool,
 }
 
 /// `tribunal watch`.
@@ -548,6 +554,9 @@ pub struct Log {
     /// Every event, not only those that matter
     #[arg(short, long)]
     pub all: bool,
+    /// Print the JSON schema of `--json` instead
+    #[arg(long)]
+    pub schema: bool,
 }
 
 /// `tribunal explain`.
@@ -634,6 +643,9 @@ pub enum ReportForm {
     Github,
     /// One page with a picture
     Html,
+    /// A trace of OpenTelemetry: one line of OTLP JSON
+    #[cfg(feature = "otel")]
+    Otlp,
 }
 
 /// `tribunal resume`.
@@ -911,16 +923,14 @@ pub enum Plugin {
     Agents,
 }
 
-/// `tribunal trace`.
-#[cfg(feature = "otel")]
+/// `tribunal help`.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  tribunal trace > trace.jsonl\n  tribunal trace | curl -s -H 'Content-Type: application/json' \
-    --data-binary @- http://127.0.0.1:4318/v1/traces"
-)]
-pub struct Trace {
-    /// The run; the newest without it
-    pub run: Option<String>,
+pub struct Help {
+    /// Every command, in groups
+    #[arg(long, conflicts_with = "command")]
+    pub all: bool,
+    /// The command
+    pub command: Vec<String>,
 }
 
 /// `tribunal hook`.
@@ -946,6 +956,9 @@ pub struct Doctor {
     /// Ask each installed agent for one agreed line: costs one short answer each
     #[arg(long)]
     pub contract: bool,
+    /// Print the JSON schema of `--json` instead
+    #[arg(long)]
+    pub schema: bool,
     /// Settings.
     #[command(flatten)]
     pub set: SetArgs,
@@ -987,13 +1000,6 @@ pub enum Scenario {
     Hostile,
 }
 
-/// `tribunal schema`.
-#[derive(Debug, Args)]
-pub struct Schema {
-    /// events, status or doctor
-    pub name: String,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -1010,8 +1016,8 @@ mod tests {
     fn the_help() {
         let mut cli = Cli::command().term_width(100).max_term_width(100);
         cli.build();
-        let mut text = cli.render_long_help().to_string();
-        for command in cli.get_subcommands_mut().filter(|command| command.get_name() != "help") {
+        let mut text = String::new();
+        for command in cli.get_subcommands_mut() {
             text.push_str(&format!("\n━━━ {}\n{}", command.get_name(), command.clone().render_long_help()));
         }
         insta::assert_snapshot!(text);
@@ -1032,7 +1038,7 @@ mod tests {
     fn no_flag_hides_a_global_one() {
         let mut cli = Cli::command();
         cli.build();
-        for command in cli.get_subcommands().filter(|command| command.get_name() != "help") {
+        for command in cli.get_subcommands() {
             let shorts: Vec<char> = command.get_arguments().filter_map(clap::Arg::get_short).collect();
             assert!(shorts.contains(&'C') && shorts.contains(&'q'), "{}", command.get_name());
         }

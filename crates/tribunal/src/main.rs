@@ -14,6 +14,7 @@ mod exit;
 mod facts;
 mod failure;
 mod given;
+mod help;
 mod hook;
 mod notice;
 mod out;

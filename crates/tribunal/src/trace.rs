@@ -4,11 +4,8 @@
 //! Ids follow from the journal, so the same run is always the same trace and can be exported twice without harm. It
 //! only reads, and it exists only in a program built with the feature `otel`.
 
-use crate::args::Trace as Args;
-use crate::exit::Done;
 use crate::failure::Failure;
-use crate::out;
-use crate::place::Place;
+use crate::place::Seen;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use tribunal_core::effect::{EffectId, Step};
@@ -24,17 +21,14 @@ const ROOT: &str = "run";
 /// The status of work that a crash cut off and that is proven not to be done.
 const CUT_OFF: &str = "cut off";
 
-/// Prints the trace of a run.
-pub fn run(args: &Args) -> Result<Done, Failure> {
-    let place = Place::here()?;
-    let seen = place.read(&place.find(args.run.as_deref())?)?;
+/// The trace of a run.
+pub fn text(seen: &Seen) -> Result<String, Failure> {
     let mut fold = Fold::new(&seen.id);
     seen.reader.each(1, |row| {
         fold.take(row.at, &Fact::decode(&row)?);
         Ok::<(), DocketError>(())
     })?;
-    out::json_line(&fold.done())?;
-    Ok(Done::Passed)
+    Ok(format!("{}\n", fold.done()))
 }
 
 /// A span that may not have ended yet.

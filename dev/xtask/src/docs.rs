@@ -111,7 +111,7 @@ impl Book {
                     continue;
                 };
                 // What a command's own commands take is told by them.
-                let inner = words.get(1).filter(|_| help.contains("\nCommands:\n"));
+                let inner = words.get(1).filter(|_| help.contains("\nCommands"));
                 let help = inner.and_then(|inner| self.help_of(&format!("{name} {inner}"))).unwrap_or(help);
                 for flag in words.iter().filter(|word| word.starts_with("--")) {
                     let flag = flag.split('=').next().unwrap_or(flag);
@@ -258,29 +258,53 @@ fn keys(defaults: &str) -> Vec<String> {
 /// Which of the files count, before the keys.
 const WHOSE: &str = include_str!("docs/whose.md");
 
-/// The page of settings.
+/// The head of every table of settings.
+const TABLE: &str = "| key | default | what it is for |\n|---|---|---|\n";
+
+/// The page of settings: first the few that `tribunal init` writes, then the rest by section.
 fn settings(defaults: &str) -> String {
     let mut page = String::from(
         "# Configuration\n\nEvery key, its default and what it is for. What you change goes into `tribunal.toml` in your project, or \
          into\n`tribunal/config.toml` in your own configuration folder; `--set KEY=VALUE` sets a key for one command.\n\
-         `tribunal config show --origin` says what holds and where it comes from.\n",
+         `tribunal config show --origin` says what holds and where it comes from.\n\n\
+         ## What most projects decide\n\n`tribunal init` writes these six lines.\n\n",
     );
-    page.push_str(WHOSE);
+    page.push_str(TABLE);
+    let mut rare = String::new();
+    let mut section = "";
     for line in defaults.lines() {
         if let Some((name, rest)) = line.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-            let said = rest.trim().trim_start_matches("# ");
-            let _ = write!(page, "\n## {name}\n\n");
-            if !said.is_empty() {
-                let _ = write!(page, "{}\n\n", said.replace("[", "`[").replace("]", "]`"));
+            section = name;
+            let (is_first, said) = comment(rest);
+            if is_first {
+                let _ =
+                    writeln!(page, "| `{name}.reviewer.adapter` | the builder | the agent that reviews |");
             }
-            let _ = write!(page, "| key | default | what it is for |\n|---|---|---|\n");
+            let _ = write!(rare, "\n### {name}\n\n");
+            if !said.is_empty() {
+                let _ = write!(rare, "{}\n\n", said.replace("[", "`[").replace("]", "]`"));
+            }
+            rare.push_str(TABLE);
         } else if let Some((key, rest)) = line.split_once(" = ").filter(|(key, _)| is_word(key)) {
-            let (value, said) = rest.split_once('#').unwrap_or((rest, ""));
-            let _ = writeln!(page, "| `{key}` | `{}` | {} |", value.trim(), said.trim().replace('|', "\\|"));
+            let (value, rest) = rest.find('#').map_or((rest, ""), |at| rest.split_at(at));
+            let (is_first, said) = comment(rest);
+            let (key, text) = match is_first {
+                true => (format!("{section}.{key}"), &mut page),
+                false => (key.to_owned(), &mut rare),
+            };
+            let _ = writeln!(text, "| `{key}` | `{}` | {} |", value.trim(), said.replace('|', "\\|"));
         }
     }
-    let empty = "| key | default | what it is for |\n|---|---|---|\n";
-    page.replace(&format!("{empty}\n#"), "#").trim_end_matches(empty).trim_end().to_owned() + "\n"
+    page.push_str(WHOSE);
+    page.push_str("\n## Rarely needed\n");
+    page.push_str(&rare);
+    page.replace(&format!("{TABLE}\n#"), "#").trim_end_matches(TABLE).trim_end().to_owned() + "\n"
+}
+
+/// The text of a comment, and whether a star marks it as one of those that `tribunal init` writes.
+fn comment(rest: &str) -> (bool, &str) {
+    let text = rest.trim().trim_start_matches('#').trim_start();
+    text.strip_prefix("* ").map_or((false, text), |text| (true, text))
 }
 
 /// The pages and help texts in which something may be promised, from the root.
@@ -339,6 +363,10 @@ mod tests {
         assert_eq!(keys(defaults), ["a", "a.key", "b"]);
         let page = settings(defaults);
         assert!(page.contains("| `key` | `1` | what \\| for |"), "{page}");
-        assert!(page.ends_with("## b\n\n`[b.NAME]`: yours\n"), "{page}");
+        assert!(page.ends_with("### b\n\n`[b.NAME]`: yours\n"), "{page}");
+        let page = settings("[a]\nkey = 1 # * what\nother = 2 # why\n");
+        let (often, rare) = page.split_once("## Rarely needed").unwrap();
+        assert!(often.contains("| `a.key` | `1` | what |") && !rare.contains("what |"), "{page}");
+        assert!(rare.contains("| `other` | `2` | why |"), "{page}");
     }
 }

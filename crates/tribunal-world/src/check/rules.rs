@@ -32,6 +32,9 @@ fn may_sign(git: &GitSettings) -> Result<bool, SetupError> {
 /// A key that asks for a passphrase would otherwise stop the run at its first landing. `branch` is the one that the work
 /// is for, if it is not the one checked out.
 pub fn check(project: &Project, settings: &Settings, branch: Option<&str>) -> Result<(), SetupError> {
+    if branch.is_none() {
+        check_branch(project, &settings.git)?;
+    }
     check_signing(project, settings)?;
     let head = project.repo().head()?.commit;
     let planning = project.planning_path();
@@ -44,9 +47,26 @@ pub fn check(project: &Project, settings: &Settings, branch: Option<&str>) -> Re
 
 /// The same for a review that fixes its findings.
 pub(crate) fn check_of_fixes(project: &Project, settings: &Settings) -> Result<(), SetupError> {
+    check_branch(project, &settings.git)?;
     check_signing(project, settings)?;
     let own = "fix(review): review round 1, 1 of 1 findings\n\nF-1 a finding\n\nTribunal-Run: 01\n";
     unattended::check_hooks(project, settings, None, &[own.to_owned()])
+}
+
+/// Rejects a run if its result would come to another branch than the settings allow.
+///
+/// A run lands on the branch that is checked out when it begins. A project that names its branch wants to be told before
+/// an agent is paid, not when the commits are on the wrong one.
+fn check_branch(project: &Project, git: &GitSettings) -> Result<(), SetupError> {
+    let here = project.repo().head()?.branch.unwrap_or_default();
+    if git.branch.is_empty() || git.branch == here {
+        return Ok(());
+    }
+    let [wanted, here] = [&git.branch, &here].map(|name| tribunal_view::plain::clipped(name, 80));
+    Err(SetupError::Refused(format!(
+        "work lands on {wanted:?} alone (git.branch), and {here:?} is checked out\n\
+         hint: check out that branch, or pass --set git.branch=\"\"; nothing was changed"
+    )))
 }
 
 fn check_signing(project: &Project, settings: &Settings) -> Result<(), SetupError> {

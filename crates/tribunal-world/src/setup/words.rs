@@ -74,7 +74,9 @@ pub fn begin_do(
     if ask.words.trim().is_empty() {
         return Err(SetupError::Refused("nothing is asked for: the words are empty".to_owned()));
     }
-    let goal = goal(project.repo(), ask.branch.as_deref())?;
+    // A branch that the command names counts before the one of the settings.
+    let branch = ask.branch.as_deref().or(Some(settings.git.branch.as_str()).filter(|name| !name.is_empty()));
+    let goal = goal(project.repo(), branch)?;
     let mut settings = settings.clone();
     // No plan is reviewed before the work and no delivery after it, so those reviewers need not be available.
     settings.agents.plan_seats.clear();
@@ -219,7 +221,7 @@ fn goal(repo: &Repo, named: Option<&str>) -> Result<Goal, SetupError> {
     if !is_branch_name(name) {
         let shown = tribunal_view::plain::clipped(name, 80);
         return Err(SetupError::Refused(format!(
-            "--branch: {shown:?} is no name for a branch\nhint: git check-ref-format says what is one; nothing was changed"
+            "{shown:?} is no name for a branch (--branch, git.branch)\nhint: git check-ref-format says what is one; nothing was changed"
         )));
     }
     let found = repo.ref_at(&format!("refs/heads/{name}"))?;

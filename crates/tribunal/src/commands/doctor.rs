@@ -26,6 +26,10 @@ const ROOM_MIN: u64 = 1 << 30;
 
 /// Looks at the machine and the project, and prints what it found.
 pub fn run(globals: &Globals, args: &Doctor) -> Result<Done, Failure> {
+    if args.schema {
+        out::data(&tribunal_view::doctor::schema())?;
+        return Ok(Done::Passed);
+    }
     // Outside of a project the machine and the agents can be looked at all the same.
     let place = Place::here().ok();
     let config = config::here(place.as_ref(), &args.set)?;

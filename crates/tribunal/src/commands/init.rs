@@ -1,8 +1,8 @@
-//! `tribunal init`: writes a commented tribunal.toml with the agents that are installed, and keeps `.tribunal/` out of
+//! `tribunal init`: writes a short, commented tribunal.toml with the agents that are installed, and keeps `.tribunal/` out of
 //! commits.
 //!
-//! It overwrites nothing and starts no agent, so it is safe to run in any project. The file is made from the
-//! compiled-in defaults, so a new setting appears in it by itself.
+//! It overwrites nothing and starts no agent, so it is safe to run in any project. The lines of the file are taken from
+//! the compiled-in defaults.
 
 use crate::args::{Globals, Init, Plugin, SetArgs};
 use crate::config::{self, DEFAULTS, PROJECT_FILE};
@@ -142,35 +142,51 @@ fn is_set(place: &Place, project: &Project) -> bool {
     config.is_ok_and(|config| test_command::is_known(project, &config.settings))
 }
 
-/// The defaults with every setting commented out, except for the installed agents and the test command.
+/// The few settings that most projects decide about: the lines of the defaults whose comment begins with a star.
 ///
-/// Commented defaults stay defaults: a project that never changes a line follows them when they change in a later
-/// version.
+/// A line that says what holds anyway is commented out, because commented defaults stay defaults: a project that never
+/// changes the line follows them when they change in a later version. Everything else is left to `tribunal config show`
+/// and the book, so that a newcomer can read the whole file.
 fn written(agents: &[String], tests: Option<&[String]>) -> String {
-    let line = |line: &str| match chosen(agents)[..] {
-        _ if line.starts_with("test = ") && tests.is_some() => {
-            let comment = line.find('#').map_or("", |at| &line[at..]);
-            // A list of strings is written alike in JSON and TOML.
-            let argv = serde_json::to_string(&tests).unwrap_or_default().replace(",\"", ", \"");
-            format!("{:30} {comment}\n", format!("test = {argv}"))
+    let chosen = chosen(agents);
+    let mut text = "# Settings of this project. Every line that is commented out shows the default.\n\
+                    # `tribunal config show` prints every key there is.\n"
+        .to_owned();
+    let (mut section, mut open) = ("", "");
+    for line in DEFAULTS.lines() {
+        if let Some((name, _)) = line.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            section = name;
         }
-        [maker, ..] if line.starts_with("default = ") => {
-            let comment = line.find('#').map_or("", |at| &line[at..]);
-            format!("{:30} {comment}\n", format!("default = \"{maker}\""))
+        let Some((setting, comment)) = line.split_once("# * ") else { continue };
+        let setting = setting.trim_end();
+        let (table, setting, comment) = match (setting, &chosen[..], tests) {
+            ("[agents.roles]", [.., reviewer], _) => {
+                let is_default = chosen.len() < 2;
+                let setting = format!("{}adapter = \"{reviewer}\"", if is_default { "# " } else { "" });
+                ("agents.roles.reviewer", setting, REVIEWER)
+            }
+            ("[agents.roles]", [], _) => ("agents.roles.reviewer", "# adapter = \"\"".to_owned(), REVIEWER),
+            (line, [builder, ..], _) if line.starts_with("default = ") => {
+                (section, format!("default = \"{builder}\""), comment)
+            }
+            (line, _, Some(argv)) if line.starts_with("test = ") => {
+                // A list of strings is written alike in JSON and TOML.
+                let argv = serde_json::to_string(argv).unwrap_or_default().replace(",\"", ", \"");
+                (section, format!("test = {argv}"), comment)
+            }
+            (line, _, _) => (section, format!("# {line}"), comment),
+        };
+        if table != open {
+            text.push_str(&format!("\n[{table}]\n"));
+            open = table;
         }
-        [_, judge, ..] if line.starts_with("[agents.roles]") => {
-            format!(
-                "{line}\n\n[agents.roles.reviewer]        # whoever has no role of its own judges as this one\nadapter = \"{judge}\"\n"
-            )
-        }
-        // Tables stay, so that a line can be activated by removing its `#`.
-        _ if line.is_empty() || line.starts_with(['#', '[']) => format!("{line}\n"),
-        _ => format!("# {line}\n"),
-    };
-    let head = "# Settings of this project. Every line that is commented out shows the default.\n\n";
-    let body = DEFAULTS.lines().skip_while(|line| line.starts_with('#') || line.is_empty());
-    format!("{head}{}", body.map(line).collect::<String>())
+        text.push_str(&format!("{setting:30} # {comment}\n"));
+    }
+    text
 }
+
+/// What the line for the reviewer says. Its key is not in the defaults, because roles are named by the user.
+const REVIEWER: &str = "the agent that reviews; another program than the builder makes other mistakes";
 
 #[cfg(test)]
 mod tests {
@@ -184,6 +200,16 @@ mod tests {
         }
         assert!(table.values().all(empty), "{table:?}");
         assert!(written(&[], None).contains("# effort = \"balanced\""));
+    }
+
+    #[test]
+    fn six_settings_are_written() {
+        let agents = ["claude", "codex"].map(str::to_owned);
+        insta::assert_snapshot!(written(&agents, Some(&["npm", "test"].map(str::to_owned))));
+        for agents in [&agents[..], &agents[..1], &[]] {
+            let text = written(agents, None);
+            assert_eq!(text.lines().filter(|line| line.contains(" = ")).count(), 6, "{text}");
+        }
     }
 
     #[test]
@@ -209,7 +235,7 @@ mod tests {
             let table: toml::Table = toml::from_str(&written(&agents, None)).unwrap();
             let agents = &table["agents"];
             assert_eq!(agents["default"].as_str(), Some(maker), "{table:?}");
-            let reviewer = agents["roles"].get("reviewer").map(|role| role["adapter"].as_str().unwrap());
+            let reviewer = agents["roles"]["reviewer"].get("adapter").map(|name| name.as_str().unwrap());
             assert_eq!(reviewer, judge, "{table:?}");
         };
         check(&["claude"], "claude", None);

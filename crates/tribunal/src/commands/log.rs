@@ -20,6 +20,10 @@ const LOOK_MS: i64 = 150;
 
 /// Prints the events of a run.
 pub fn run(globals: &Globals, args: &Log) -> Result<Done, Failure> {
+    if args.schema {
+        out::data(&tribunal_view::events::schema())?;
+        return Ok(Done::Passed);
+    }
     let place = Place::here()?;
     let id = place.find(args.run.as_deref())?;
     let seen = place.read(&id)?;

@@ -1,8 +1,8 @@
 //! The dispatcher: parses the command line and calls one command. Each command has its own file.
 //!
 //! Every command has the shape `run(globals, args) -> Result<Done, Failure>`; it returns and never exits, so that exit
-//! codes stay in one place. A new command needs a variant in `args.rs`, a file here, a line in `dispatch` and a
-//! decision in `steers`.
+//! codes stay in one place. A new command needs a variant in `args.rs`, a place in a group of `help.rs`, a file here, a
+//! line in `dispatch` and a decision in `steers`.
 
 mod cancel;
 mod chain;
@@ -27,7 +27,6 @@ pub mod report;
 pub mod resume;
 mod review;
 pub mod run;
-mod schema;
 mod serve;
 mod show;
 pub mod status;
@@ -36,14 +35,14 @@ pub mod uat;
 mod waive;
 mod watch;
 
-use crate::args::{Cli, Command, Globals};
+use crate::args::{Cli, Command, Globals, Help};
 use crate::exit::Done;
 use crate::failure::Failure;
 use crate::out;
 use crate::place::inside_an_agent;
 use crate::protocol::args::{Lean, Protocol};
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
 use tribunal_world::Artifact;
 
@@ -68,15 +67,21 @@ pub fn main(args: Vec<OsString>) -> Result<Done, Failure> {
 /// Parses the command line.
 ///
 /// Scripts call commands of the protocol in great numbers, and building a parser is the most expensive thing such a
-/// command does. So these commands get a small parser with nothing but themselves.
-fn parsed(args: Vec<OsString>) -> Result<(Globals, Command), clap::Error> {
-    let first = args.get(1).and_then(|arg| arg.to_str());
+/// command does. So these commands get a small parser with nothing but themselves, with `protocol` before their name or
+/// without it.
+fn parsed(mut args: Vec<OsString>) -> Result<(Globals, Command), clap::Error> {
+    let word = |at: usize| args.get(at).and_then(|arg| arg.to_str());
+    let is_prefixed = word(1) == Some("protocol") && word(2).is_some_and(Protocol::has_subcommand);
     // Only if the protocol's command stands first; after an option the full parser finds it, too.
-    if first.is_some_and(Protocol::has_subcommand) {
+    if is_prefixed || word(1).is_some_and(Protocol::has_subcommand) {
+        if is_prefixed {
+            args.remove(1);
+        }
         let lean = Lean::try_parse_from(args)?;
         return Ok((lean.globals, Command::Step(lean.command)));
     }
-    let cli = Cli::try_parse_from(args)?;
+    let matches = crate::help::command().try_get_matches_from(args)?;
+    let cli = Cli::from_arg_matches(&matches)?;
     Ok((cli.globals, cli.command))
 }
 
@@ -116,14 +121,30 @@ fn dispatch(globals: &Globals, command: Command) -> Result<Done, Failure> {
         Command::Config(args) => config::run(globals, &args),
         Command::Trust(args) => trust::run(globals, &args),
         Command::Completions { shell } => completions(shell),
-        Command::Schema(args) => schema::run(&args),
         Command::Mcp(args) => mcp::run(&args),
         Command::Hook(args) => crate::hook::run(&args.event),
-        #[cfg(feature = "otel")]
-        Command::Trace(args) => crate::trace::run(&args),
+        Command::Help(args) => help(&args),
         Command::Docs(args) => crate::protocol::docs(globals, &args),
-        Command::Protocol => crate::protocol::list(),
-        Command::Step(step) => crate::protocol::run(globals, step),
+        Command::Protocol { command: None } => crate::protocol::list(),
+        Command::Protocol { command: Some(step) } | Command::Step(step) => {
+            crate::protocol::run(globals, step)
+        }
+    }
+}
+
+/// Prints the daily page, the page with every command, or the help of one command.
+fn help(args: &Help) -> Result<Done, Failure> {
+    if args.all {
+        out::data(&crate::help::whole(&Cli::command()))?;
+        return Ok(Done::Passed);
+    }
+    // The same answer as `--help` behind the words, so that there is one way to print it.
+    let words = ["tribunal"].into_iter().chain(args.command.iter().map(String::as_str)).chain(["--help"]);
+    match crate::help::command().try_get_matches_from(words) {
+        Err(error) => usage(&error),
+        Ok(_) => {
+            Err(Failure::usage("there is no such command").hint("tribunal help --all lists every command"))
+        }
     }
 }
 
@@ -151,12 +172,12 @@ fn steers(command: &Command) -> bool {
         | Command::Dedupe(_)
         | Command::Delta(_)
         | Command::Docs(_)
-        | Command::Protocol
+        | Command::Protocol { .. }
         // Agents and the scripts they run call the protocol's commands; none of these steers a run.
         | Command::Step(_)
         | Command::Completions { .. }
         | Command::Hook(_)
-        | Command::Schema(_) => false,
+        | Command::Help(_) => false,
         Command::Demo(_)
         | Command::Init(_)
         | Command::Doctor(_)
@@ -180,8 +201,6 @@ fn steers(command: &Command) -> bool {
         | Command::Gc(_)
         | Command::Trust(_)
         | Command::Config(_) => true,
-        #[cfg(feature = "otel")]
-        Command::Trace(_) => false,
         // An agent of a run reports through the server of its launch. The server for editors (`--serve`) could start
         // reviews.
         Command::Mcp(args) => args.serve,

@@ -119,6 +119,8 @@ fn text(
         ReportForm::Sarif => pretty(&sarif::log(&items(), env!("CARGO_PKG_VERSION")))? + "\n",
         ReportForm::Github => annotations::github(&items()),
         ReportForm::Html => html::page(&review()),
+        #[cfg(feature = "otel")]
+        ReportForm::Otlp => crate::trace::text(seen)?,
     })
 }
 

@@ -25,8 +25,8 @@ pub use untrusted::{all_digest, digest};
 
 /// The compiled-in defaults: every key, with its comment.
 ///
-/// This file is also the list of known keys, the text of `tribunal init` and the source of the documentation, so a
-/// setting exists only if it is in there.
+/// This file is also the list of known keys and the source of the documentation, so a setting exists only if it is in
+/// there. The keys whose comment begins with a star are what `tribunal init` writes.
 pub const DEFAULTS: &str = include_str!("../defaults.toml");
 
 /// The name of the project's own settings file.

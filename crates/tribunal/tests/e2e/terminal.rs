@@ -3,6 +3,7 @@
 use crate::show::Show;
 use crate::stage::Stage;
 use crate::stage::scenes::{self, PLAIN, Scene};
+use crate::watch::Terminal;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use std::ffi::OsString;
@@ -187,6 +188,28 @@ fn forty_columns_are_enough() {
         let whole = |line: &&str| !line.contains("tribunal ") && !line.contains('/');
         assert_eq!(table.filter(whole).collect::<Vec<_>>(), Vec::<&str>::new(), "{args:?}");
     }
+}
+
+/// The daily page fits the smallest terminal that people still use, with the line that asked for it and the next prompt.
+#[test]
+fn the_help_is_one_screen_of_eighty_by_twenty_four() {
+    let show = Show::of(&PLAIN);
+    for line in ["--help", "help", "-h"] {
+        let binary = show.stage.program().binary.display();
+        let terminal =
+            Terminal::of(&show, &format!("echo '$ tribunal'; '{binary}' {line}; exec cat"), 80, 24);
+        let screen = terminal.until("its last line", |screen| screen.contains("4 waits for you"));
+        assert!(screen.starts_with("$ tribunal\n"), "nothing scrolled away: {screen}");
+        insta::assert_snapshot!("help_at_80x24", screen.trim_end());
+    }
+    let all = show.stage.tribunal(&["help", "--all"]).unwrap();
+    assert_eq!(all.code, Some(0), "{}", all.said());
+    assert!(all.stdout.contains("For those who build on it"), "{}", all.stdout);
+    for words in [&["help", "run"][..], &["run", "--help"]] {
+        assert!(show.stage.tribunal(words).unwrap().stdout.contains("--land-again"), "{words:?}");
+    }
+    assert_eq!(show.stage.tribunal(&["help", "nothing"]).unwrap().code, Some(2));
+    assert_eq!(show.stage.tribunal(&[]).unwrap().code, Some(2));
 }
 
 #[test]

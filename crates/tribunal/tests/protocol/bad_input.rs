@@ -89,6 +89,11 @@ fn the_list_of_commands_names_every_one() {
     let (code, list, _) = field.run(&["protocol"]);
     assert_eq!(code, 0);
     let (_, help, _) = field.run(&["help", "protocol"]);
+    let bare = field.run(&["gate-policy", "fast", "low", "standard"]);
+    for behind in [&["protocol", "gate-policy"][..], &["-q", "protocol", "gate-policy"]] {
+        let words = [behind, &["fast", "low", "standard"]].concat();
+        assert_eq!(field.run(&words), bare, "{words:?}");
+    }
     assert!(help.contains("review-plan PLAN [PHASE_DIR]"), "{help}");
     let (_, main, _) = field.run(&["--help"]);
     assert!(!main.contains("review-plan"), "{main}");
