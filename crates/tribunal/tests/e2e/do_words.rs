@@ -2,6 +2,7 @@
 //! one commit, and the same care as with a run of plans.
 
 use crate::show::Show;
+use crate::stage::scenes::PLAIN;
 use rustix::process::Signal;
 use std::fmt::Write as _;
 use tribunal_core::run::Ending;
@@ -218,6 +219,23 @@ fn a_named_branch_gets_it_and_the_one_that_is_checked_out_does_not() {
     let mut show = project(GOOD);
     show.expect(&["do", "--branch", "main", "Greet people"], 0);
     assert_eq!(subjects(&show, "main").len(), 2, "the branch that is checked out");
+}
+
+/// `git.branch` names the only branch that work lands on: `do` brings it there, and whatever lands on the branch that is
+/// checked out is refused before anything begins.
+#[test]
+fn the_branch_of_the_settings_gets_the_work_or_nothing_begins() {
+    let plans = Show::of(&PLAIN);
+    let ended = plans.stage.tribunal(&["run", "--set", "git.branch=release"]).unwrap();
+    assert_eq!(ended.code, Some(2), "{}", ended.said());
+    for words in ["\"release\" alone (git.branch)", "\"main\" is checked out", "hint: "] {
+        assert!(ended.stderr.contains(words), "{words:?}: {}", ended.stderr);
+    }
+    assert!(plans.stage.runs().is_empty(), "nothing was begun");
+    let show = project(GOOD);
+    let said = |args: &[&str]| show.stage.tribunal(&[args, &["--set", "git.branch=topic"]].concat()).unwrap();
+    assert_eq!(said(&["do", "Greet people"]).code, Some(0));
+    assert_eq!((subjects(&show, "topic").len(), subjects(&show, "main").len()), (2, 1));
 }
 
 #[test]
