@@ -18,6 +18,7 @@ pub mod finding;
 pub mod forward;
 pub mod gate;
 pub mod green;
+pub mod hash;
 pub mod held;
 pub mod ids;
 pub mod judge_files;

@@ -57,9 +57,8 @@ pub struct Options {
 /// It is a hash and not a random number, so that a simulated run with the same seed pauses for the same time. The
 /// spread keeps agents that failed together from retrying together.
 pub fn jitter(text: &str, most: u64) -> u64 {
-    // FNV-1a without its lowest bits, which spread worst.
-    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, step);
+    let hash = tribunal_core::hash::fnv1a(text.bytes());
+    // Without the lowest bits, which spread worst.
     if most == 0 { 0 } else { (hash >> 16) % most }
 }
 

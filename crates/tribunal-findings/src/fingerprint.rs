@@ -19,9 +19,8 @@ pub fn full(claim: &Claim) -> String {
 fn digest(claim: &Claim, severity: Option<&str>) -> u64 {
     let lines = format!("{}-{}", claim.line.unwrap_or(0), claim.end.or(claim.line).unwrap_or(0));
     let parts = [claim.file.as_deref().unwrap_or(""), &lines, &claim.claim, severity.unwrap_or("")];
-    // FNV-1a, each part closed by a byte that no UTF-8 text holds, so that parts cannot run into each other.
-    let bytes = parts.iter().flat_map(|part| part.bytes().chain([0xff]));
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    // Each part is closed by a byte that no UTF-8 text holds, so that parts cannot run into each other.
+    tribunal_core::hash::fnv1a(parts.iter().flat_map(|part| part.bytes().chain([0xff])))
 }
 
 #[cfg(test)]

@@ -249,14 +249,10 @@ fn attributes(all: &[(&'static str, Value)]) -> Vec<Value> {
     all.iter().map(|(name, value)| json!({ "key": name, "value": typed(value) })).collect()
 }
 
-/// FNV-1a: the same on every machine and in every version, unlike the standard library's hasher.
+/// An id that a text always gives.
 fn hash(salt: &str, text: &str) -> u64 {
-    let bytes = salt.bytes().chain([0]).chain(text.bytes());
-    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
     // OTLP reads an id of zeros as none.
-    hash.max(1)
+    tribunal_core::hash::fnv1a(salt.bytes().chain([0]).chain(text.bytes())).max(1)
 }
 
 #[cfg(test)]

@@ -305,15 +305,14 @@ pub(crate) fn is_session(id: &str) -> bool {
     !id.is_empty() && id.len() <= 128 && id.bytes().all(plain) && !id.starts_with(['-', '.'])
 }
 
-/// Hashes a call by FNV-1a over its name and the JSON of its arguments with sorted keys.
+/// Hashes a call over its name and the JSON of its arguments with sorted keys.
 ///
 /// The hash is stable over releases, which a journal needs. Sorting makes a call equal to one whose arguments come in
 /// another order.
 fn digest(name: &str, args: &Value) -> u64 {
-    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     let mut args = args.clone();
     args.sort_all_objects();
     let args = args.to_string();
     // The zero byte keeps a name and its arguments apart: no two different pairs give the same bytes.
-    name.bytes().chain([0]).chain(args.bytes()).fold(0xcbf2_9ce4_8422_2325, step)
+    tribunal_core::hash::fnv1a(name.bytes().chain([0]).chain(args.bytes()))
 }

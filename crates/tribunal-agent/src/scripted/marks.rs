@@ -88,16 +88,9 @@ fn file_name(asked: &Asked) -> String {
         }
     }
     if name.len() > NAME_MAX {
-        let tail = fnv(name.as_bytes());
+        let tail = tribunal_core::hash::fnv1a(name.bytes());
         name.truncate(NAME_MAX);
         name.push_str(&format!("~{tail:016x}"));
     }
     name
-}
-
-/// FNV-1a, to tell long names apart. Nothing depends on its strength.
-fn fnv(bytes: &[u8]) -> u64 {
-    bytes
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }

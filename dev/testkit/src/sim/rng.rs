@@ -48,12 +48,9 @@ fn scramble(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A number that stands for a text (FNV-1a, scrambled).
+/// A number that stands for a text.
 pub fn digest(text: &str) -> u64 {
-    let fnv = text.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
-    });
-    scramble(fnv)
+    scramble(tribunal_core::hash::fnv1a(text.bytes()))
 }
 
 /// The dice of one text under one seed: the same in every life of the process.
