@@ -13,9 +13,8 @@ use crate::word;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The name of the prompt file in a launch's folder.
 pub const PROMPT_FILE: &str = "prompt.md";
@@ -341,17 +340,9 @@ fn launch(adapter: &Adapter, problem: &str) -> AgentError {
 ///
 /// The agent can write into its launch's folder, so a file there may have been replaced by a link.
 fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), AgentError> {
-    let part: PathBuf = path.with_extension("part");
     let fail = |source| AgentError::io("write", path, source);
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(fail)?;
     }
-    // A launch's folder has one writer, so a leftover comes from a crash of ours.
-    match fs::remove_file(&part) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(fail(error)),
-        _ => {}
-    }
-    let mut file = fs::File::create_new(&part).map_err(fail)?;
-    file.write_all(bytes).map_err(fail)?;
-    fs::rename(&part, path).map_err(fail)
+    tribunal_process::replace(path, bytes, None, tribunal_process::Flush::No).map_err(fail)
 }

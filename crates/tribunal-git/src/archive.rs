@@ -5,13 +5,14 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use crate::files::unique;
 use crate::objects::{Entry, Object, Reader, line, parse_entries};
 use crate::open::{Config, ask, dirty, neutral, on_work_tree, paths};
 use crate::run::Call;
 use crate::{GitError, GitPath, Mode, Oid};
+use tribunal_process::lock;
 
 /// Longer differences are refused: nobody compares two reports over them.
 const DIFF_MAX: usize = 512 << 20;
@@ -133,7 +134,7 @@ impl Archive {
         let mut found: Vec<Option<Vec<u8>>> = Vec::with_capacity(oids.len());
         let mut size = 0;
         for some in oids.chunks(QUESTIONS_MAX) {
-            let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut reader = lock(&self.reader);
             let mut open = self.taken(&mut reader)?;
             let lines: String = some.iter().map(|oid| format!("{oid}\n")).collect();
             open.0.send(lines.as_bytes())?;
@@ -159,7 +160,7 @@ impl Archive {
     }
 
     fn object(&self, name: &[u8]) -> Result<Option<Object>, GitError> {
-        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reader = lock(&self.reader);
         let mut open = self.taken(&mut reader)?;
         // Put back only when it is in step: after an error the next read starts a new process.
         let answer = open.read(name)?;

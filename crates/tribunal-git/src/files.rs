@@ -4,9 +4,8 @@
 //! name by name: a check of the whole path beforehand would be void as soon as a folder is swapped for a link.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -21,26 +20,9 @@ pub(crate) fn unique(stem: &str) -> String {
     format!("{stem}.{}.{}", std::process::id(), SERIAL.fetch_add(1, Ordering::Relaxed))
 }
 
-/// Replaces a file as a whole: written beside it, flushed and renamed. The permissions of the old file are kept.
-///
-/// A reader, or a crash, finds the old bytes or the new ones and never a part of them.
+/// Replaces a file as a whole and durably.
 pub(crate) fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), GitError> {
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let beside = path.with_file_name(unique(&name));
-    // The flush comes before the rename: after a power cut the name must not lead to an empty file.
-    let write = || {
-        let mut file = File::create_new(&beside)?;
-        if let Ok(old) = std::fs::metadata(path) {
-            file.set_permissions(std::fs::Permissions::from_mode(old.permissions().mode()))?;
-        }
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        std::fs::rename(&beside, path)
-    };
-    write().map_err(|error| {
-        let _ = std::fs::remove_file(&beside);
-        GitError::io(path)(error)
-    })
+    tribunal_process::write_atomic(path, bytes).map_err(GitError::io(path))
 }
 
 /// Opens a directory that must not be a link.

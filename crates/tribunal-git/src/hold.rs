@@ -10,6 +10,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use crate::{GitError, Oid, Repo};
+use tribunal_process::lock;
 
 /// How a `.keep` file of ours begins; the process that made it follows.
 const KEEP: &str = "tribunal ";
@@ -36,13 +37,13 @@ impl Repo {
         if !lines.is_empty() {
             self.pack(lines)?;
         }
-        let mut held = self.inner.held.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut held = lock(&self.inner.held);
         held.extend(wanted.into_iter().chain(commits));
         Ok(())
     }
 
     fn is_held(&self, oid: &Oid) -> bool {
-        self.inner.held.lock().unwrap_or_else(std::sync::PoisonError::into_inner).contains(oid)
+        lock(&self.inner.held).contains(oid)
     }
 
     /// What to pack, as lines for `pack-objects --revs`, and the commits among it.
@@ -131,7 +132,7 @@ impl Repo {
         for name in &names {
             let _ = std::fs::remove_file(dir.join(format!("{name}.keep")));
         }
-        self.inner.held.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clear();
+        lock(&self.inner.held).clear();
         // Loose objects that the user's packs have are not needed twice.
         self.objects().args(["prune-packed", "-q"]).run()?;
         self.drop_own_packs()?;

@@ -5,9 +5,10 @@
 //! and a file is asked for by its own id.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use crate::{GitError, GitPath, Oid, Repo};
+use tribunal_process::lock;
 
 /// How many bytes of folders are remembered.
 const BYTES_MAX: usize = 16 << 20;
@@ -109,7 +110,7 @@ impl Repo {
     /// A caller that asks about an absent commit gets "no such file", which is what it would conclude anyway.
     fn root_of(&self, at: &Oid) -> Result<Option<Oid>, GitError> {
         // A tree that is asked about a second time is not read again just to find out that it is not a commit.
-        if self.inner.listings.lock().unwrap_or_else(PoisonError::into_inner).read.contains_key(at) {
+        if lock(&self.inner.listings).read.contains_key(at) {
             return Ok(Some(at.clone()));
         }
         let root = self.peeled(at)?;
@@ -121,7 +122,7 @@ impl Repo {
     }
 
     fn listing(&self, tree: &Oid) -> Result<Arc<Listing>, GitError> {
-        let known = || self.inner.listings.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || lock(&self.inner.listings);
         if let Some(listing) = known().read.get(tree) {
             return Ok(Arc::clone(listing));
         }

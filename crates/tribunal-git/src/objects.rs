@@ -4,11 +4,12 @@
 //! the same id.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use crate::open::fields;
 use crate::run::Session;
 use crate::{GitError, GitPath, Mode, Oid, Repo, Signature};
+use tribunal_process::lock;
 
 /// The largest object that is read into memory.
 const OBJECT_MAX: usize = 64 << 20;
@@ -89,7 +90,7 @@ impl Repo {
         if name.contains(&b'\n') {
             return Err(GitError::odd("an object name with a newline"));
         }
-        let mut reader = self.inner.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reader = lock(&self.inner.reader);
         let mut open = match reader.take() {
             Some(open) => open,
             None => Reader(self.objects().args(["cat-file", "--batch"]).session()?),
@@ -114,7 +115,7 @@ impl Repo {
 
     /// The bytes of a commit object.
     pub(crate) fn raw_commit(&self, oid: &Oid) -> Result<Arc<[u8]>, GitError> {
-        let known = || self.inner.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || lock(&self.inner.known);
         if let Some(bytes) = known().get(oid) {
             return Ok(Arc::clone(bytes));
         }
@@ -218,7 +219,7 @@ impl Repo {
 
     /// All files of a commit or tree, with submodules as gitlinks.
     pub fn list_tree(&self, at: &Oid) -> Result<Vec<Entry>, GitError> {
-        let known = || self.inner.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || lock(&self.inner.listed);
         if let Some(bytes) = known().get(at) {
             return parse_entries(bytes);
         }

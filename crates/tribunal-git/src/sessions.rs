@@ -6,13 +6,14 @@
 
 use std::io::Write;
 use std::os::fd::AsRawFd;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use rustix::fs::MemfdFlags;
 
 use crate::diff::{PATCH, SAFE};
 use crate::run::{Call, Session};
 use crate::{GitError, Oid, Repo};
+use tribunal_process::lock;
 
 /// Larger objects are handed to a process of their own.
 const OBJECT_MAX: usize = 1 << 20;
@@ -40,7 +41,7 @@ fn talk<T>(
     open: impl FnOnce() -> Call,
     talk: impl FnOnce(&mut Session) -> Result<T, GitError>,
 ) -> Result<T, GitError> {
-    let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut slot = lock(slot);
     let mut session = slot.take().map_or_else(|| open().session(), Ok)?;
     let answer = talk(&mut session)?;
     *slot = Some(session);

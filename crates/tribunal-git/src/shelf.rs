@@ -11,7 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
+use tribunal_process::lock;
 
 use crate::files::unique;
 use crate::index::{self, Index, Stat};
@@ -194,10 +195,6 @@ fn made_index(index: &Path) -> PathBuf {
     let mut made = index.as_os_str().to_owned();
     made.push(".made");
     PathBuf::from(made)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn attributes(index: &Index) -> Vec<(&GitPath, &[u8])> {

@@ -10,7 +10,6 @@ use std::fs::Permissions;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
 
 use tribunal_core::defence::{Defence, stands};
 
@@ -18,6 +17,7 @@ use crate::files::unique;
 use crate::open::{MARKER, paths};
 use crate::run::{Call, Output, STDERR_CAP, failed};
 use crate::{GitError, GitPath, Oid, Repo, index};
+use tribunal_process::lock;
 
 /// How deep repositories inside repositories are followed.
 const NESTED_DEPTH: usize = 8;
@@ -225,7 +225,7 @@ const KNOWN_MAX: usize = 4096;
 impl Repo {
     /// The tree that the entries of an index make, if git noted it there or it was made from it before.
     fn tree_known(&self, index: &index::Index) -> Option<Oid> {
-        let known = || self.inner.known_trees.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || lock(&self.inner.known_trees);
         let tree = index.tree.clone().or_else(|| known().get(index.digest.as_ref()?).cloned());
         // Knowing the id is not having the object: a tree that is gone by now is made again.
         tree.filter(|tree| matches!(self.object(tree.as_str().as_bytes()), Ok(Some(_))))
@@ -233,7 +233,7 @@ impl Repo {
 
     /// Remembers the tree of an index. The digest names the entries for ever, so no entry can be out of date.
     fn know_tree(&self, index: &index::Index, tree: &Oid) {
-        let mut known = self.inner.known_trees.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.inner.known_trees);
         if known.len() >= KNOWN_MAX {
             known.clear();
         }

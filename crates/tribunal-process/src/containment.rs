@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -16,6 +16,7 @@ use rustix::process::{PidfdFlags, pidfd_open};
 use tribunal_core::defence::{Defence, stands};
 
 use crate::enforced::{Around, Enforced, PROBE_HIDES};
+use crate::files::lock;
 use crate::inside::{self, Stage};
 use crate::launch::{Launch, detach, find_tool};
 use crate::proc::pid_of;
@@ -118,7 +119,7 @@ impl Containment {
         // The last answer is kept because it takes a process to get it. It belongs to the containment it was asked
         // of, and tests ask several.
         static LAST: Mutex<Option<(Containment, Enforced)>> = Mutex::new(None);
-        let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = lock(&LAST);
         if let Some((_, known)) = last.as_ref().filter(|(of, _)| of == self) {
             return *known;
         }

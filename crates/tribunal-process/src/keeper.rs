@@ -8,7 +8,7 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -19,6 +19,7 @@ use rustix::process::{Signal, WaitIdStatus, set_child_subreaper};
 use tribunal_core::defence::{Defence, stands};
 
 use crate::error::ProcessError;
+use crate::files::lock;
 use crate::launch::{Born, Launch, Started};
 use crate::proc::{Key, Snapshot};
 use crate::record::{self, Cause, EXIT_FILE, Exit, ExitHow, Kind};
@@ -187,10 +188,6 @@ impl Drop for Keeper {
             let _ = thread.join();
         }
     }
-}
-
-fn lock(names: &Mutex<Names>) -> MutexGuard<'_, Names> {
-    names.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A launch under supervision.

@@ -4,14 +4,15 @@
 //! The files serve the next orchestrator when this one dies, so they are written whole or not at all. They are never
 //! trusted further than the process table confirms.
 
-use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::files::{Flush, replace};
 use crate::proc::Key;
 
 /// The record of the running launch, in its output directory.
@@ -99,23 +100,11 @@ impl Running {
     }
 }
 
-/// Puts a record in place whole: a temporary file in the same directory, then a rename.
+/// Puts a record in place whole.
 ///
 /// There is no fsync: a machine that loses power loses the processes too, and the boot id shows it.
 pub(crate) fn write<T: Serialize>(path: &Path, record: &T) -> io::Result<()> {
-    let mut temporary = path.as_os_str().to_owned();
-    temporary.push(".new");
-    let temporary = Path::new(&temporary);
-    let bytes = serde_json::to_vec(record)?;
-    // An orchestrator that died here left one. `create_new` refuses to write into anything that exists.
-    match fs::remove_file(temporary) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
-        _ => {}
-    }
-    let mut file = create_new(temporary)?;
-    file.write_all(&bytes)?;
-    drop(file);
-    fs::rename(temporary, path)
+    replace(path, &serde_json::to_vec(record)?, Some(0o600), Flush::No)
 }
 
 /// Creates a file that was not there before, not through a symlink.
@@ -137,6 +126,7 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn exit(how: ExitHow) -> Exit {
         Exit {

@@ -4,7 +4,7 @@
 //! supervisor wants the status) nor for a child that other code of this program started.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use rustix::process::{WaitOptions, waitpid};
 
@@ -16,7 +16,7 @@ static ROOTS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 /// Locks the roots. It is held while a root is started or reaped, so that nobody mistakes the root for an orphan in
 /// between.
 pub(crate) fn lock() -> MutexGuard<'static, BTreeSet<i32>> {
-    ROOTS.lock().unwrap_or_else(PoisonError::into_inner)
+    crate::files::lock(&ROOTS)
 }
 
 /// The session of this program. Its plain children share it; processes of a launch never do.

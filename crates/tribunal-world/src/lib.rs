@@ -21,7 +21,7 @@ mod tool;
 
 pub(crate) use crate::check::delivery::REGRESSION;
 pub use crate::check::rules::check as check_rules;
-pub use crate::land::{review_path, write_atomic};
+pub use crate::land::review_path;
 pub use crate::launch::trial;
 pub use crate::project::codebase::codebase;
 pub use crate::project::error::{SetupError, WITHOUT_AGENTS};
@@ -43,6 +43,7 @@ pub use crate::setup::{
 };
 pub use crate::tests_run::green::detected_commands;
 pub use sandbox::Sandbox;
+pub use tribunal_process::write_atomic;
 
 use crate::build::artifact::Crafting;
 use crate::build::fix;

@@ -10,7 +10,7 @@ use crate::out;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{IsTerminal, Write};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tribunal_core::effect::{EffectId, Step};
@@ -19,6 +19,7 @@ use tribunal_core::machine::Machine;
 use tribunal_core::review_loop::{Loop, LoopWant};
 use tribunal_engine::docket::Fact;
 use tribunal_engine::{Docket, Stamped, Watch};
+use tribunal_process::lock;
 use tribunal_view::events::{self, Kind};
 use tribunal_view::facts::RunView;
 use tribunal_view::style::Style;
@@ -382,10 +383,6 @@ fn tick(screen: Arc<Mutex<Screen>>) -> Option<(Sender<()>, JoinHandle<()>)> {
     // If the thread cannot start, only the clock stands still.
     let thread = std::thread::Builder::new().name("clock".to_owned()).spawn(work).ok()?;
     Some((stop, thread))
-}
-
-fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn write(text: &str) {

@@ -11,7 +11,8 @@ use signal_hook::iterator::{Handle, Signals, SignalsInfo};
 use signal_hook::low_level::siginfo::{Cause, Origin};
 use std::ffi::OsString;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
+use tribunal_process::lock;
 use tribunal_process::{ExitHow, Foreground, Reach};
 
 /// The signals that ask this program to stop.
@@ -102,7 +103,7 @@ impl Relay {
         let shared = Arc::clone(&now);
         let work = move || {
             for origin in signals.forever() {
-                let mut now = locked(&shared);
+                let mut now = lock(&shared);
                 // The first signal counts: it decides the exit code.
                 now.asked.get_or_insert(origin.signal);
                 if is_for_us_alone(&origin) {
@@ -126,7 +127,7 @@ impl Relay {
         let command = {
             // The lock is held while the command starts. Otherwise a signal could arrive after the check and before
             // `reach` is known, and reach nobody.
-            let mut now = locked(&self.now);
+            let mut now = lock(&self.now);
             if let Some(signal) = now.asked {
                 return Ok(ExitHow::Signal(signal));
             }
@@ -145,10 +146,6 @@ impl Relay {
 fn is_for_us_alone(origin: &Origin) -> bool {
     let leads = || rustix::process::getsid(None) == Ok(rustix::process::getpid());
     origin.cause != Cause::Kernel || (origin.signal == SIGHUP && leads())
-}
-
-fn locked(now: &Mutex<Now>) -> MutexGuard<'_, Now> {
-    now.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The signal that stopped a command, if one of ours did.

@@ -6,7 +6,8 @@
 use crate::parse::{Problem, Reset, Usage};
 use serde_json::{Value, json};
 use std::io::Write;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
+use tribunal_process::lock;
 
 /// Bytes of the final message that are kept. It is more than the reader of events accepts, which refuses a longer
 /// message as a whole.
@@ -33,7 +34,7 @@ impl Printer {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Announces the session, if it can be continued.

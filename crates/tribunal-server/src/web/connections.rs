@@ -7,8 +7,9 @@
 use std::collections::VecDeque;
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use tribunal_core::defence::{Defence, stands};
+use tribunal_process::lock;
 
 /// The number of strangers who can be connected at once.
 const STRANGERS_MAX: usize = 256;
@@ -46,7 +47,7 @@ impl Connections {
     }
 
     fn strangers(&self) -> MutexGuard<'_, VecDeque<Arc<TcpStream>>> {
-        self.strangers.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.strangers)
     }
 }
 

@@ -11,8 +11,9 @@
 //! files cannot make a session.
 
 use super::http::{Method, Request};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use tribunal_core::defence::{Defence, stands};
+use tribunal_process::lock;
 
 /// The path of the one-time link.
 pub(super) const DOOR: &str = "/sign-in";
@@ -71,7 +72,7 @@ impl Guard {
 
     /// The link that signs one browser in. It changes as soon as it was used.
     pub fn link(&self) -> String {
-        let ticket = self.ticket.lock().unwrap_or_else(PoisonError::into_inner);
+        let ticket = lock(&self.ticket);
         format!("{}{DOOR}?token={}", self.address, *ticket)
     }
 
@@ -88,7 +89,7 @@ impl Guard {
     /// Makes the session for whoever has the link, and invalidates the link.
     pub(super) fn sign_in(&self, request: &Request) -> Option<Session> {
         let given = request.query.get("token")?;
-        let mut ticket = self.ticket.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ticket = lock(&self.ticket);
         // Drawn before the comparison: if there is no randomness for the next ticket, this one stays valid.
         let next = Key::random().ok()?.to_words();
         // A HEAD comes from programs that look at links on behalf of others, such as previews; it must not use the link

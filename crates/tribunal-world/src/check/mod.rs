@@ -36,7 +36,6 @@ use crate::tests_run::reads::Reads;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -878,14 +877,7 @@ fn failed(shown: &str, how: &ExitHow, out_dir: &Path, hint: &str) -> Claim {
 
 /// The end of a file, as text; empty where it cannot be read.
 pub(crate) fn tail(path: &Path) -> String {
-    let read = || -> std::io::Result<Vec<u8>> {
-        let mut file = fs::File::open(path)?;
-        let length = file.metadata()?.len();
-        // The end of an output is where tools summarize.
-        file.seek(SeekFrom::Start(length.saturating_sub(EVIDENCE_MAX)))?;
-        let mut bytes = Vec::new();
-        file.take(EVIDENCE_MAX).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    };
-    String::from_utf8_lossy(&read().unwrap_or_default()).trim().to_owned()
+    // The end of an output is where tools summarize.
+    let bytes = tribunal_process::tail(path, EVIDENCE_MAX).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).trim().to_owned()
 }

@@ -22,6 +22,7 @@ use crate::site::subject;
 use crate::site::{PlanText, Site, slug};
 use crate::tests_run::base_judge::{self, TrustedJudge};
 use crate::tests_run::green::{self, KnownCommand, Runner};
+use crate::write_atomic;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
@@ -1359,23 +1360,6 @@ fn write_untracked(root: &Path, files: &[Written]) -> Result<String, String> {
         true => format!("{} written", documents(files.len())),
         false => format!("left as they are, because they changed meanwhile: {}", kept.join(", ")),
     })
-}
-
-/// Replaces a file atomically: written beside it, synced, renamed. There is never half a file, and no link is followed.
-pub fn write_atomic(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    use std::io::Write as _;
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    // The process id keeps two processes apart; `create_new` refuses a link in the partial file's place.
-    let partial = path.with_file_name(format!(".{name}.{}", std::process::id()));
-    let _ = fs::remove_file(&partial);
-    let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&partial)?;
-    let written = file.write_all(bytes).and_then(|()| file.sync_all());
-    drop(file);
-    let written = written.and_then(|()| fs::rename(&partial, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&partial);
-    }
-    written
 }
 
 impl Site {

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use tribunal_core::finding::Claim;
 use tribunal_engine::docket::Ran;
+use tribunal_process::Flush;
 
 /// The record of one launch.
 pub(crate) struct OnRecord {
@@ -76,10 +77,9 @@ impl OnRecord {
         };
         let all: Vec<Ran> = self.commands.iter().map(one).collect();
         let text = serde_json::to_vec(&all).map_err(|error| error.to_string())?;
-        // Written beside it and renamed, so that a crash leaves the old record or the new one.
-        let whole = self.file.with_extension("new");
-        let kept = std::fs::write(&whole, text).and_then(|()| std::fs::rename(&whole, &self.file));
-        kept.map_err(|error| format!("{}: {error}", self.file.display()))
+        // A crash leaves the old record or the new one.
+        tribunal_process::replace(&self.file, &text, None, Flush::No)
+            .map_err(|error| format!("{}: {error}", self.file.display()))
     }
 }
 

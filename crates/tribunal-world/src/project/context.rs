@@ -6,8 +6,8 @@
 use super::Project;
 use super::error::SetupError;
 use crate::gates::{FAMILIES, Ground, tiers};
-use crate::land::write_atomic;
 use crate::site::{Site, lock};
+use crate::write_atomic;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tribunal_view::context;

@@ -7,7 +7,7 @@
 use super::FOLDER;
 use super::error::SetupError;
 use crate::gates::read_plain;
-use crate::land::write_atomic;
+use crate::write_atomic;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};

@@ -6,7 +6,7 @@
 
 use super::state::{make_state_folder, state_folder};
 use crate::gates::read_plain;
-use crate::land::write_atomic;
+use crate::write_atomic;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

@@ -6,10 +6,10 @@
 
 use crate::build::polish::POLISHER;
 use crate::gates::read_plain;
-use crate::land::write_atomic;
 use crate::project::Project;
 use crate::project::error::SetupError;
 use crate::setup::examine::ReviewAsk;
+use crate::write_atomic;
 use std::path::{Path, PathBuf};
 use tribunal_agent::roster::{self, Personality};
 use tribunal_agent::tool::Tools;

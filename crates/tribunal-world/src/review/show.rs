@@ -3,8 +3,8 @@
 //! What was shown is recorded before the launch. After a crash, an answer can then still be held against what the
 //! reviewer really saw, instead of against the change as it is cut now.
 
-use crate::land::write_atomic;
 use crate::site::{Site, slug};
+use crate::write_atomic;
 use serde::{Deserialize, Serialize};
 use tribunal_core::cover::{Shown, asked, may_be_shown};
 use tribunal_core::effect::EffectId;

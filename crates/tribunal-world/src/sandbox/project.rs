@@ -13,8 +13,9 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use tribunal_core::defence::{Defence, stands};
+use tribunal_process::lock;
 
 /// Folders of a project for installed packages, which git does not have.
 pub(crate) const BORROWED: [&str; 4] = ["node_modules", ".venv", "venv", "vendor"];
@@ -158,7 +159,7 @@ fn repositories(packages: &Path) -> Vec<PathBuf> {
     if !stands(Defence::ProgramSecrets) {
         return Vec::new();
     }
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut known = lock(&KNOWN);
     let whole = known.entry(packages.to_path_buf()).or_insert_with(|| {
         let search = search::named(packages, ".git", REPOSITORIES);
         // A folder that could not be searched is hidden like a repository.

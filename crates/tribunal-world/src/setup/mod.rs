@@ -209,8 +209,7 @@ pub(crate) fn open_journal(project: &Project, run: &str, at: Time) -> Result<Jou
 pub(crate) fn keep_settings(dir: &Path, settings: &Settings) -> Result<String, SetupError> {
     let path = dir.join(SETTINGS);
     let text = serde_json::to_string_pretty(settings).map_err(tribunal_engine::engine::EngineError::Json)?;
-    crate::land::write_atomic(&path, text.as_bytes())
-        .map_err(|error| SetupError::io("write", &path, &error))?;
+    crate::write_atomic(&path, text.as_bytes()).map_err(|error| SetupError::io("write", &path, &error))?;
     Ok(gates::sha256(text.as_bytes()))
 }
 

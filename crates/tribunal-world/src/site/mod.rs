@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 use tribunal_agent::tool::Tools;
 use tribunal_agent::{Adapters, Brief};
@@ -37,6 +37,7 @@ use tribunal_engine::docket::{Docket, Note};
 use tribunal_engine::settings::Settings;
 use tribunal_engine::world::{Arrival, Report};
 use tribunal_git::{GitError, Oid, RefChange, Repo, Shelf, Signature};
+pub(crate) use tribunal_process::lock;
 use tribunal_process::{Exit, Keeper};
 
 /// How long an unwanted agent may clean up before it is killed.
@@ -122,11 +123,6 @@ pub(crate) struct Site {
 pub(crate) struct PlanText {
     pub(crate) text: String,
     pub(crate) plan: Plan,
-}
-
-/// Takes a lock, even if an earlier holder panicked: the data are small and never left half changed.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Text as a file name. Effect ids stay unique in this form.

@@ -5,8 +5,9 @@
 //! enough.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::{Builder, JoinHandle};
+use tribunal_process::lock;
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -69,7 +70,7 @@ fn work(queue: &Mutex<Receiver<Option<Job>>>) {
     loop {
         // The lock is released before the job runs, at the end of this statement. A panic elsewhere does not stop the
         // queue.
-        let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let next = lock(queue).recv();
         match next {
             Ok(Some(job)) => job(),
             Ok(None) | Err(_) => return,

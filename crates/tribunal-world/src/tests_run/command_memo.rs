@@ -4,10 +4,10 @@
 //! contained, or share a folder that they can write, nothing is kept: code of one change could then speak for another.
 
 use super::green::{KnownCommand, Seen};
-use crate::land::write_atomic;
 use crate::sandbox::{BORROWED, Sandbox};
 use crate::site::{Site, now};
 use crate::tool::cache::{ANSWERS_MAX, folder, leads_out, of_packages, oldest_first, programs_of};
+use crate::write_atomic;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::os::unix::fs::MetadataExt;

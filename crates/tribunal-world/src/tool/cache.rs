@@ -9,9 +9,9 @@
 
 use super::tools::{Looked, program};
 use crate::build::make::digest;
-use crate::land::write_atomic;
 use crate::project::Project;
 use crate::site::{Site, now, slug};
+use crate::write_atomic;
 use rustix::fs::{AtFlags, CWD, FlockOperation, Timespec, Timestamps, flock, utimensat};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};

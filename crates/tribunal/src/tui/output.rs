@@ -4,9 +4,6 @@
 //! Everything in the file comes from an agent that may still be writing it. So the file is opened with care and read
 //! from its end, and its text is never printed as it is.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use tribunal_view::plain;
 
@@ -33,14 +30,7 @@ fn newest(launches: &Path, of: &str) -> Option<PathBuf> {
 }
 
 fn read(path: &Path) -> Option<Vec<String>> {
-    // Opening a pipe without a writer would block the display.
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let flags = i32::try_from(flags.bits()).ok()?;
-    let mut file = File::options().read(true).custom_flags(flags).open(path).ok()?;
-    let length = file.metadata().ok().filter(|meta| meta.is_file())?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(BYTES))).ok()?;
-    let mut bytes = Vec::new();
-    file.take(BYTES).read_to_end(&mut bytes).ok()?;
+    let bytes = tribunal_process::tail(path, BYTES).ok()?;
     let text = plain::block(&String::from_utf8_lossy(&bytes));
     let lines: Vec<String> = text.lines().map(|line| plain::clipped(line, 400)).collect();
     Some(lines[lines.len().saturating_sub(LINES)..].to_vec())

@@ -7,8 +7,9 @@ use crate::failure::Failure;
 use crate::place::Place;
 use crate::watched::{Steps, Watched};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, TryLockError};
 use std::time::{Duration, Instant};
+use tribunal_process::lock;
 use tribunal_view::facts::{EMPTY, PlanState, RunView};
 use tribunal_view::review::Review;
 use tribunal_view::web::{RunLine, Told};
@@ -41,12 +42,12 @@ pub struct Shown {
 impl Shown {
     /// A page of this state, made once.
     pub fn page(&self, key: &str, make: &dyn Fn() -> Option<String>) -> Option<Arc<[u8]>> {
-        if let Some(page) = held(&self.pages).get(key) {
+        if let Some(page) = lock(&self.pages).get(key) {
             return Some(Arc::clone(page));
         }
         // Made without the lock: two readers may make the same page, but nobody waits for a slow one.
         let page: Arc<[u8]> = Arc::from(make()?.into_bytes());
-        let mut pages = held(&self.pages);
+        let mut pages = lock(&self.pages);
         if pages.len() >= PAGES {
             // Crude, but the state is replaced soon anyway.
             pages.clear();
@@ -102,17 +103,17 @@ impl Shelf {
     /// A run as it stands, at most a moment old.
     pub fn snapshot(&self, run: &str) -> Result<Arc<Shown>, Failure> {
         let kept = self.kept(run);
-        let last = held(&kept.shown).clone();
+        let last = lock(&kept.shown).clone();
         let mut watched = match (kept.watched.try_lock(), &last) {
             (Ok(watched), _) => watched,
             (Err(TryLockError::Poisoned(poisoned)), _) => poisoned.into_inner(),
             // Another reader is folding: the last state will do, and the page asks again.
             (Err(TryLockError::WouldBlock), Some(last)) => return Ok(Arc::clone(last)),
             // There is nothing to hand out yet, so this reader has to wait.
-            (Err(TryLockError::WouldBlock), None) => held(&kept.watched),
+            (Err(TryLockError::WouldBlock), None) => lock(&kept.watched),
         };
         // Read again: whoever we waited for has made a state meanwhile.
-        let last = last.or_else(|| held(&kept.shown).clone());
+        let last = last.or_else(|| lock(&kept.shown).clone());
         if let (Some(last), Some(watched)) = (&last, watched.as_ref()) {
             let soon = last.made.elapsed() < last.cost * SHARE;
             // A run that dies commits nothing, so its liveness is compared, too.
@@ -121,7 +122,7 @@ impl Shelf {
             }
         }
         let shown = Arc::new(self.make(run, &mut watched)?);
-        *held(&kept.shown) = Some(Arc::clone(&shown));
+        *lock(&kept.shown) = Some(Arc::clone(&shown));
         Ok(shown)
     }
 
@@ -155,7 +156,7 @@ impl Shelf {
     }
 
     fn kept(&self, run: &str) -> Arc<Kept> {
-        let mut shelf = held(&self.kept);
+        let mut shelf = lock(&self.kept);
         let Asked { count, runs } = &mut *shelf;
         *count += 1;
         if !runs.contains_key(run) && runs.len() >= KEPT {
@@ -170,7 +171,7 @@ impl Shelf {
 
     /// A run on one line; a run that cannot be read says so.
     pub fn line(&self, run: &str) -> RunLine {
-        if let Some(line) = held(&self.lines).get(run) {
+        if let Some(line) = lock(&self.lines).get(run) {
             return line.clone();
         }
         let line = match self.snapshot(run) {
@@ -182,7 +183,7 @@ impl Shelf {
         };
         // Without a mark the run could not be read, which may be different the next time.
         if line.over && !line.live && line.mark.is_some() {
-            held(&self.lines).insert(run.to_owned(), line.clone());
+            lock(&self.lines).insert(run.to_owned(), line.clone());
         }
         line
     }
@@ -204,8 +205,4 @@ fn line(view: &RunView) -> RunLine {
         cost: view.effort.money(),
         over: view.ending.is_some() || (view.stage == EMPTY && !view.live),
     }
-}
-
-fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
-    lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
