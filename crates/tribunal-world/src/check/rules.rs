@@ -55,7 +55,7 @@ pub(crate) fn check_of_fixes(project: &Project, settings: &Settings) -> Result<(
 
 /// Rejects a run if its result would come to another branch than the settings allow.
 ///
-/// A run lands on the branch that is checked out when it begins. A project that names its branch wants to be told before
+/// A run lands on the branch that is checked out when it begins. A project that names its branch has to learn of it before
 /// an agent is paid, not when the commits are on the wrong one.
 fn check_branch(project: &Project, git: &GitSettings) -> Result<(), SetupError> {
     let here = project.repo().head()?.branch.unwrap_or_default();
