@@ -6,8 +6,8 @@
 
 use super::FOLDER;
 use super::error::SetupError;
-use crate::gates::read_plain;
 use crate::land::write_atomic;
+use crate::project::inside::read_plain;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};

@@ -5,8 +5,8 @@
 //! digest and is no longer trusted.
 
 use super::state::{make_state_folder, state_folder};
-use crate::gates::read_plain;
 use crate::land::write_atomic;
+use crate::project::inside::read_plain;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

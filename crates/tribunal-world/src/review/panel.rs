@@ -5,10 +5,10 @@
 //! change, and the working tree only for documents that git does not have.
 
 use crate::build::polish::POLISHER;
-use crate::gates::read_plain;
 use crate::land::write_atomic;
 use crate::project::Project;
 use crate::project::error::SetupError;
+use crate::project::inside::read_plain;
 use crate::setup::examine::ReviewAsk;
 use std::path::{Path, PathBuf};
 use tribunal_agent::roster::{self, Personality};

@@ -8,7 +8,7 @@ use super::{Answer, ground};
 use crate::failure::Failure;
 use serde_json::{Map, Value, json};
 use tribunal_docs::PlanId;
-use tribunal_world::gates::{self, Folder, Ground};
+use tribunal_protocol::{Folder, Ground};
 
 const LOCK: &str = ".locks/state.lock";
 /// The lists that `+=` adds to.
@@ -64,8 +64,8 @@ pub fn run(plan: &str, changes: &[String]) -> Result<Answer, Failure> {
     }
     let mut text = serde_json::to_vec_pretty(&state).map_err(Failure::bug)?;
     text.push(b'\n');
-    folder.write(gates::STATE, &text)?;
-    let path = folder.path(gates::STATE).display().to_string();
+    folder.write(tribunal_protocol::STATE, &text)?;
+    let path = folder.path(tribunal_protocol::STATE).display().to_string();
     Ok(Answer::new(json!({ "path": path, "plan": id, "changes": changes.len() }), 0))
 }
 
@@ -88,8 +88,8 @@ fn known(ground: &Ground, state: &Map<String, Value>, plan: &str, phase: Option<
 
 /// The state as it is. A missing file is an empty state; a broken one is an error and is left alone.
 fn read(folder: &Folder) -> Result<Result<Map<String, Value>, String>, Failure> {
-    let Some(bytes) = folder.read(gates::STATE)? else { return Ok(Ok(Map::new())) };
-    let path = folder.path(gates::STATE);
+    let Some(bytes) = folder.read(tribunal_protocol::STATE)? else { return Ok(Ok(Map::new())) };
+    let path = folder.path(tribunal_protocol::STATE);
     Ok(match serde_json::from_slice(&bytes) {
         Ok(Value::Object(state)) => Ok(state),
         Ok(_) => Err(format!("{} is no JSON object", path.display())),

@@ -7,7 +7,6 @@ use crate::failure::Failure;
 use serde_json::{Map, Value, json};
 use std::io::Read;
 use tribunal_core::message::{ENVELOPE, Kind, TIERS, VERSION, kind};
-use tribunal_world::gates;
 
 /// Not more than this is read of a message.
 const BYTES_MAX: u64 = 16 << 20;
@@ -84,10 +83,10 @@ fn files(payload: &Map<String, Value>) -> Vec<String> {
     if id.contains(['/', '\0']) {
         return vec![format!("payload: {plan:?} is no plan")];
     }
-    let contract = match gates::load(&ground.state().path(&format!(".contracts/{id}.json"))) {
+    let contract = match tribunal_protocol::load(&ground.state().path(&format!(".contracts/{id}.json"))) {
         Ok(contract) => contract,
         // A plan without a contract restricts nothing. A contract that cannot be believed is an error of its own.
-        Err(gates::ContractError::Missing(_)) => return Vec::new(),
+        Err(tribunal_protocol::ContractError::Missing(_)) => return Vec::new(),
         Err(error) => return vec![format!("files: {error}")],
     };
     let names = named.iter().map(|file| file.as_str().unwrap_or_default());
