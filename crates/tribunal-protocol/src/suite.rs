@@ -25,7 +25,7 @@ pub struct Baseline {
 }
 
 /// The command that runs the tests: the configured one, else the one that the files of a commit name.
-pub fn test_command(
+pub(crate) fn test_command(
     ground: &Ground,
     at: &Oid,
     configured: Option<&[String]>,
@@ -38,7 +38,7 @@ pub fn test_command(
 }
 
 /// Runs the tests in a directory.
-pub fn run_tests(dir: &Path, argv: &[String], bounds: &Bounds) -> TestRun {
+pub(crate) fn run_tests(dir: &Path, argv: &[String], bounds: &Bounds) -> TestRun {
     let done = run_argv(dir, argv, bounds);
     // A report file is exact; the output is only read where there is none.
     let report = done.junit.as_deref().and_then(read_tests).or_else(|| read_tests(&done.output));
