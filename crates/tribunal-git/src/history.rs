@@ -52,6 +52,23 @@ impl Archive {
         }
     }
 
+    /// The commits that these hashes name, and the hashes that name none.
+    pub fn known(&self, hashes: &[String]) -> Result<(Vec<Oid>, Vec<String>), GitError> {
+        let (mut known, mut unknown) = (Vec::new(), Vec::new());
+        for hash in hashes {
+            // Git would also resolve a branch's name, which says nothing about a commit.
+            let hex = hash.len() >= 4 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+            match self.commit(hash) {
+                Ok(oid) if hex => known.push(oid),
+                Ok(_) | Err(GitError::NoSuch { .. }) => unknown.push(hash.clone()),
+                Err(error) => return Err(error),
+            }
+        }
+        // The short and the long hash of one commit are the same commit.
+        known.dedup();
+        Ok((known, unknown))
+    }
+
     /// The commit that is checked out; [`GitError::NoSuch`] when there is none yet.
     pub fn checked_out(&self) -> Result<Commit, GitError> {
         let call = self.call().args(["log", "-z", "--no-color", "--no-show-signature", "--encoding=UTF-8"]);

@@ -7,11 +7,9 @@
 
 mod build;
 mod check;
-pub mod gates;
 mod land;
 mod launch;
 mod project;
-mod projection;
 mod review;
 mod sandbox;
 mod setup;
@@ -19,15 +17,19 @@ mod site;
 mod tests_run;
 mod tool;
 
+pub use crate::build::takeover::EXECUTION_STATE;
 pub(crate) use crate::check::delivery::REGRESSION;
 pub use crate::check::rules::check as check_rules;
+pub use crate::check::script::{Bounds, Finished, PrivateFolder, run_argv, run_line, unique_id};
 pub use crate::land::review_path;
 pub use crate::launch::trial;
 pub use crate::project::codebase::codebase;
+pub use crate::project::context::{FAMILIES, tiers};
 pub use crate::project::error::{SetupError, WITHOUT_AGENTS};
+pub use crate::project::identity::sha256;
+pub use crate::project::inside::{DOCUMENT_MAX, read_plain};
 pub use crate::project::{FOLDER, PhaseFiles, Project};
 pub use crate::project::{standing, state, trusted};
-pub use crate::projection::{Projection, events_of};
 pub use crate::sandbox::enforced::facts as sandbox_facts;
 pub use crate::setup::chain::{Artifact, ChainAsk, begin_chain, begin_implementation, plans_of};
 pub use crate::setup::doctor;
@@ -41,7 +43,7 @@ pub use crate::setup::{
     Ask, GcAsk, GcReport, SETTINGS, arrived, begin, fixed, gc, kept_settings, marker, not_taken,
     place_to_fix, resume, settings_of,
 };
-pub use crate::tests_run::green::detected_commands;
+pub use crate::tests_run::green::{commands_at, detected_commands};
 pub use sandbox::Sandbox;
 pub use tribunal_process::write_atomic;
 

@@ -22,7 +22,7 @@ use tribunal_engine::{Docket, Fact, Note, Stamped};
 use tribunal_process::{Cause, Containment, ExitHow, Launch, Network, Stdin, run_to_end};
 use tribunal_view::facts::QuestionView;
 use tribunal_view::plain;
-use tribunal_world::gates::unique_id;
+use tribunal_world::unique_id;
 
 /// Bytes of output a command may write; a warning quotes only a little of it.
 const OUTPUT_MAX: u64 = 1 << 20;

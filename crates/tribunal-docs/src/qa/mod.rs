@@ -13,6 +13,7 @@ mod requirements;
 mod runners;
 mod summaries;
 mod test_lines;
+mod test_run;
 
 pub use diff::{ChangedFile, DiffFacts, DiffReport, diff_against_plan};
 pub use lint::{CommitFact, LintReport, LintViolation, TYPES, commit_lint, subject_issue, well_formed};
@@ -24,6 +25,7 @@ pub use requirements::{
     Requirement, RequirementFacts, RequirementStatus, RequirementsReport, validate_requirements,
 };
 pub use runners::{is_missing, lacks_network, missing_line, ran_no_test, read_tests};
+pub use test_run::{TestRun, compared, test_run};
 
 /// Which role can fix what a check finds.
 ///

@@ -5,13 +5,16 @@
 //! there. Everything else begins anew.
 
 use super::make::digest;
-use crate::gates::{Folder, STATE};
 use crate::project::Project;
+use crate::project::inside;
 use crate::site::Site;
 use serde_json::Value;
 use tribunal_core::run::TasksDone;
 use tribunal_docs::{Plan, Task};
 use tribunal_git::{Archive, Commit, GitError, GitPath, Oid, RefChange, Touched};
+
+/// The execution state of the protocol, in the planning folder.
+pub const EXECUTION_STATE: &str = ".execution-state.json";
 
 /// How many commits are looked at, newest first. A run that stopped longer ago begins anew.
 const COMMITS_MAX: usize = 500;
@@ -139,8 +142,8 @@ fn known(site: &Site) -> Result<&[(String, Oid)], GitError> {
 
 /// The correlation id of a phase that another run left unfinished.
 pub(crate) fn correlation(project: &Project, phase: &str) -> Option<String> {
-    let folder = Folder::new(project.root().join(project.planning()));
-    let state: Value = serde_json::from_slice(&folder.read(STATE).ok()??).ok()?;
+    let path = format!("{}/{EXECUTION_STATE}", project.planning());
+    let state: Value = serde_json::from_slice(&inside::read(project.root(), &path)?).ok()?;
     let said =
         state.get("phase").map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))?;
     // `01` and `1` name the same phase.

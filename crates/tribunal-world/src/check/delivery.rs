@@ -8,7 +8,6 @@ use super::Found;
 use super::NotRun;
 use super::failing;
 use crate::build::account::Account;
-use crate::gates::{TestRun, compared};
 use crate::site::base::fork;
 use crate::site::meanwhile::Meanwhile;
 use crate::site::{PlanText, Site, lock};
@@ -18,7 +17,9 @@ use std::sync::Arc;
 use tribunal_core::finding::{Claim, FixableBy, Severity};
 use tribunal_core::green::ProjectCommand;
 use tribunal_core::ids::Revision;
-use tribunal_docs::qa::{self, DiffFacts, RequirementFacts, RequirementStatus, diff_against_plan};
+use tribunal_docs::qa::{
+    self, DiffFacts, RequirementFacts, RequirementStatus, TestRun, compared, diff_against_plan,
+};
 use tribunal_docs::{FileChange, Plan, Summary};
 use tribunal_git::{GitError, GitPath, Oid};
 

@@ -10,6 +10,7 @@ pub(crate) mod hooks;
 pub(crate) mod message;
 pub(crate) mod protected;
 pub(crate) mod rules;
+pub mod script;
 pub(crate) mod secrets;
 pub(crate) mod unattended;
 
@@ -21,7 +22,6 @@ use crate::check::guard::{CONTRACT, Guard, INTEGRITY};
 use crate::check::hooks::{HOOKS, Staged};
 use crate::check::protected::PROTECTED;
 use crate::check::secrets::SECRETS;
-use crate::gates;
 use crate::project::inside;
 use crate::sandbox::enforced;
 use crate::sandbox::{self, SandboxSpec};
@@ -752,7 +752,7 @@ pub(crate) fn went(how: &ExitHow, out_dir: &Path) -> CommandRun {
     // A test runner that finds no test ends with 0 in some languages. That is not a pass.
     let none = ran_no_test(&[text("stdout"), text("stderr")].concat());
     let said = tail(&out_dir.join("stderr")).lines().last().unwrap_or_default().to_owned();
-    CommandRun::of(&gates::end_of(how), none, &said)
+    CommandRun::of(&script::end_of(how), none, &said)
 }
 
 /// The folder for temporary files of a command that runs in `dir/tree`.

@@ -5,7 +5,7 @@
 
 use super::Project;
 use super::error::SetupError;
-use crate::gates::read_plain;
+use crate::project::inside::read_plain;
 use std::collections::BTreeMap;
 use tribunal_git::{Archive, Oid};
 use tribunal_view::map::{self, Ground};

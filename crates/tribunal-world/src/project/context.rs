@@ -5,12 +5,48 @@
 
 use super::Project;
 use super::error::SetupError;
-use crate::gates::{FAMILIES, Ground, tiers};
+use super::inside;
 use crate::site::{Site, lock};
 use crate::write_atomic;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tribunal_view::context;
+
+const SHARED: [&str; 4] = ["PROJECT.md", "CODEBASE.md", "codebase/STACK.md", "codebase/CONVENTIONS.md"];
+const PLANNING: [&str; 5] = [
+    "ROADMAP.md",
+    "REQUIREMENTS.md",
+    "codebase/ARCHITECTURE.md",
+    "codebase/STRUCTURE.md",
+    "codebase/DEPENDENCIES.md",
+];
+const EXECUTION: [&str; 6] = [
+    "ROADMAP.md",
+    "codebase/ARCHITECTURE.md",
+    "codebase/PATTERNS.md",
+    "codebase/STRUCTURE.md",
+    "codebase/TESTING.md",
+    "codebase/DEPENDENCIES.md",
+];
+
+/// The families of roles.
+pub const FAMILIES: [&str; 2] = ["planning", "execution"];
+
+/// The documents for everybody, and those for this family.
+pub fn tiers(root: &Path, planning: &str, family: &str) -> (Vec<context::Part>, Vec<context::Part>) {
+    let text = |path: &str| {
+        let bytes = inside::read(root, path)?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    let part = |name: &&str| {
+        // Some projects keep roadmap and requirements beside the map of the code.
+        let places = [format!("{planning}/{name}"), format!("{planning}/codebase/{name}")];
+        let text = places.iter().find_map(|place| text(place))?;
+        Some(context::Part { name: (*name).to_owned(), text })
+    };
+    let own: &[&str] = if family == "planning" { &PLANNING } else { &EXECUTION };
+    (SHARED.iter().filter_map(part).collect(), own.iter().filter_map(part).collect())
+}
 
 fn file(run_dir: &Path, family: &str) -> PathBuf {
     run_dir.join(format!("context-{family}.md"))
@@ -18,9 +54,8 @@ fn file(run_dir: &Path, family: &str) -> PathBuf {
 
 /// Keeps the documents as they are now. A project without documents has no context.
 pub(crate) fn keep(project: &Project, run_dir: &Path, phase: &str) -> Result<(), SetupError> {
-    let ground = Ground::new(project.root());
     for family in FAMILIES {
-        let (shared, own) = tiers(&ground, family);
+        let (shared, own) = tiers(project.root(), project.planning(), family);
         if shared.is_empty() && own.is_empty() {
             continue;
         }

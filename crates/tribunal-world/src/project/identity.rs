@@ -3,9 +3,9 @@
 //! It is recorded with every launch. The version is asked for once per run, beside the work, so that a slow `--version`
 //! never delays a launch; a launch that ends before the answer has no version.
 
-use crate::gates::sha256;
 use crate::setup::doctor;
 use crate::site::{Site, lock};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use tribunal_agent::{Adapter, Login, Outcome};
@@ -80,6 +80,11 @@ pub(crate) fn ended(before: &Identity, outcome: &Outcome) -> Identity {
 fn rules() -> &'static str {
     static RULES: OnceLock<String> = OnceLock::new();
     RULES.get_or_init(|| digest(&prompt::judge(&JudgeBrief::default())))
+}
+
+/// The sha256 of bytes, as hexadecimal digits.
+pub fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn digest(text: &str) -> String {

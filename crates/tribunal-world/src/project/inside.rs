@@ -14,6 +14,9 @@ use std::path::{Component, Path};
 use tribunal_core::defence::{Defence, stands};
 use tribunal_git::GitError;
 
+/// A longer document is refused: nobody wrote it.
+pub const DOCUMENT_MAX: u64 = 64 << 20;
+
 /// What happens to a folder that does not exist.
 #[derive(Clone, Copy)]
 enum Missing {
@@ -65,6 +68,24 @@ pub(crate) fn is_taken(path: &Path) -> bool {
 pub(crate) fn text(path: &Path) -> Option<String> {
     let bytes = plain(CWD, path)?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The bytes of a regular file. A link, a folder, a pipe and an oversized file are errors.
+pub fn read_plain(path: &Path) -> std::io::Result<Vec<u8>> {
+    // `NONBLOCK` so that a pipe does not block us; it is refused below.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(openat(CWD, path, flags, Mode::empty())?);
+    let meta = file.metadata()?;
+    if !meta.is_file() {
+        return Err(std::io::Error::other("it is not a file"));
+    }
+    if meta.len() > DOCUMENT_MAX {
+        return Err(std::io::Error::other(format!("it has more than {DOCUMENT_MAX} bytes")));
+    }
+    // The file may have grown since it was measured.
+    let mut bytes = Vec::new();
+    file.take(DOCUMENT_MAX).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Creates the folders that a file lies in. A part of the path that is not a folder is an error.

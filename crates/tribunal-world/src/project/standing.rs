@@ -6,7 +6,7 @@
 
 use super::PhaseFiles;
 use super::Project;
-use crate::gates::read_plain;
+use crate::project::inside::read_plain;
 use tribunal_docs::{PhaseProgress, PlanId};
 use tribunal_engine::settings::Settings;
 

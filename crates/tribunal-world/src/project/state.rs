@@ -6,7 +6,7 @@
 
 use super::FOLDER;
 use super::error::SetupError;
-use crate::gates::read_plain;
+use crate::project::inside::read_plain;
 use crate::write_atomic;
 use std::fs;
 use std::io::{self, Read, Write};

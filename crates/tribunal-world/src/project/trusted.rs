@@ -5,7 +5,7 @@
 //! digest and is no longer trusted.
 
 use super::state::{make_state_folder, state_folder};
-use crate::gates::read_plain;
+use crate::project::inside::read_plain;
 use crate::write_atomic;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,9 +5,9 @@
 //! change, and the working tree only for documents that git does not have.
 
 use crate::build::polish::POLISHER;
-use crate::gates::read_plain;
 use crate::project::Project;
 use crate::project::error::SetupError;
+use crate::project::inside::read_plain;
 use crate::setup::examine::ReviewAsk;
 use crate::write_atomic;
 use std::path::{Path, PathBuf};

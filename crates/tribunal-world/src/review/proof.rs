@@ -5,14 +5,13 @@
 //! proof that cannot be verified here must not be added.
 
 use crate::check::{Command, Commands};
-use crate::gates::TestRun;
 use crate::site::base::fork;
 use crate::site::{Site, lock};
 use tribunal_core::effect::EffectId;
 use tribunal_core::finding::{Answer, Said};
 use tribunal_core::ids::FindingId;
 use tribunal_core::review_loop::{Loop, LoopReport};
-use tribunal_docs::qa::{ProofFacts, named_proof};
+use tribunal_docs::qa::{ProofFacts, TestRun, named_proof};
 use tribunal_findings::Change;
 use tribunal_git::{GitPath, Oid};
 

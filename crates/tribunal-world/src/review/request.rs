@@ -5,7 +5,7 @@
 //! not have planning documents to be reviewed.
 
 use crate::build::account::summary_path;
-use crate::gates::read_plain;
+use crate::project::inside::read_plain;
 use crate::site::Site;
 use crate::site::subject;
 use tribunal_core::review_loop::Loop;

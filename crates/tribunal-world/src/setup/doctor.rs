@@ -4,7 +4,7 @@
 //! It runs the commands that an adapter row names for this, contained, and asks no model. `tribunal doctor` shows what
 //! is found here, and messages about a missing agent list it.
 
-use crate::gates;
+use crate::tests_run::green::commands_at;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -101,7 +101,7 @@ pub fn commands(root: &Path, settings: &Settings) -> Option<FoundCommands> {
         (!argv.is_empty()).then(|| FoundCommand { argv: argv.to_vec(), found, ..FoundCommand::default() })
     };
     let repo = Repo::open(root).ok()?;
-    let mut found = gates::commands_at(&repo, &repo.head().ok()?.commit).ok()?;
+    let mut found = commands_at(&repo, &repo.head().ok()?.commit).ok()?;
     let checks = &settings.checks;
     if let Some(build) = configured(&checks.build, "checks.build") {
         found.build = Some(build);

@@ -25,7 +25,7 @@ use crate::check::rules;
 use crate::check::secrets::{self, SECRETS};
 use crate::project::context;
 use crate::project::error::SetupError;
-use crate::project::{PhaseFiles, Project, noticed};
+use crate::project::{Document, PhaseFiles, Project, noticed};
 use crate::review::earlier;
 use crate::review::panel::{self, Ground};
 use crate::site::{Site, now};
@@ -323,7 +323,7 @@ fn verification(repo: &Repo, ends: &Ends, user: &Oid) -> Result<Vec<String>, Git
 fn documents(project: &Project, phase: Option<&PhaseFiles>) -> String {
     let Some(files) = phase else { return String::new() };
     let context = format!("{}/{}-CONTEXT.md", files.path, files.number);
-    let context = crate::gates::read_plain(&project.root().join(context)).unwrap_or_default();
+    let context = crate::project::inside::read_plain(&project.root().join(context)).unwrap_or_default();
     let mut text = String::from_utf8_lossy(&context).into_owned();
     for summary in &files.summaries {
         text.push('\n');
@@ -422,11 +422,12 @@ fn range_ends(repo: &Repo, range: &str) -> Result<(Oid, Oid), SetupError> {
 
 /// The commit before the first one that a summary of the phase names.
 fn phase_base(project: &Project, files: &PhaseFiles) -> Result<Oid, SetupError> {
-    let dir = project.root().join(&files.path);
     let archive = tribunal_git::Archive::open(project.root())?;
-    let found =
-        crate::gates::base_of(&archive, &dir).map_err(|error| SetupError::Refused(error.to_string()))?;
-    found.ok_or_else(|| {
+    let read = |document: &Document| tribunal_docs::read_summary(&document.path, &document.text).value;
+    let hashes: Vec<String> =
+        files.summaries.iter().filter_map(read).flat_map(|found| found.commit_hashes).collect();
+    let (known, _) = archive.known(&hashes)?;
+    archive.before(&known)?.ok_or_else(|| {
         SetupError::Refused(format!(
             "no SUMMARY in {} names a commit, so nothing says what the phase built\nhint: review a range instead: `tribunal review --diff main..HEAD`",
             files.path

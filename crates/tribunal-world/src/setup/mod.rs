@@ -24,9 +24,9 @@ use crate::check::guard::{CONTRACT, INTEGRITY};
 use crate::check::hooks::HOOKS;
 use crate::check::rules;
 use crate::check::{LANDING, STRUCTURE, VERIFICATION};
-use crate::gates;
 use crate::project::context;
 use crate::project::error::SetupError;
+use crate::project::identity::sha256;
 use crate::project::inside;
 use crate::project::kept;
 use crate::project::standing;
@@ -55,7 +55,7 @@ use tribunal_core::review_loop::Loop;
 use tribunal_core::roster::Roster;
 use tribunal_core::run::{Ending, Job, Land, PlanGate, PlanSpec, Policies, RunSpec, Standing, Subject, Was};
 use tribunal_docs::qa::CHECKS;
-use tribunal_docs::{CheckStatus, Completions, Phase, Plan};
+use tribunal_docs::{CheckStatus, Completions, Phase, Plan, SummaryFacts, check_summary};
 use tribunal_engine::budget::Caps;
 use tribunal_engine::docket::{Docket, Note, RunNote};
 use tribunal_engine::engine::{Engine, Options};
@@ -210,7 +210,7 @@ pub(crate) fn keep_settings(dir: &Path, settings: &Settings) -> Result<String, S
     let path = dir.join(SETTINGS);
     let text = serde_json::to_string_pretty(settings).map_err(tribunal_engine::engine::EngineError::Json)?;
     crate::write_atomic(&path, text.as_bytes()).map_err(|error| SetupError::io("write", &path, &error))?;
-    Ok(gates::sha256(text.as_bytes()))
+    Ok(sha256(text.as_bytes()))
 }
 
 /// The settings that a run began with, if they can be read. Only for display; a run is resumed with `kept_settings`.
@@ -224,7 +224,7 @@ pub fn settings_of(run_dir: &Path) -> Option<Settings> {
 /// was checked out since, and would judge work that was begun under others.
 pub fn kept_settings(run_dir: &Path, about: &RunNote) -> Result<Settings, String> {
     let bytes = std::fs::read(run_dir.join(SETTINGS)).map_err(|error| error.to_string())?;
-    let known = about.settings.is_empty() || about.settings == gates::sha256(&bytes);
+    let known = about.settings.is_empty() || about.settings == sha256(&bytes);
     if !known && stands(Defence::KeptSettings) {
         return Err("it is not the file that the run wrote when it began".to_owned());
     }
@@ -401,8 +401,9 @@ fn empty_words(
         });
         for (path, summary) in read {
             let archive = Archive::open(project.root())?;
-            let delivery = gates::Delivery { archive: &archive, plan, summary: &summary };
-            let wrong = gates::summary_checks(&delivery).into_iter();
+            let commit_exists = |hash: &str| archive.commit(hash).is_ok();
+            let facts = SummaryFacts { commit_exists: &commit_exists };
+            let wrong = check_summary(&summary, plan, &facts).into_iter();
             let wrong = wrong.filter(|check| check.status != CheckStatus::Pass);
             problems.extend(wrong.map(|check| {
                 format!(

@@ -90,7 +90,7 @@ pub(crate) struct Site {
     /// Commands that passed on a commit.
     pub(crate) passed: Mutex<BTreeSet<(Oid, String)>>,
     /// The result of the tests at a commit.
-    pub(crate) suites: Mutex<BTreeMap<Oid, crate::gates::TestRun>>,
+    pub(crate) suites: Mutex<BTreeMap<Oid, tribunal_docs::qa::TestRun>>,
     /// The detected build and test commands, by the commit they are read from.
     pub(crate) detected: Mutex<BTreeMap<String, tribunal_docs::project_commands::FoundCommands>>,
     /// The settings of checks that came with a rebase.

@@ -11,7 +11,6 @@ use super::command_memo::CommandMemo;
 use super::prepare::{Judged, prepare};
 use super::reads::Reads;
 use crate::check::{Command, EVIDENCE_MAX, contained, ended, failing, junit_in, tail, went};
-use crate::gates::{self, TestRun, has_tests, test_run};
 use crate::project::Project;
 use crate::project::inside;
 use crate::sandbox::enforced;
@@ -33,15 +32,15 @@ use tribunal_core::judge_files::{Named, ordinary};
 use tribunal_core::review_loop::{Checked, Failure, FailureKind, Loop, LoopReport};
 use tribunal_core::run::Subject;
 use tribunal_docs::integrity::{self, SourceCount};
-use tribunal_docs::project_commands::{FoundCommands, taken_out};
+use tribunal_docs::project_commands::{self, FoundCommands, ProjectFiles, taken_out};
 use tribunal_docs::qa::{
-    ChangedText, Regression, RegressionKind, TestReport, is_missing, missing_line, newly_failing_lines,
-    read_tests, regressions,
+    ChangedText, Regression, RegressionKind, TestReport, TestRun, is_missing, missing_line,
+    newly_failing_lines, read_tests, regressions, test_run,
 };
 use tribunal_engine::docket::{CommandNote, Docket, Note};
 use tribunal_engine::settings::Settings;
 use tribunal_engine::world::Report;
-use tribunal_git::{GitError, GitPath, Mode, Oid};
+use tribunal_git::{GitError, GitPath, Mode, Oid, Repo};
 use tribunal_process::{ExitHow, Network};
 
 /// A build or test command of the project, and where it comes from.
@@ -71,7 +70,19 @@ impl KnownCommand {
 /// The commands that the files of the user's HEAD commit suggest; empty if there is no commit yet.
 pub fn detected_commands(project: &Project) -> FoundCommands {
     let head = project.repo().head().ok();
-    head.and_then(|head| gates::commands_at(project.repo(), &head.commit).ok()).unwrap_or_default()
+    head.and_then(|head| commands_at(project.repo(), &head.commit).ok()).unwrap_or_default()
+}
+
+/// The build and test commands that the files of a commit name.
+///
+/// They are never read from a worktree: a change must not choose what judges it.
+pub fn commands_at(repo: &Repo, commit: &Oid) -> Result<FoundCommands, GitError> {
+    let paths: Vec<String> = repo.list_tree(commit)?.iter().map(|one| one.path.to_string()).collect();
+    let text = |path: &str| {
+        let bytes = repo.file_at(commit, &GitPath::from(path)).ok()??;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    Ok(project_commands::detect(&ProjectFiles { paths: &paths, text: &text }))
 }
 
 /// The build or test command from the settings, or else the one that the project's files suggest.
@@ -101,7 +112,7 @@ pub(crate) fn known(site: &Site, docket: &Docket, command: ProjectCommand) -> Op
     let detected = detected.entry(docket.base().to_owned()).or_insert_with(|| {
         let base = docket.about.review.as_ref().map(|review| review.base.as_str());
         let bases = base.into_iter().chain([docket.base()]);
-        let mut found = bases.filter_map(|base| gates::commands_at(&site.repo, &Oid::parse(base).ok()?).ok());
+        let mut found = bases.filter_map(|base| commands_at(&site.repo, &Oid::parse(base).ok()?).ok());
         // The base of a review comes first. The commit that the run began with only fills in what that base does not
         // have.
         let first = found.next().unwrap_or_default();
@@ -440,7 +451,9 @@ impl Runner<'_> {
             let bytes = repo.file_at(commit, &GitPath::from(path)).ok()??;
             Some(String::from_utf8_lossy(&bytes).into_owned())
         };
-        Ok(has_tests(&self.known.argv, &paths, &text))
+        // Rust keeps tests inside its sources, so no file name shows them.
+        Ok(self.known.argv.first().is_some_and(|program| program == "cargo")
+            || project_commands::has_tests(&ProjectFiles { paths: &paths, text: &text }))
     }
 
     /// The journal's note of what the command came to.
@@ -497,7 +510,7 @@ pub(crate) fn lost_in_source(
     before: &Oid,
     now: &Oid,
 ) -> Result<Vec<Regression>, GitError> {
-    let (was, is) = (gates::commands_at(&site.repo, before)?.test, gates::commands_at(&site.repo, now)?.test);
+    let (was, is) = (commands_at(&site.repo, before)?.test, commands_at(&site.repo, now)?.test);
     // The recipe describes the detected command. If another command runs, it says nothing about which scripts are run.
     let was = was.filter(|was| was.argv == tests.argv);
     let recipe = was.as_ref().map(|was| was.recipe.as_str()).unwrap_or_default();

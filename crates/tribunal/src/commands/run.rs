@@ -19,10 +19,10 @@ use tribunal_engine::review::Record;
 use tribunal_engine::settings::Settings;
 use tribunal_engine::{Docket, DocketError, End, Engine, Stamped, Watch};
 use tribunal_journal::Reader;
+use tribunal_protocol::projection::Projection;
 use tribunal_view::facts::RunView;
 use tribunal_view::review::Review;
 use tribunal_view::{plain, report, status, summary, words};
-use tribunal_world::Projection;
 use tribunal_world::{Ask, Project, RealWorld};
 
 /// Runs a phase, or goes on with the run of this phase that is not over.

@@ -14,9 +14,9 @@ use std::path::PathBuf;
 use tribunal_docs::{Uat, UatAnswer, uat_answer, write_uat};
 use tribunal_engine::settings::Settings;
 use tribunal_git::{GitPath, Sign, Signature};
+use tribunal_protocol::Folder;
 use tribunal_view::facts::QuestionView;
 use tribunal_view::{plain, question};
-use tribunal_world::gates::{self, Folder};
 use tribunal_world::{PhaseFiles, Project, standing, write_atomic};
 
 /// Walks through the scenarios of a phase.
@@ -77,7 +77,7 @@ fn prepared(files: &PhaseFiles, path: &std::path::Path) -> Result<Uat, Failure> 
         .hint(format!("tribunal run {}", files.number)));
     }
     let mut uat = Uat::of(&files.number, &summaries, &today());
-    match gates::read_plain(path) {
+    match tribunal_world::read_plain(path) {
         // By id and text: a scenario that changed since is asked again.
         Ok(bytes) => uat.resume(&tribunal_docs::read_uat(&String::from_utf8_lossy(&bytes))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
@@ -87,7 +87,7 @@ fn prepared(files: &PhaseFiles, path: &std::path::Path) -> Result<Uat, Failure> 
 }
 
 fn today() -> String {
-    tribunal_view::calendar::date(gates::moment().wall_ms)
+    tribunal_view::calendar::date(tribunal_protocol::moment().wall_ms)
 }
 
 fn ask(uat: &Uat, at: usize) {
@@ -144,13 +144,13 @@ fn conclude(project: &Project, settings: &Settings, files: &PhaseFiles, uat: &Ua
     mark_state(&folder, &files.number, issues == 0)?;
     let data = serde_json::json!({ "status": uat.status(), "issues": issues });
     let data = data.as_object().cloned().unwrap_or_default();
-    gates::append(&folder, "uat_completed", &files.number, "", data)?;
+    tribunal_protocol::append(&folder, "uat_completed", &files.number, "", data)?;
     commit(project, settings, &files.number)
 }
 
 /// Updates the protocol's execution state, if it is about this phase.
 fn mark_state(folder: &Folder, phase: &str, complete: bool) -> Result<(), Failure> {
-    let Some(bytes) = folder.read(gates::STATE)? else { return Ok(()) };
+    let Some(bytes) = folder.read(tribunal_protocol::STATE)? else { return Ok(()) };
     let Ok(mut state) = serde_json::from_slice::<serde_json::Value>(&bytes) else { return Ok(()) };
     let same = |value: &serde_json::Value| {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -163,7 +163,7 @@ fn mark_state(folder: &Folder, phase: &str, complete: bool) -> Result<(), Failur
     state.insert("status".to_owned(), if complete { "complete" } else { "running" }.into());
     let mut text = serde_json::to_vec_pretty(state).map_err(Failure::bug)?;
     text.push(b'\n');
-    Ok(folder.write_flushed(gates::STATE, &text)?)
+    Ok(folder.write_flushed(tribunal_protocol::STATE, &text)?)
 }
 
 /// Commits the planning folder, and nothing else, if the configuration says so.
@@ -175,7 +175,7 @@ fn commit(project: &Project, settings: &Settings, phase: &str) -> Result<(), Fai
     let work = |error: tribunal_git::GitError| Failure::work(error);
     let (name, email) =
         repo.identity().map_err(work)?.unwrap_or_else(|| ("tribunal".into(), "tribunal@localhost".into()));
-    let at = i64::try_from(gates::moment().wall_ms / 1000).unwrap_or(0);
+    let at = i64::try_from(tribunal_protocol::moment().wall_ms / 1000).unwrap_or(0);
     let paths = [GitPath::from(project.planning())];
     let message = format!("docs({phase}): acceptance");
     let sign = if settings.git.sign == "never" { Sign::Never } else { Sign::AsConfigured };
@@ -241,7 +241,7 @@ pub fn open(place: &Place) -> Vec<QuestionView> {
 
 fn accepted(place: &Place, phase_path: &str, phase: &str) -> bool {
     let path: PathBuf = place.root.join(phase_path).join(format!("{phase}-UAT.md"));
-    let read = gates::read_plain(&path).ok();
+    let read = tribunal_world::read_plain(&path).ok();
     let uat = read.map(|bytes| tribunal_docs::read_uat(&String::from_utf8_lossy(&bytes)));
     uat.is_some_and(|uat| !uat.tests.is_empty() && uat.status() == "complete")
 }

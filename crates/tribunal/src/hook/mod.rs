@@ -21,8 +21,9 @@ use std::time::Duration;
 use tribunal_docs::qa::subject_issue;
 use tribunal_docs::{CheckStatus, Diagnostic, Plan, PlanId, read_plan, read_summary};
 use tribunal_git::Archive;
+use tribunal_protocol::{Delivery, Ground};
 use tribunal_view::plain;
-use tribunal_world::gates::{self, Delivery, Ground, read_plain};
+use tribunal_world::read_plain;
 
 /// The largest call that is read, in bytes.
 const CALL_MAX: u64 = 16 << 20;
@@ -286,7 +287,8 @@ fn summary_problems(ground: &Ground, path: &Path) -> Vec<String> {
         Ok(archive) => archive,
         Err(error) => return vec![format!("- its commits cannot be looked up: {error}")],
     };
-    let checks = gates::summary_checks(&Delivery { archive: &archive, plan: &plan, summary: &summary });
+    let checks =
+        tribunal_protocol::summary_checks(&Delivery { archive: &archive, plan: &plan, summary: &summary });
     let failed = checks.into_iter().filter(|check| check.status != CheckStatus::Pass);
     failed.map(|check| format!("- {}: {}", check.name, plain::clipped(&check.detail, 300))).collect()
 }
@@ -308,10 +310,10 @@ fn stop(call: &Call) -> Said {
         // Tribunal itself builds the phase and judges it.
         return Said::Fine;
     }
-    let problems = match ground.state().read(gates::STATE) {
+    let problems = match ground.state().read(tribunal_protocol::STATE) {
         Ok(None) => return Said::Fine,
         Ok(Some(bytes)) => unfinished(&ground, &bytes),
-        Err(error) => vec![format!("- {} cannot be read: {error}", gates::STATE)],
+        Err(error) => vec![format!("- {} cannot be read: {error}", tribunal_protocol::STATE)],
     };
     match problems.is_empty() {
         true => Said::Fine,
@@ -331,7 +333,7 @@ fn a_run_lives(dir: &Path) -> bool {
 /// Plans that were begun by the execution state and whose SUMMARY is missing or does not hold.
 fn unfinished(ground: &Ground, bytes: &[u8]) -> Vec<String> {
     let Ok(state) = serde_json::from_slice::<Value>(bytes) else {
-        return vec![format!("- {} is broken: nobody can tell what is done", gates::STATE)];
+        return vec![format!("- {} is broken: nobody can tell what is done", tribunal_protocol::STATE)];
     };
     // A phase that nobody executes has nothing to finish.
     if state["status"].as_str() != Some("running") {

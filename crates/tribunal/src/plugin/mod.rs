@@ -7,7 +7,7 @@
 use crate::failure::Failure;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use tribunal_world::gates::read_plain;
+use tribunal_world::read_plain;
 
 /// The plugin's folder, relative to the project's root.
 pub const FOLDER: &str = ".claude/plugins/tribunal";

@@ -7,7 +7,6 @@ use super::{Answer, ground, plan_id};
 use crate::failure::Failure;
 use std::path::Path;
 use tribunal_view::protocol as view;
-use tribunal_world::gates;
 
 /// Registers, queries or lists. Exit code 1 means that there is no such file or entry.
 pub fn run(action: ArtifactAction, args: &[String]) -> Result<Answer, Failure> {
@@ -19,7 +18,7 @@ pub fn run(action: ArtifactAction, args: &[String]) -> Result<Answer, Failure> {
             let path = ground
                 .relative(Path::new(file))
                 .ok_or_else(|| Failure::usage(format!("{file:?} is not inside the project")))?;
-            Ok(match gates::register(&ground, &path, event, &id.phase, &id.plan)? {
+            Ok(match tribunal_protocol::register(&ground, &path, event, &id.phase, &id.plan)? {
                 Some(artifact) => Answer::new(view::plain(&artifact), 0),
                 None => Answer::new(view::reason(&format!("{path} is no file")), 1),
             })
@@ -27,13 +26,13 @@ pub fn run(action: ArtifactAction, args: &[String]) -> Result<Answer, Failure> {
         (ArtifactAction::Query, [file]) => {
             // A path outside of the project cannot have been registered; the query simply finds nothing.
             let path = ground.relative(Path::new(file)).unwrap_or_else(|| (*file).to_owned());
-            let mut found = gates::registered(&ground.state())?;
+            let mut found = tribunal_protocol::registered(&ground.state())?;
             found.retain(|artifact| artifact.path == path);
             let code = u8::from(found.is_empty());
             Ok(Answer::new(view::artifacts(&found), code))
         }
         (ArtifactAction::List, [] | [_]) => {
-            let mut found = gates::registered(&ground.state())?;
+            let mut found = tribunal_protocol::registered(&ground.state())?;
             if let [phase] = words[..] {
                 // `1` and `01` name the same phase.
                 let number = tribunal_docs::PlanId::new(phase, "").phase;

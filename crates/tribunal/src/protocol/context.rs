@@ -11,9 +11,10 @@ use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use tribunal_core::tables;
 use tribunal_docs::{Plan, PlanId, phase_goal, roadmap_section};
+use tribunal_protocol::{Folder, Ground};
 use tribunal_view::context::{Material, Part, compile, family, held_to};
 use tribunal_view::protocol as view;
-use tribunal_world::gates::{self, Folder, Ground, read_plain};
+use tribunal_world::read_plain;
 
 const LOCK: &str = ".locks/tokens.lock";
 
@@ -74,7 +75,7 @@ fn plan_at(path: &Path, dir: &Path, phase: &str) -> Option<Plan> {
     }
     let argument = tribunal_docs::plan_argument(path.to_str()?)?;
     let id = PlanId::new(argument.phase.as_deref().unwrap_or(phase), &argument.number);
-    let found = gates::documents(dir).ok()?.plans;
+    let found = tribunal_protocol::documents(dir).ok()?.plans;
     found.into_iter().map(|(_, plan)| plan).find(|plan| plan.id == id)
 }
 
@@ -113,7 +114,7 @@ fn material(ground: &Ground, phase: &str, role: &str, dir: &Path, plan: Option<&
         add(format!("Research {name}"), Some(text));
     }
     add("State".to_owned(), planning("STATE.md"));
-    let (shared, own) = gates::tiers(ground, family(role));
+    let (shared, own) = tribunal_world::tiers(ground.root(), ground.planning(), family(role));
     Material {
         shared,
         family: own,
@@ -213,7 +214,7 @@ fn budget_of(
         return Ok((Budget { tokens: tables::tokens_base(role), source: "role", plan: None }, None));
     };
     // A contract that is missing or cannot be believed costs the task its own budget and nothing more.
-    let contract = match gates::load(&gates::meant(path)) {
+    let contract = match tribunal_protocol::load(&tribunal_protocol::meant(path)) {
         Ok(contract) => contract,
         Err(error) => {
             let budget = Budget { tokens: tables::tokens_base(role), source: "role", plan: None };
@@ -227,7 +228,7 @@ fn budget_of(
     );
     let scaled = tables::tokens_for(role, score);
     let id = plan_id(&contract.phase_id, &contract.plan_id)?;
-    let state = ground.state().read(&gates::token_state(&id.to_string())?)?;
+    let state = ground.state().read(&tribunal_protocol::token_state(&id.to_string())?)?;
     // A broken state counts as none: the budget is advisory.
     let state: Value = state.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
     let remaining = state.get("remaining").and_then(Value::as_u64).unwrap_or(scaled);
@@ -249,13 +250,13 @@ fn overran(
     let data = |value: Value| value.as_object().cloned().unwrap_or_else(Map::new);
     let over =
         json!({ "role": role, "lines_truncated": lines, "budget_source": budget.source, "task": task });
-    gates::append(&ground.state(), "token_overage", &phase, &plan, data(over))?;
+    tribunal_protocol::append(&ground.state(), "token_overage", &phase, &plan, data(over))?;
     if let Some((_, remaining)) = &budget.plan {
         let left = tables::tokens_after_overage(*remaining);
         let state = json!({ "plan": plan, "remaining": left });
-        ground.state().write(&gates::token_state(&plan)?, state.to_string().as_bytes())?;
+        ground.state().write(&tribunal_protocol::token_state(&plan)?, state.to_string().as_bytes())?;
         let capped = json!({ "role": role, "task": task, "remaining": left });
-        gates::append(&ground.state(), "token_cap_escalated", &phase, &plan, data(capped))?;
+        tribunal_protocol::append(&ground.state(), "token_cap_escalated", &phase, &plan, data(capped))?;
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use tribunal_docs::task_id;
-use tribunal_world::gates::Ground;
+use tribunal_protocol::Ground;
 
 /// The steps so far, and whether one of them failed.
 #[derive(Default)]

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use tribunal_docs::import::{Format, TaskDocument, detect, read_tasks};
 use tribunal_docs::{Diagnostic, Overview, overview};
 use tribunal_view::protocol;
-use tribunal_world::gates::read_plain;
+use tribunal_world::read_plain;
 
 /// How deep folders are searched.
 const DEPTH_MAX: usize = 32;

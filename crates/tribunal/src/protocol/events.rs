@@ -11,7 +11,6 @@ use serde_json::{Map, Value, json};
 use std::io::{BufRead, BufReader};
 use tribunal_docs::PlanId;
 use tribunal_view::metrics::Metrics;
-use tribunal_world::gates;
 
 /// `log-event`: the first word without `=` is the plan, the rest is data.
 pub fn log(event: &str, phase: &str, rest: &[String]) -> Result<Answer, Failure> {
@@ -36,7 +35,7 @@ pub fn log(event: &str, phase: &str, rest: &[String]) -> Result<Answer, Failure>
     }
     let phase = PlanId::new(phase, "").phase;
     let plan = if plan.is_empty() { plan } else { PlanId::new(&phase, &plan).to_string() };
-    let event = gates::append(&ground.state(), event, &phase, &plan, data)?;
+    let event = tribunal_protocol::append(&ground.state(), event, &phase, &plan, data)?;
     Ok(Answer::new(
         json!({ "event_id": event.event_id, "ts": event.ts, "correlation_id": event.correlation_id }),
         0,
@@ -48,7 +47,7 @@ pub fn metrics(as_json: bool, phase: Option<&str>) -> Result<Done, Failure> {
     let ground = ground(None)?;
     let phase = phase.map(|phase| PlanId::new(phase, "").phase);
     let mut metrics = Metrics::default();
-    if let Some(file) = ground.open(&format!("{}/{}", ground.planning(), gates::LOG)) {
+    if let Some(file) = ground.open(&format!("{}/{}", ground.planning(), tribunal_protocol::LOG)) {
         let mut reader = BufReader::with_capacity(1 << 20, file);
         let mut line = Vec::new();
         loop {

@@ -9,8 +9,9 @@ use super::{Answer, ground, listed, plan_id, settings};
 use crate::failure::Failure;
 use serde_json::{Map, Value, json};
 use tribunal_core::gate::{Gate, GateResult, GateRuling};
+use tribunal_protocol::{Asked, Ground, Repair};
 use tribunal_view::protocol as view;
-use tribunal_world::gates::{self, Asked, Bounds, Ground, Repair};
+use tribunal_world::Bounds;
 
 /// The settings that gates need.
 struct Settings {
@@ -22,7 +23,7 @@ fn of(ground: &Ground) -> Result<Settings, Failure> {
     let config = settings(ground)?;
     let autonomy = config.values.get(&crate::config::Key::new(&["run", "autonomy"]));
     Ok(Settings {
-        bounds: Bounds::of(&config.settings),
+        bounds: Bounds::of(ground.root(), ground.planning(), &config.settings),
         autonomy: autonomy.and_then(|value| value.value.as_str()).unwrap_or_default().to_owned(),
     })
 }
@@ -31,7 +32,7 @@ fn asked(args: &GateArgs, bounds: Bounds) -> Result<Asked, Failure> {
     Ok(Asked {
         plan: plan_id(&args.phase, &args.plan)?,
         task: task_number(&args.task)?,
-        contract: gates::meant(&args.contract),
+        contract: tribunal_protocol::meant(&args.contract),
         bounds,
     })
 }
@@ -48,7 +49,7 @@ pub fn hard_gate(args: &GateArgs) -> Result<Answer, Failure> {
     let set = of(&ground)?;
     let asked = asked(args, set.bounds)?;
     let ruling = match Gate::parse(&args.gate) {
-        Some(gate) => gates::rule(&ground, gate, &asked),
+        Some(gate) => tribunal_protocol::rule(&ground, gate, &asked),
         // A misspelt gate fails like a shut one, with an answer and an event: it is never a pass.
         None => GateRuling::fail(format!("there is no gate {:?}", args.gate)),
     };
@@ -69,7 +70,7 @@ fn note(ground: &Ground, event: &str, asked: &Asked, data: Value) -> Result<Stri
         _ => Map::new(),
     };
     let (phase, plan) = (&asked.plan.phase, asked.plan.to_string());
-    Ok(gates::append(&ground.state(), event, phase, &plan, data)?.ts)
+    Ok(tribunal_protocol::append(&ground.state(), event, phase, &plan, data)?.ts)
 }
 
 /// `auto-repair`: exit code 0 repaired, 2 not. A gate that cannot be repaired is logged with who has to act.
@@ -78,7 +79,7 @@ pub fn auto_repair(args: &GateArgs) -> Result<Answer, Failure> {
     let asked = asked(args, of(&ground)?.bounds)?;
     let gate = Gate::parse(&args.gate);
     let repair = match gate {
-        Some(gate) => gates::repair(&ground, gate, &asked),
+        Some(gate) => tribunal_protocol::repair(&ground, gate, &asked),
         None => {
             let reason = format!("there is no gate {:?}", args.gate);
             Repair { repaired: false, attempts: 0, reason }
@@ -108,7 +109,7 @@ pub fn two_phase(args: &Complete) -> Result<Answer, Failure> {
     let asked = Asked {
         plan: plan_id(&args.phase, &args.plan)?,
         task: 0,
-        contract: gates::meant(&args.contract),
+        contract: tribunal_protocol::meant(&args.contract),
         bounds: of(&ground)?.bounds,
     };
     let named = |item: &&String| item.starts_with("files_modified=");
@@ -121,7 +122,7 @@ pub fn two_phase(args: &Complete) -> Result<Answer, Failure> {
     let data = json!({ "task_id": args.task_id, "evidence": evidence, "files_modified": files });
     note(&ground, "task_completed_candidate", &asked, data)?;
     let (passed, failed, errors) =
-        gates::complete(&ground, &args.task_id, &asked, &evidence, files.as_deref());
+        tribunal_protocol::complete(&ground, &args.task_id, &asked, &evidence, files.as_deref());
     let confirmed = failed == 0;
     let event = if confirmed { "task_completed_confirmed" } else { "task_completion_rejected" };
     let ts = note(&ground, event, &asked, json!({ "task_id": args.task_id, "errors": errors }))?;

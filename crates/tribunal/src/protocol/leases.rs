@@ -10,8 +10,8 @@ use serde_json::{Map, json};
 use tribunal_core::contract::clean;
 use tribunal_core::lease::{Conflict, Leases, Moment};
 use tribunal_docs::PlanId;
+use tribunal_protocol::{Ground, with_leases};
 use tribunal_view::protocol as view;
-use tribunal_world::gates::{self, Ground, with_leases};
 
 /// A request, with everything it needs.
 struct Wanted<'a> {
@@ -47,7 +47,7 @@ pub fn run(args: &Lease, timed: bool) -> Result<Answer, Failure> {
         let plan = plan_of(wanted.task);
         let phase = plan.as_ref().map(|id| id.phase.clone()).unwrap_or_default();
         let plan = plan.map(|id| id.to_string()).unwrap_or_default();
-        gates::append(&ground.state(), "lease_conflict", &phase, &plan, data)?;
+        tribunal_protocol::append(&ground.state(), "lease_conflict", &phase, &plan, data)?;
     }
     let shown: Vec<(&Conflict, Option<String>)> = conflicts
         .iter()

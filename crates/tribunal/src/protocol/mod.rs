@@ -29,7 +29,7 @@ use args::Protocol;
 use serde_json::{Map, Value};
 use std::path::Path;
 use tribunal_docs::PlanId;
-use tribunal_world::gates::{GatesError, Ground};
+use tribunal_protocol::{Ground, ProtocolError};
 
 pub use docs::run as docs;
 
@@ -52,8 +52,8 @@ impl Answer {
     }
 }
 
-impl From<GatesError> for Failure {
-    fn from(error: GatesError) -> Failure {
+impl From<ProtocolError> for Failure {
+    fn from(error: ProtocolError) -> Failure {
         Failure::work(error)
     }
 }

@@ -12,8 +12,9 @@ use tribunal_docs::{
     Completions, Phase, Plan, PlanFacts, PlanId, PlanVerdict, Read, StructuralReport, missing_plan,
     phase_dir, read_plan, structural_check, unreadable_plan, validate_plan,
 };
+use tribunal_protocol::Ground;
 use tribunal_view::protocol as view;
-use tribunal_world::gates::{self, Ground, read_plain};
+use tribunal_world::read_plain;
 
 /// Reads a plan; the error says why the file could not be read.
 pub fn read(path: &Path) -> std::io::Result<Read<Plan>> {
@@ -61,7 +62,7 @@ fn structure(path: &Path, dir: Option<&Path>) -> Result<StructuralReport, Failur
 
 /// The other plans of the folder; none if the folder does not exist.
 fn others(path: &Path, dir: &Path) -> Vec<Plan> {
-    gates::plans_beside(path, if dir.as_os_str().is_empty() { Path::new(".") } else { dir })
+    tribunal_protocol::plans_beside(path, if dir.as_os_str().is_empty() { Path::new(".") } else { dir })
 }
 
 /// The names of all skills of the project and of the user.
@@ -141,7 +142,7 @@ fn completions(plans: &[Plan], own: &PlanId, dir: &Path) -> (Completions, Vec<St
                 dirs.len()
             ));
         }
-        for found in dirs.iter().filter_map(|dir| gates::documents(dir).ok()) {
+        for found in dirs.iter().filter_map(|dir| tribunal_protocol::documents(dir).ok()) {
             for (_, plan) in &found.plans {
                 let complete = found.summary(&plan.id).is_some_and(|(_, summary)| summary.is_complete());
                 let entry = known.entry(plan.id.clone()).or_insert(true);
@@ -170,7 +171,7 @@ pub fn contract(path: &Path) -> Result<Answer, Failure> {
         ));
     };
     let ground = ground(Some(path))?;
-    let (path, contract) = gates::generate(&ground, &plan)?;
+    let (path, contract) = tribunal_protocol::generate(&ground, &plan)?;
     Ok(Answer::new(view::contract(&path.display().to_string(), &contract), 0))
 }
 

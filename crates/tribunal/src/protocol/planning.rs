@@ -10,7 +10,8 @@ use crate::failure::Failure;
 use serde_json::{Value, json};
 use std::path::Path;
 use tribunal_git::{GitError, GitPath, Pushed, Repo, Sign, Signature};
-use tribunal_world::gates::{Ground, moment, read_plain};
+use tribunal_protocol::{Ground, moment};
+use tribunal_world::read_plain;
 
 /// Files of the planning folder that are state of the moment and never belong into a commit.
 const TRANSIENT: [&str; 24] = [
@@ -188,8 +189,8 @@ fn tracks(ground: &Ground) -> Result<bool, GitError> {
 
 /// Removes a line from a file and keeps every other byte.
 fn drop_line(ground: &Ground, file: &str, line: &str) -> Result<Vec<String>, GitError> {
-    let io = |error: tribunal_world::gates::GatesError| GitError::Odd { what: error.to_string() };
-    let folder = tribunal_world::gates::Folder::new(ground.root());
+    let io = |error: tribunal_protocol::ProtocolError| GitError::Odd { what: error.to_string() };
+    let folder = tribunal_protocol::Folder::new(ground.root());
     let Some(before) = folder.read(file).map_err(io)? else { return Ok(Vec::new()) };
     let is_it = |there: &&[u8]| there.trim_ascii() == line.as_bytes();
     if !before.split_inclusive(|byte| *byte == b'\n').any(|there| is_it(&there)) {
@@ -202,10 +203,10 @@ fn drop_line(ground: &Ground, file: &str, line: &str) -> Result<Vec<String>, Git
 
 /// Adds the lines that a file does not have and keeps every other byte.
 fn add_lines(ground: &Ground, file: &str, lines: &[&str]) -> Result<Vec<String>, GitError> {
-    let io = |error: tribunal_world::gates::GatesError| GitError::Odd { what: error.to_string() };
+    let io = |error: tribunal_protocol::ProtocolError| GitError::Odd { what: error.to_string() };
     let (folder, name) = match file.strip_prefix(&format!("{}/", ground.planning())) {
         Some(name) => (ground.state(), name),
-        None => (tribunal_world::gates::Folder::new(ground.root()), file),
+        None => (tribunal_protocol::Folder::new(ground.root()), file),
     };
     let before = folder.read(name).map_err(io)?.unwrap_or_default();
     let text = String::from_utf8_lossy(&before);

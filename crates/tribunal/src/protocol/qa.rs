@@ -11,8 +11,10 @@ use std::path::Path;
 use tribunal_docs::qa::CHECKS;
 use tribunal_docs::{CheckStatus, Plan, Summary, SummaryCheck, SummaryFacts, check_summary, read_summary};
 use tribunal_git::{Archive, GitError};
+use tribunal_protocol::{Delivery, Ground, Judged};
 use tribunal_view::protocol as view;
-use tribunal_world::gates::{self, Bounds, Delivery, Ground, Judged, read_plain};
+use tribunal_world::Bounds;
+use tribunal_world::read_plain;
 
 fn summary(path: &Path) -> Option<Summary> {
     let bytes = read_plain(path).ok()?;
@@ -30,7 +32,9 @@ pub fn completion(summary_path: &Path, plan_path: &Path) -> Result<Answer, Failu
         return Ok(Answer::new(view::not_there(found.is_some(), plan.is_some()), 1));
     };
     let checks = match Archive::open(ground(Some(summary_path))?.root()) {
-        Ok(archive) => gates::summary_checks(&Delivery { archive: &archive, plan, summary: found }),
+        Ok(archive) => {
+            tribunal_protocol::summary_checks(&Delivery { archive: &archive, plan, summary: found })
+        }
         Err(GitError::NotARepository { .. }) => without_git(found, plan),
         Err(error) => return Err(error.into()),
     };
@@ -52,7 +56,7 @@ fn without_git(summary: &Summary, plan: &Plan) -> Vec<SummaryCheck> {
 /// `commit-lint`: exit code 0 if every subject of the range follows the rules.
 pub fn lint(range: &str) -> Result<Answer, Failure> {
     let archive = Archive::open(ground(None)?.root())?;
-    let report = gates::commit_lint(&archive, range).map_err(bad_revision)?;
+    let report = tribunal_protocol::commit_lint(&archive, range).map_err(bad_revision)?;
     let mut body = view::plain(&report);
     // An empty range proves nothing, so it does not pass.
     if report.total == 0 {
@@ -62,9 +66,9 @@ pub fn lint(range: &str) -> Result<Answer, Failure> {
 }
 
 /// A revision that does not exist is the caller's mistake, so it is a usage error.
-fn bad_revision(error: gates::GatesError) -> Failure {
+fn bad_revision(error: tribunal_protocol::ProtocolError) -> Failure {
     match error {
-        gates::GatesError::Git(error) => error.into(),
+        tribunal_protocol::ProtocolError::Git(error) => error.into(),
         other => other.into(),
     }
 }
@@ -79,7 +83,7 @@ pub fn diff(summary_path: &Path, commits: &[String]) -> Result<Answer, Failure> 
     let named: Vec<String> = named.collect();
     // By the arguments, not by what is left of them: a variable that expanded to nothing must not select other commits.
     let hashes = if commits.is_empty() { &found.commit_hashes } else { &named };
-    let report = gates::diff(&archive, &found, hashes)?;
+    let report = tribunal_protocol::diff(&archive, &found, hashes)?;
     Ok(Answer::new(view::plain(&report), u8::from(!report.passes())))
 }
 
@@ -93,9 +97,9 @@ pub fn requirements(plan_path: &Path, phase_dir: &Path) -> Result<Answer, Failur
     if !phase_dir.is_dir() {
         return Err(Failure::usage(format!("{} is no folder", phase_dir.display())));
     }
-    let summary = gates::summary_of(phase_dir, &plan.id);
+    let summary = tribunal_protocol::summary_of(phase_dir, &plan.id);
     let file = |path: &str| ground.text(path);
-    let report = gates::requirements(&archive, &plan, summary.as_ref(), &file, None)?;
+    let report = tribunal_protocol::requirements(&archive, &plan, summary.as_ref(), &file, None)?;
     Ok(Answer::new(view::plain(&report), u8::from(!report.passes())))
 }
 
@@ -121,8 +125,15 @@ fn compared(ground: &Ground, archive: &Archive, dir: &Path, base: Option<&str>) 
     // A project may name its tests as a check of its own instead of `checks.test`.
     let named = checks.commands.get("test").or_else(|| checks.commands.get("tests"));
     let command = Some(&checks.test).filter(|argv| !argv.is_empty()).or(named);
-    gates::check_regression(ground, archive, dir, base, command.map(Vec::as_slice), &Bounds::of(&settings))
-        .map_err(bad_revision)
+    tribunal_protocol::check_regression(
+        ground,
+        archive,
+        dir,
+        base,
+        command.map(Vec::as_slice),
+        &Bounds::of(ground.root(), ground.planning(), &settings),
+    )
+    .map_err(bad_revision)
 }
 
 /// `qa-suite`: runs all five checks; one that did not run has not passed.
@@ -159,7 +170,7 @@ fn suite_lint(args: &QaSuite) -> Result<Answer, Failure> {
         return Ok(Answer::new(view::reason("the summary names no commits"), 1));
     }
     let archive = Archive::open(ground(Some(&args.summary))?.root())?;
-    let report = gates::lint_of(&archive, &hashes)?;
+    let report = tribunal_protocol::lint_of(&archive, &hashes)?;
     let code = u8::from(!report.violations.is_empty() || report.total == 0);
     Ok(Answer::new(view::plain(&report), code))
 }

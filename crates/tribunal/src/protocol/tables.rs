@@ -13,7 +13,7 @@ use std::path::Path;
 use tribunal_core::policy::Effort;
 use tribunal_core::tables::{self, Autonomy, ModelClass, Risk, TurnsSet};
 use tribunal_view::protocol as view;
-use tribunal_world::gates::read_plain;
+use tribunal_world::read_plain;
 
 /// The roles that have a model and turns.
 const ROLES: [&str; 9] =

@@ -161,7 +161,7 @@ fn numbers_are_numbers_however_they_are_written() {
     let text = field.read(CONTRACT);
     let mut contract: Value = serde_json::from_str(&text).unwrap();
     (contract["phase"], contract["plan"]) = (json!(1), json!(1));
-    contract["contract_hash"] = tribunal_world::gates::hash_of(&contract).into();
+    contract["contract_hash"] = tribunal_protocol::hash_of(&contract).into();
     field.write(CONTRACT, &contract.to_string());
     field.ask(&["hard-gate", "contract_compliance", "1", "1", "1", CONTRACT], 0);
 }

@@ -346,7 +346,8 @@ fn replayed(stage: &Stage, run: &str) -> Res<Vec<String>> {
 
 /// The event log has every event of the journal once, and no other of this run; one that died may have the rest to tell.
 fn told_once(stage: &Stage, run: &str) -> Res<Vec<String>> {
-    let events = tribunal_world::events_of(&stage.run_dir(run), run).map_err(|error| error.to_string())?;
+    let events = tribunal_protocol::projection::events_of(&stage.run_dir(run), run)
+        .map_err(|error| error.to_string())?;
     let wanted: Vec<String> = events.into_iter().map(|event| event.event_id).collect();
     let folders = [".planning", ".yolo-planning"].map(|name| stage.project().join(name));
     let folder = folders.into_iter().find(|folder| folder.is_dir()).unwrap_or_default();

@@ -24,8 +24,13 @@ const MAY: &[(&str, &[&str])] = &[
     ("tribunal-journal", &["PURE", "tribunal-process"]),
     ("tribunal-engine", &["PURE", "tribunal-journal"]),
     ("tribunal-world", &["PURE", "DRIVERS", "tribunal-engine"]),
+    // Nobody but the command line sees it, so that no run can come to need what only scripts call.
+    ("tribunal-protocol", &["PURE", "tribunal-git", "tribunal-journal", "tribunal-engine", "tribunal-world"]),
     ("tribunal-server", &["PURE", "DRIVERS", "tribunal-engine", "tribunal-world"]),
-    ("tribunal", &["PURE", "DRIVERS", "tribunal-engine", "tribunal-world", "tribunal-server"]),
+    (
+        "tribunal",
+        &["PURE", "DRIVERS", "tribunal-engine", "tribunal-world", "tribunal-protocol", "tribunal-server"],
+    ),
     ("testkit", &["ANY"]),
     ("xtask", &["ANY", "testkit"]),
 ];

@@ -3,8 +3,8 @@
 //! It only looks; core says what a contract allows. No link is followed, because a link could make forbidden files seem
 //! to lie elsewhere. Git alone is not enough: it says nothing about ignored files, and a task can tell it not to look.
 
-use super::clock::changed_ms;
-use super::{GatesError, Ground, contract};
+use crate::clock::changed_ms;
+use crate::{Ground, ProtocolError, contract};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::Metadata;
 use std::io::ErrorKind;
@@ -20,7 +20,11 @@ const ENTRIES_MAX: usize = 500_000;
 /// Whether nothing forbidden was changed since the contract was made; `path` is the contract's file.
 ///
 /// Places that could not be looked at never make the gate pass: it did not run.
-pub(super) fn protected(ground: &Ground, contract: &Contract, path: &Path) -> Result<GateRuling, GatesError> {
+pub(crate) fn protected(
+    ground: &Ground,
+    contract: &Contract,
+    path: &Path,
+) -> Result<GateRuling, ProtocolError> {
     protected_of(ground, contract, path, ENTRIES_MAX)
 }
 
@@ -29,7 +33,7 @@ fn protected_of(
     contract: &Contract,
     path: &Path,
     entries_max: usize,
-) -> Result<GateRuling, GatesError> {
+) -> Result<GateRuling, ProtocolError> {
     let mut touched = touched(ground, contract, path, entries_max)?;
     let archive = Archive::open(ground.root())?;
     let base = base_of(&archive, contract)?;
@@ -54,7 +58,7 @@ fn protected_of(
 }
 
 /// The commit at which the contract was made; none if it is gone.
-fn base_of(archive: &Archive, contract: &Contract) -> Result<Option<Oid>, GatesError> {
+fn base_of(archive: &Archive, contract: &Contract) -> Result<Option<Oid>, ProtocolError> {
     match archive.commit(&contract.base_commit) {
         Ok(base) => Ok(Some(base)),
         Err(GitError::NoSuch { .. }) => Ok(None),
@@ -69,7 +73,7 @@ fn since(
     contract: &Contract,
     base: Option<&Oid>,
     touched: &[GitPath],
-) -> Result<Vec<String>, GatesError> {
+) -> Result<Vec<String>, ProtocolError> {
     let mut changed: BTreeSet<String> = archive.dirty(ground.root())?.iter().map(text).collect();
     if let Some(base) = base {
         changed.extend(committed(ground, archive, contract, base)?);
@@ -90,7 +94,7 @@ fn unlike_head(
     archive: &Archive,
     contract: &Contract,
     touched: &[GitPath],
-) -> Result<Vec<GitPath>, GatesError> {
+) -> Result<Vec<GitPath>, ProtocolError> {
     let tracked = match archive.commit("HEAD") {
         Ok(head) => archive.files(&head)?,
         Err(GitError::NoSuch { .. }) => Vec::new(),
@@ -116,7 +120,7 @@ fn new_links(
     archive: &Archive,
     base: Option<&Oid>,
     mut links: BTreeSet<GitPath>,
-) -> Result<Vec<String>, GatesError> {
+) -> Result<Vec<String>, ProtocolError> {
     if let Some(base) = base.filter(|_| !links.is_empty()) {
         let mut known = archive.files(base)?;
         known.retain(|file| links.contains(&file.path));
@@ -127,7 +131,7 @@ fn new_links(
 }
 
 /// Whether nothing lies at a path.
-pub(super) fn is_gone(path: &Path) -> bool {
+pub(crate) fn is_gone(path: &Path) -> bool {
     // Any other error means that nobody knows, and that is not absence.
     path.symlink_metadata().is_err_and(|error| is_absence(&error))
 }
@@ -146,7 +150,7 @@ fn committed(
     archive: &Archive,
     contract: &Contract,
     base: &Oid,
-) -> Result<BTreeSet<String>, GatesError> {
+) -> Result<BTreeSet<String>, ProtocolError> {
     let commits = archive.commits(&format!("{base}..HEAD"))?;
     let oids: Vec<_> = commits.into_iter().map(|commit| commit.oid).collect();
     let mut files = names(archive.touched(&oids)?);
@@ -159,19 +163,19 @@ fn committed(
 }
 
 /// The names of files in commits. A moved file has two.
-pub(super) fn names(touched: BTreeMap<Oid, Vec<tribunal_git::Touched>>) -> BTreeSet<String> {
+pub(crate) fn names(touched: BTreeMap<Oid, Vec<tribunal_git::Touched>>) -> BTreeSet<String> {
     let files = touched.into_values().flatten();
     files.flat_map(|file| [Some(file.path), file.old_path]).flatten().map(|path| text(&path)).collect()
 }
 
 /// Whether a file is another plan's to change.
-pub(super) fn is_of(others: &[Contract], file: &str) -> bool {
+pub(crate) fn is_of(others: &[Contract], file: &str) -> bool {
     // A contract without allowed paths allows nothing here, although it restricts nothing for its own plan.
     others.iter().any(|other| !other.allowed_paths.is_empty() && other.breach(file).is_none())
 }
 
 /// The contracts of other plans that are intact.
-pub(super) fn others(ground: &Ground, own: &Contract) -> Vec<Contract> {
+pub(crate) fn others(ground: &Ground, own: &Contract) -> Vec<Contract> {
     let dir = ground.state().path(".contracts");
     let paths = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
     let contracts = paths.filter_map(|path| contract::load(&path).ok());
@@ -196,7 +200,7 @@ fn touched(
     contract: &Contract,
     path: &Path,
     entries_max: usize,
-) -> Result<Touched, GatesError> {
+) -> Result<Touched, ProtocolError> {
     let made = contract::made_at(contract, path)?;
     let (mut found, mut seen) = (Touched::default(), 0);
     // Breadth first: what lies near the top is seen before a deep folder uses up the limit.
@@ -377,7 +381,7 @@ mod tests {
         check("**/key", &[]);
         check("secrets", &["secrets"]);
         // One that was there before is nobody's doing.
-        let made = super::super::clock::tick(&super::super::Folder::new(root)).expect("a moment");
+        let made = crate::clock::tick(&crate::Folder::new(root)).expect("a moment");
         let forbidden_paths = vec!["secrets/inner/**".to_owned()];
         let contract = Contract { forbidden_paths, made_at_ms: Some(made), ..Contract::default() };
         assert_eq!(found_since(root, &contract, 1000), [""; 0]);

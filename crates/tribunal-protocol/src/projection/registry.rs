@@ -3,10 +3,11 @@
 //! A line belongs to one event and one file and is written once, whenever the process died. It reads git, adds lines,
 //! and decides nothing.
 
-use crate::Project;
-use crate::gates::{Artifact, Event, Folder, REGISTRY, registered, sha256};
+use crate::{Artifact, Event, Folder, REGISTRY, registered};
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_git::{GitError, GitPath, Oid};
+use tribunal_world::Project;
+use tribunal_world::sha256;
 
 /// An event that files belong to.
 #[derive(Clone, Debug)]

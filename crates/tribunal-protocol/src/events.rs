@@ -2,14 +2,12 @@
 //!
 //! Lines are only added, never rewritten. Scripts follow the log while a run writes it.
 
-use super::{Folder, GatesError, clock};
+use crate::{Folder, ProtocolError, STATE, clock};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 /// The path of the log in the planning folder.
 pub const LOG: &str = ".events/event-log.jsonl";
-/// The path of the execution state in the planning folder.
-pub const STATE: &str = ".execution-state.json";
 
 /// One line of the log.
 #[derive(Clone, Debug, Serialize)]
@@ -45,10 +43,10 @@ pub fn append(
     phase: &str,
     plan: &str,
     data: Map<String, Value>,
-) -> Result<Event, GatesError> {
+) -> Result<Event, ProtocolError> {
     let event = Event {
         ts: tribunal_view::calendar::timestamp_with_ms(clock::moment().wall_ms),
-        event_id: clock::unique_id(),
+        event_id: tribunal_world::unique_id(),
         correlation_id: correlation(folder),
         event: event.to_owned(),
         phase: phase.to_owned(),

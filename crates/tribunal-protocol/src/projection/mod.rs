@@ -14,9 +14,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-use crate::Project;
-use crate::gates::{Event, Folder, GatesError, LOG, REGISTRY, STATE};
-use crate::write_atomic;
+use crate::{Event, Folder, LOG, ProtocolError, REGISTRY, STATE};
 use events::Names;
 use registry::{Claim, Registry};
 use serde_json::Value;
@@ -32,6 +30,8 @@ use tribunal_engine::docket::{Docket, DocketError, Fact, Stamped};
 use tribunal_engine::engine::Watch;
 use tribunal_git::GitPath;
 use tribunal_journal::Reader;
+use tribunal_world::Project;
+use tribunal_world::write_atomic;
 
 /// The file of a run that says where in the log its events can begin.
 const FROM: &str = "events.from";
@@ -257,7 +257,7 @@ fn shows(fact: &Fact) -> bool {
 fn listed(project: &Project, docket: &Docket) -> Vec<Listed> {
     let mut listed = of_run(docket);
     let Ok(files) = project.phase(Some(&docket.about.phase)) else { return listed };
-    let complete = crate::project::standing::completed(&files);
+    let complete = tribunal_world::standing::completed(&files);
     for document in &files.plans {
         let Some(plan) = tribunal_docs::read_plan(&document.path, &document.text).value else { continue };
         let id = plan.id.to_string();
@@ -376,7 +376,7 @@ fn finish_others(project: &Project, folder: &Folder, own: &str, registers: bool)
 /// Writes until nobody sends any more. The first failure is reported; what follows is still tried.
 fn write_all(folder: &Folder, mut registry: Registry, work: &Receiver<Work>) -> Result<(), String> {
     let (mut failed, mut told) = (None, true);
-    let text = |error: GatesError| error.to_string();
+    let text = |error: ProtocolError| error.to_string();
     while let Ok(work) = work.recv() {
         let done = match work {
             Work::Lines(lines) => {
@@ -396,8 +396,8 @@ fn write_all(folder: &Folder, mut registry: Registry, work: &Receiver<Work>) -> 
 }
 
 /// Writes what a plan has left of its token budget, where `token-budget` looks for it. Null removes the file.
-fn tokens(folder: &Folder, plan: &str, left: &Value) -> Result<(), GatesError> {
-    let name = crate::gates::token_state(plan)?;
+fn tokens(folder: &Folder, plan: &str, left: &Value) -> Result<(), ProtocolError> {
+    let name = crate::token_state(plan)?;
     match left {
         Value::Null => folder.remove(&name),
         left => {

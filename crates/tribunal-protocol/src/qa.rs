@@ -1,21 +1,21 @@
 //! The QA checks with their facts gathered: commits and files from git, other files through the caller, tests by
 //! running them.
 //!
-//! The judgements themselves are in `tribunal_docs::qa`. A run has other sources for the same facts (see
-//! `real/delivery`) and calls the same judgements.
+//! The judgements themselves are in `tribunal_docs::qa`. A run has other sources for the same facts (see `check/delivery`
+//! in `tribunal-world`) and calls the same judgements.
 
-use super::GatesError;
-use super::command::Bounds;
-use super::documents::{self, Ground};
-use super::suite::{self, Baseline, TestRun};
+use crate::ProtocolError;
+use crate::documents::{self, Ground};
+use crate::suite::{self, Baseline};
 use std::collections::BTreeSet;
 use std::path::Path;
 use tribunal_docs::qa::{
     ChangedFile, CommitFact, DiffFacts, DiffReport, LintReport, Regression, RequirementFacts,
-    RequirementsReport, TestReport, diff_against_plan, validate_requirements,
+    RequirementsReport, TestReport, TestRun, compared, diff_against_plan, validate_requirements,
 };
 use tribunal_docs::{Plan, Summary, SummaryCheck, SummaryFacts, check_summary};
-use tribunal_git::{Archive, ChangeKind, Commit, GitError, Oid};
+use tribunal_git::{Archive, ChangeKind, Commit, Oid};
+use tribunal_world::Bounds;
 
 /// A delivery to be judged.
 pub struct Delivery<'a> {
@@ -27,23 +27,6 @@ pub struct Delivery<'a> {
     pub summary: &'a Summary,
 }
 
-/// The commits of a summary that exist here, and the names that do not.
-pub fn known_commits(archive: &Archive, hashes: &[String]) -> Result<(Vec<Oid>, Vec<String>), GatesError> {
-    let (mut known, mut unknown) = (Vec::new(), Vec::new());
-    for hash in hashes {
-        // Git would also resolve a branch's name, which says nothing about a commit.
-        let hex = hash.len() >= 4 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
-        match archive.commit(hash) {
-            Ok(oid) if hex => known.push(oid),
-            Ok(_) | Err(GitError::NoSuch { .. }) => unknown.push(hash.clone()),
-            Err(error) => return Err(error.into()),
-        }
-    }
-    // The short and the long hash of one commit are the same commit.
-    known.dedup();
-    Ok((known, unknown))
-}
-
 /// The check `verify-plan-completion`.
 pub fn summary_checks(delivery: &Delivery<'_>) -> Vec<SummaryCheck> {
     let commit_exists = |hash: &str| delivery.archive.commit(hash).is_ok();
@@ -51,18 +34,18 @@ pub fn summary_checks(delivery: &Delivery<'_>) -> Vec<SummaryCheck> {
 }
 
 /// The check `commit-lint` over a range as git writes it.
-pub fn commit_lint(archive: &Archive, range: &str) -> Result<LintReport, GatesError> {
+pub fn commit_lint(archive: &Archive, range: &str) -> Result<LintReport, ProtocolError> {
     lint(archive, archive.commits(range)?)
 }
 
 /// The check `commit-lint` over the commits that a summary names.
-pub fn lint_of(archive: &Archive, hashes: &[String]) -> Result<LintReport, GatesError> {
-    let (known, _) = known_commits(archive, hashes)?;
+pub fn lint_of(archive: &Archive, hashes: &[String]) -> Result<LintReport, ProtocolError> {
+    let (known, _) = archive.known(hashes)?;
     lint(archive, archive.commits_named(&known)?)
 }
 
 /// The check `commit-lint` over these commits.
-pub(super) fn lint(archive: &Archive, commits: Vec<Commit>) -> Result<LintReport, GatesError> {
+pub(crate) fn lint(archive: &Archive, commits: Vec<Commit>) -> Result<LintReport, ProtocolError> {
     let fact = |commit: &Commit, files| CommitFact {
         hash: commit.oid.to_string(),
         subject: commit.subject.clone(),
@@ -94,8 +77,8 @@ fn text_of(path: &tribunal_git::GitPath) -> String {
 }
 
 /// The check `diff-against-plan` over these commits.
-pub fn diff(archive: &Archive, summary: &Summary, hashes: &[String]) -> Result<DiffReport, GatesError> {
-    let (known, unknown_commits) = known_commits(archive, hashes)?;
+pub fn diff(archive: &Archive, summary: &Summary, hashes: &[String]) -> Result<DiffReport, ProtocolError> {
+    let (known, unknown_commits) = archive.known(hashes)?;
     let touched = archive.touched(&known)?;
     let changes = touched.values().flatten().map(|file| ChangedFile {
         path: text_of(&file.path),
@@ -119,9 +102,9 @@ pub fn requirements(
     summary: Option<&Summary>,
     file: &dyn Fn(&str) -> Option<String>,
     tests: Option<&TestReport>,
-) -> Result<RequirementsReport, GatesError> {
+) -> Result<RequirementsReport, ProtocolError> {
     let hashes = summary.map(|summary| summary.commit_hashes.as_slice()).unwrap_or_default();
-    let (known, _) = known_commits(archive, hashes)?;
+    let (known, _) = archive.known(hashes)?;
     let touched = archive.touched(&known)?;
     let changed: BTreeSet<String> = touched.values().flatten().map(|file| text_of(&file.path)).collect();
     Ok(validate_requirements(plan, &RequirementFacts { file, changed: &changed, tests }))
@@ -151,7 +134,7 @@ pub fn check_regression(
     base: Option<&str>,
     command: Option<&[String]>,
     bounds: &Bounds,
-) -> Result<Judged, GatesError> {
+) -> Result<Judged, ProtocolError> {
     let base = match base {
         Some(rev) => Some(archive.commit(rev)?),
         None => base_of(archive, phase_dir)?,
@@ -172,8 +155,8 @@ pub fn check_regression(
         Ok(baseline) => baseline,
         Err(why) => return Ok(Judged::DidNotRun(why)),
     };
-    let now = suite::run_tests(ground, ground.root(), &argv, bounds);
-    Ok(match (suite::compared(&baseline.as_run(), &now), now) {
+    let now = suite::run_tests(ground.root(), &argv, bounds);
+    Ok(match (compared(&baseline.as_run(), &now), now) {
         (Ok(regressions), TestRun::Ran(current) | TestRun::Nothing(current, _)) => {
             Judged::Compared { baseline, current, regressions }
         }
@@ -186,10 +169,10 @@ pub fn check_regression(
 }
 
 /// The commit before the first one that any summary of the phase names.
-pub fn base_of(archive: &Archive, phase_dir: &Path) -> Result<Option<Oid>, GatesError> {
+fn base_of(archive: &Archive, phase_dir: &Path) -> Result<Option<Oid>, ProtocolError> {
     let found = documents::documents(phase_dir)?;
     let hashes: Vec<String> =
         found.summaries.iter().flat_map(|(_, summary)| summary.commit_hashes.clone()).collect();
-    let (known, _) = known_commits(archive, &hashes)?;
+    let (known, _) = archive.known(&hashes)?;
     Ok(archive.before(&known)?)
 }

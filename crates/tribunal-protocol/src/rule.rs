@@ -2,15 +2,16 @@
 //!
 //! An error here means that the gate did not run, never that it passed.
 
-use super::command::{Bounds, run_line};
-use super::contract::{self, ContractError};
-use super::documents::{Ground, read_plain, summary_of};
-use super::{GatesError, artifacts, changed, qa};
+use crate::contract::{self, ContractError};
+use crate::documents::{Ground, summary_of};
+use crate::{ProtocolError, artifacts, changed, qa};
 use std::path::PathBuf;
 use tribunal_core::contract::Contract;
 use tribunal_core::gate::{self, CommandRun, Gate, GateResult, GateRuling, Verification};
 use tribunal_docs::PlanId;
 use tribunal_git::Archive;
+use tribunal_world::read_plain;
+use tribunal_world::{Bounds, run_line};
 
 /// How many repairs are tried before a person must act.
 const ATTEMPTS_MAX: u32 = 2;
@@ -64,7 +65,7 @@ fn by_contract(
     gate: Gate,
     asked: &Asked,
     contract: &Contract,
-) -> Result<GateRuling, GatesError> {
+) -> Result<GateRuling, ProtocolError> {
     let id = &asked.plan;
     Ok(match gate {
         Gate::ContractCompliance => {
@@ -84,7 +85,7 @@ fn by_contract(
 }
 
 /// The gates that ask only the repository and the planning folder.
-fn by_project(ground: &Ground, gate: Gate, id: &PlanId) -> Result<GateRuling, GatesError> {
+fn by_project(ground: &Ground, gate: Gate, id: &PlanId) -> Result<GateRuling, ProtocolError> {
     Ok(match gate {
         Gate::CommitHygiene => hygiene(ground)?,
         Gate::ArtifactPersistence => {
@@ -97,15 +98,15 @@ fn by_project(ground: &Ground, gate: Gate, id: &PlanId) -> Result<GateRuling, Ga
 }
 
 /// Runs a contract's checks, each contained. A dangerous one is not run at all.
-pub(super) fn checks(ground: &Ground, contract: &Contract, bounds: &Bounds) -> Vec<(String, CommandRun)> {
+pub(crate) fn checks(ground: &Ground, contract: &Contract, bounds: &Bounds) -> Vec<(String, CommandRun)> {
     let run = |line: &String| match gate::danger(line) {
         Some(why) => (line.clone(), CommandRun::DidNotRun(format!("it is forbidden: it {why}"))),
-        None => (line.clone(), run_line(ground, ground.root(), line, bounds).run),
+        None => (line.clone(), run_line(ground.root(), line, bounds).run),
     };
     contract.verification_checks.iter().map(run).collect()
 }
 
-fn hygiene(ground: &Ground) -> Result<GateRuling, GatesError> {
+fn hygiene(ground: &Ground) -> Result<GateRuling, ProtocolError> {
     let archive = Archive::open(ground.root())?;
     let commit = archive.checked_out()?;
     let short = commit.oid.short().to_owned();

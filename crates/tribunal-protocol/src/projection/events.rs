@@ -3,7 +3,7 @@
 //! It is a pure fold: the same rows give the same events with the same ids, however often they are read. It must never
 //! look at a clock, a file or anything but the rows, because the ids decide what is missing in the log.
 
-use crate::gates::Event;
+use crate::Event;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use tribunal_core::effect::{EffectId, Step};

@@ -4,7 +4,7 @@
 //! Every folder on the way is opened without following a link. An agent that replaces a folder by a link could
 //! otherwise make us write anywhere.
 
-use super::GatesError;
+use crate::ProtocolError;
 use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, flock, mkdirat, openat, renameat, unlinkat};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
@@ -42,18 +42,18 @@ impl Folder {
     }
 
     /// The bytes of a file; none if it does not exist.
-    pub fn read(&self, name: &str) -> Result<Option<Vec<u8>>, GatesError> {
+    pub fn read(&self, name: &str) -> Result<Option<Vec<u8>>, ProtocolError> {
         let Some(file) = self.open(name)? else { return Ok(None) };
         let mut bytes = Vec::new();
         let read = file.take(BYTES_MAX).read_to_end(&mut bytes);
-        read.map(|_| Some(bytes)).map_err(GatesError::io("read", &self.path(name)))
+        read.map(|_| Some(bytes)).map_err(ProtocolError::io("read", &self.path(name)))
     }
 
     /// Opens a file for reading; none if it does not exist.
-    pub fn open(&self, name: &str) -> Result<Option<File>, GatesError> {
+    pub fn open(&self, name: &str) -> Result<Option<File>, ProtocolError> {
         let path = self.path(name);
         let (dir, last) = match self.dir_of(name, false) {
-            Err(GatesError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(ProtocolError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => return Ok(None),
             other => other?,
         };
         // Without `NONBLOCK` a pipe in the file's place would block us.
@@ -61,12 +61,12 @@ impl Folder {
         let file = match openat(&dir, last, flags, Mode::empty()) {
             Ok(fd) => File::from(fd),
             Err(rustix::io::Errno::NOENT) => return Ok(None),
-            Err(error) => return Err(GatesError::io("read", &path)(error.into())),
+            Err(error) => return Err(ProtocolError::io("read", &path)(error.into())),
         };
         match file.metadata() {
             Ok(meta) if meta.is_file() => Ok(Some(file)),
-            Ok(_) => Err(GatesError::io("read", &path)(std::io::Error::other("it is not a file"))),
-            Err(error) => Err(GatesError::io("read", &path)(error)),
+            Ok(_) => Err(ProtocolError::io("read", &path)(std::io::Error::other("it is not a file"))),
+            Err(error) => Err(ProtocolError::io("read", &path)(error)),
         }
     }
 
@@ -74,7 +74,7 @@ impl Folder {
     ///
     /// A reader finds the old file or the new one. It is not flushed: these files can be made again, and after a power
     /// loss the old one may be back. An equal file is left alone, so its times do not change.
-    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), GatesError> {
+    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), ProtocolError> {
         if self.read(name).is_ok_and(|there| there.as_deref() == Some(bytes)) {
             return Ok(());
         }
@@ -82,11 +82,11 @@ impl Folder {
     }
 
     /// Like `write`, but the new file is on the disk when this returns.
-    pub fn write_flushed(&self, name: &str, bytes: &[u8]) -> Result<(), GatesError> {
+    pub fn write_flushed(&self, name: &str, bytes: &[u8]) -> Result<(), ProtocolError> {
         self.replace(name, bytes, Flush::Yes)
     }
 
-    fn replace(&self, name: &str, bytes: &[u8], flush: Flush) -> Result<(), GatesError> {
+    fn replace(&self, name: &str, bytes: &[u8], flush: Flush) -> Result<(), ProtocolError> {
         static SERIAL: AtomicU64 = AtomicU64::new(0);
         let path = self.path(name);
         let (dir, last) = self.dir_of(name, true)?;
@@ -112,24 +112,24 @@ impl Folder {
         };
         write().map_err(|source| {
             let _ = unlinkat(room, &beside, AtFlags::empty());
-            GatesError::io("write", &path)(source)
+            ProtocolError::io("write", &path)(source)
         })
     }
 
     /// Removes a file. A file that does not exist counts as removed.
-    pub fn remove(&self, name: &str) -> Result<(), GatesError> {
+    pub fn remove(&self, name: &str) -> Result<(), ProtocolError> {
         let (dir, last) = match self.dir_of(name, false) {
-            Err(GatesError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => return Ok(()),
+            Err(ProtocolError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => return Ok(()),
             other => other?,
         };
         match unlinkat(&dir, last, AtFlags::empty()) {
             Ok(()) | Err(rustix::io::Errno::NOENT) => Ok(()),
-            Err(error) => Err(GatesError::io("remove", &self.path(name))(error.into())),
+            Err(error) => Err(ProtocolError::io("remove", &self.path(name))(error.into())),
         }
     }
 
     /// Adds one line in one write, so that lines of several writers never mix.
-    pub fn append(&self, name: &str, line: &str) -> Result<(), GatesError> {
+    pub fn append(&self, name: &str, line: &str) -> Result<(), ProtocolError> {
         let path = self.path(name);
         let (dir, last) = self.dir_of(name, true)?;
         let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -144,11 +144,11 @@ impl Folder {
             let text = format!("{}{}\n", if torn { "\n" } else { "" }, line.replace('\n', " "));
             (&file).write_all(text.as_bytes())
         };
-        append().map_err(GatesError::io("write", &path))
+        append().map_err(ProtocolError::io("write", &path))
     }
 
     /// Waits for the lock of this name. It is held until the result is dropped or the process ends.
-    pub fn lock(&self, name: &str) -> Result<OwnedFd, GatesError> {
+    pub fn lock(&self, name: &str) -> Result<OwnedFd, ProtocolError> {
         let path = self.path(name);
         let (dir, last) = self.dir_of(name, true)?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -162,16 +162,16 @@ impl Folder {
                 }
             }
         };
-        lock().map_err(GatesError::io("lock", &path))
+        lock().map_err(ProtocolError::io("lock", &path))
     }
 
     /// Opens the folder of a name, part by part, and returns it with the last part.
-    fn dir_of<'a>(&self, name: &'a str, make: bool) -> Result<(OwnedFd, &'a str), GatesError> {
+    fn dir_of<'a>(&self, name: &'a str, make: bool) -> Result<(OwnedFd, &'a str), ProtocolError> {
         // Names come from plans, which an agent may have written.
         let good = |part: &str| !part.is_empty() && part != "." && part != ".." && !part.contains('\0');
         let mut parts: Vec<&str> = name.split('/').collect();
         if !parts.iter().all(|part| good(part)) {
-            return Err(GatesError::BadName { name: name.to_owned() });
+            return Err(ProtocolError::BadName { name: name.to_owned() });
         }
         let last = parts.pop().unwrap_or_default();
         let mut at = self.path.clone();
@@ -185,10 +185,10 @@ impl Folder {
 }
 
 /// Why a folder could not be opened. A link is named as one.
-fn refused(path: &Path, error: std::io::Error) -> GatesError {
+fn refused(path: &Path, error: std::io::Error) -> ProtocolError {
     match path.symlink_metadata().is_ok_and(|meta| meta.is_symlink()) {
-        true => GatesError::Linked { path: path.to_owned() },
-        false => GatesError::io("open", path)(error),
+        true => ProtocolError::Linked { path: path.to_owned() },
+        false => ProtocolError::io("open", path)(error),
     }
 }
 

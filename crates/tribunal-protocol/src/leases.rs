@@ -3,7 +3,7 @@
 //! Of two callers at the same moment one waits and then sees the other's lease. A broken table grants nothing, because
 //! nobody can say what was leased.
 
-use super::{Folder, GatesError, clock};
+use crate::{Folder, ProtocolError, clock};
 use tribunal_core::lease::{Leases, Moment};
 
 const TABLE: &str = ".locks/leases.json";
@@ -21,7 +21,7 @@ pub struct Leased<T> {
 pub fn with_leases<T>(
     folder: &Folder,
     change: impl FnOnce(&mut Leases, &Moment) -> T,
-) -> Result<Leased<T>, GatesError> {
+) -> Result<Leased<T>, ProtocolError> {
     let guard = folder.lock(LOCK)?;
     let before = read(folder)?;
     let mut leases = before.clone();
@@ -37,9 +37,9 @@ pub fn with_leases<T>(
     Ok(Leased { answer, now })
 }
 
-fn read(folder: &Folder) -> Result<Leases, GatesError> {
+fn read(folder: &Folder) -> Result<Leases, ProtocolError> {
     let Some(bytes) = folder.read(TABLE)? else { return Ok(Leases::default()) };
-    serde_json::from_slice(&bytes).map_err(|error| GatesError::Broken {
+    serde_json::from_slice(&bytes).map_err(|error| ProtocolError::Broken {
         path: folder.path(TABLE),
         why: error.to_string(),
         hint: "nothing is leased while it is broken: make sure no task is at work, then remove the file",

@@ -3,8 +3,6 @@
 //! The command has the sandbox of a run's check: it can write to its tree and sees no journal and no secrets. Its
 //! output goes to a private folder, is capped, and is removed afterwards.
 
-use super::Ground;
-use super::clock::unique_id;
 use crate::adapters;
 use crate::sandbox::enforced;
 use crate::sandbox::{self, ProjectPlaces, SCRATCH, Sandbox, SandboxHost, SandboxSpec};
@@ -13,7 +11,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tribunal_core::gate::{CommandEnd, CommandRun};
 use tribunal_core::network::Started;
 use tribunal_docs::qa::ran_no_test;
@@ -44,17 +42,24 @@ const KEPT: [&str; 14] = [
     "TZ",
 ];
 
-/// The limits for every command.
+/// The project that commands run in, and the limits for every one of them.
 #[derive(Clone, Debug)]
 pub struct Bounds {
+    root: PathBuf,
+    planning: String,
     settings: Settings,
     timeout: Duration,
 }
 
 impl Bounds {
-    /// The limits that the settings name.
-    pub fn of(settings: &Settings) -> Bounds {
-        Bounds { timeout: Duration::from_secs(settings.checks.timeout_s), settings: settings.clone() }
+    /// The limits that the settings of a project name; `planning` is the name of its planning folder.
+    pub fn of(root: &Path, planning: &str, settings: &Settings) -> Bounds {
+        Bounds {
+            root: root.to_path_buf(),
+            planning: planning.to_owned(),
+            timeout: Duration::from_secs(settings.checks.timeout_s),
+            settings: settings.clone(),
+        }
     }
 }
 
@@ -69,15 +74,15 @@ pub struct Finished {
 }
 
 /// Runs a line that its author wrote for a shell.
-pub fn run_line(ground: &Ground, tree: &Path, line: &str, bounds: &Bounds) -> Finished {
-    run_argv(ground, tree, &["sh".to_owned(), "-c".to_owned(), line.to_owned()], bounds)
+pub fn run_line(tree: &Path, line: &str, bounds: &Bounds) -> Finished {
+    run_argv(tree, &["sh".to_owned(), "-c".to_owned(), line.to_owned()], bounds)
 }
 
 /// Runs a program in a tree of the project: the user's own, or a checkout.
 ///
 /// Every problem on the way is a command that did not run, so a caller never has to tell an error from a failed check.
-pub fn run_argv(ground: &Ground, tree: &Path, argv: &[String], bounds: &Bounds) -> Finished {
-    let room = match Room::new() {
+pub fn run_argv(tree: &Path, argv: &[String], bounds: &Bounds) -> Finished {
+    let room = match PrivateFolder::new() {
         Ok(room) => room,
         Err(error) => return lost(format!("no room for its output: {error}")),
     };
@@ -88,7 +93,7 @@ pub fn run_argv(ground: &Ground, tree: &Path, argv: &[String], bounds: &Bounds) 
     env.push(("TRIBUNAL_JUNIT".into(), own.join("junit.xml").into()));
     // Go's build cache would lie in the user's home, where only the user should write.
     env.push(("GOCACHE".into(), own.join("go").into()));
-    let (walls, network) = match walled(ground, tree, argv, bounds, &room, &env) {
+    let (walls, network) = match walled(tree, argv, bounds, &room, &env) {
         Ok(held) => held,
         Err(why) => return lost(why),
     };
@@ -118,11 +123,10 @@ pub fn run_argv(ground: &Ground, tree: &Path, argv: &[String], bounds: &Bounds) 
 ///
 /// The tree is writable, except for what judges the command there: git, the planning folder and Tribunal's settings.
 fn walled(
-    ground: &Ground,
     tree: &Path,
     argv: &[String],
     bounds: &Bounds,
-    room: &Room,
+    room: &PrivateFolder,
     env: &[(OsString, OsString)],
 ) -> Result<(Option<Walls>, Network), String> {
     let agents = &bounds.settings.agents;
@@ -131,7 +135,7 @@ fn walled(
     if sandbox == Sandbox::Missing && agents.sandbox == "required" {
         return Err("agents.sandbox is \"required\", and this machine permits no sandbox".to_owned());
     }
-    let root = ground.root();
+    let root = bounds.root.as_path();
     let repo = Repo::open(root).ok();
     // Outside a repository there is nothing to borrow from; the root stands for both.
     let [common_dir, objects] =
@@ -157,7 +161,7 @@ fn walled(
         within: tree,
         scratches: None,
     };
-    let judges = [".git", ground.planning(), "tribunal.toml"].map(|name| (root.join(name), false));
+    let judges = [".git", bounds.planning.as_str(), "tribunal.toml"].map(|name| (root.join(name), false));
     let facts = enforced::facts(sandbox, &Containment::detect(), &bounds.settings);
     let network = enforced::network_of(Started::Check, &facts);
     let walls = place.mounts(&SandboxSpec {
@@ -234,19 +238,52 @@ fn text(path: &Path) -> String {
 /// A private folder that is removed when this value is dropped.
 ///
 /// Its name cannot be guessed and its mode keeps other users out, because it lies in a shared folder.
-pub(crate) struct Room(pub(crate) PathBuf);
+pub struct PrivateFolder(PathBuf);
 
-impl Room {
-    pub(crate) fn new() -> std::io::Result<Room> {
+impl PrivateFolder {
+    /// Makes a folder.
+    pub fn new() -> std::io::Result<PrivateFolder> {
         let path = std::env::temp_dir().join(format!("tribunal-{}", unique_id()));
         // Private from the start: other users share the temporary folder.
         std::fs::DirBuilder::new().mode(0o700).create(&path)?;
-        Ok(Room(path))
+        Ok(PrivateFolder(path))
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.0
     }
 }
 
-impl Drop for Room {
+impl Drop for PrivateFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A unique id, in the form of a random UUID.
+pub fn unique_id() -> String {
+    let mut bytes = [0u8; 16];
+    let random = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
+    // Without a random device the time and the process id have to do.
+    if random.is_err() {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
+        bytes = (now ^ (u128::from(std::process::id()) << 96)).to_be_bytes();
+    }
+    // The version and variant bits of a random UUID.
+    bytes[6] = (bytes[6] & 0x0f) | 0x40;
+    bytes[8] = (bytes[8] & 0x3f) | 0x80;
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_differ() {
+        assert_ne!(unique_id(), unique_id());
+        assert_eq!(unique_id().len(), 36);
     }
 }

@@ -3,10 +3,10 @@
 //!
 //! A list of files is not believed if git contradicts it. Core says whether the facts are enough.
 
-use super::changed::{is_of, names, others};
-use super::documents::Ground;
-use super::rule::{Asked, checks};
-use super::{GatesError, contract};
+use crate::changed::{is_of, names, others};
+use crate::documents::Ground;
+use crate::rule::{Asked, checks};
+use crate::{ProtocolError, contract};
 use std::collections::BTreeSet;
 use tribunal_core::contract::{Breach, Contract, clean, covers};
 use tribunal_core::gate::{Completion, completion};
@@ -39,7 +39,7 @@ pub fn complete(
         Err(GitError::NotARepository { .. }) if ground.root().join(".git").symlink_metadata().is_err() => {
             (None, None)
         }
-        Err(error) => (None, Some(GatesError::from(error))),
+        Err(error) => (None, Some(ProtocolError::from(error))),
     };
     let shown = shown(ground, archive.as_ref(), evidence);
     let work = Work { ground, archive: archive.as_ref(), contract: &contract };
@@ -152,7 +152,7 @@ struct Work<'a> {
 
 impl Work<'_> {
     /// Files that the contract does not permit, and changed files that nobody declared.
-    fn breaches(&self, commits: &[Oid], declared: Option<&[String]>) -> Result<Vec<String>, GatesError> {
+    fn breaches(&self, commits: &[Oid], declared: Option<&[String]>) -> Result<Vec<String>, ProtocolError> {
         let listed: BTreeSet<String> = declared.into_iter().flatten().cloned().collect();
         let changed = self.changed(commits, declared.is_some())?;
         let breach = |file: &String| Some(format!("{file} {}", self.contract.breach(file)?.words()));
@@ -173,7 +173,7 @@ impl Work<'_> {
     /// Planning files are nobody's work, and files that another plan's contract allows belong to that plan. A new
     /// uncommitted file outside the contract may be the user's: it counts only if the task claims to have named all
     /// files.
-    fn changed(&self, commits: &[Oid], all: bool) -> Result<BTreeSet<String>, GatesError> {
+    fn changed(&self, commits: &[Oid], all: bool) -> Result<BTreeSet<String>, ProtocolError> {
         let Some(archive) = self.archive else { return Ok(BTreeSet::new()) };
         let text = |path: &GitPath| String::from_utf8_lossy(path.as_bytes()).into_owned();
         let mut changed = names(archive.touched(commits)?);
@@ -192,7 +192,9 @@ impl Work<'_> {
                 changed.insert(file);
             }
         }
-        changed.retain(|file| ![self.ground.planning(), crate::FOLDER].iter().any(|dir| covers(dir, file)));
+        changed.retain(|file| {
+            ![self.ground.planning(), tribunal_world::FOLDER].iter().any(|dir| covers(dir, file))
+        });
         Ok(changed)
     }
 }

@@ -1,43 +1,40 @@
-//! The protocol's gates with their facts: files, git, commands and clocks are read here and given to the pure decisions
-//! in core and docs.
+//! Everything that exists because scripts of the protocol call it: its gates, contracts, leases, artifact registry and
+//! event log, and the files that scripts read about a run.
 //!
-//! A run calls these functions around its tasks; the protocol's commands are the same calls by name, so both give the
-//! same answers. Nothing here decides, prints, or follows a symbolic link out of the planning folder.
+//! Facts are read here, from files, git, commands and clocks, and given to the pure decisions in core and docs. No run
+//! needs this crate: what a run uses as well lies in the crates below it, and this one calls it there, so both give the
+//! same answers. Nothing here reads an argument, prints, or follows a symbolic link out of the planning folder.
 
 mod artifacts;
 mod changed;
 mod clock;
-mod command;
 mod complete;
-mod context;
 mod contract;
 mod documents;
 mod events;
+mod execution_state;
 mod leases;
+mod messages;
+pub mod projection;
 mod qa;
 mod rule;
 mod state;
 mod suite;
 
-pub use artifacts::{Artifact, REGISTRY, kept, register, registered, sha256};
-pub use clock::{moment, unique_id};
-pub(crate) use command::end_of;
-pub use command::{Bounds, Finished, run_argv, run_line};
+pub use artifacts::{Artifact, REGISTRY, kept, register, registered};
+pub use clock::moment;
 pub use complete::complete;
-pub use context::{FAMILIES, tiers};
 pub use contract::{ContractError, generate, hash_of, load, meant, token_state};
-pub use documents::{Ground, PhaseDocuments, documents, plans_beside, read_plain, summary_of};
-pub use events::{Event, LOG, STATE, append, correlation};
+pub use documents::{Ground, PhaseDocuments, documents, plans_beside, summary_of};
+pub use events::{Event, LOG, append, correlation};
+pub use execution_state::update_execution_state;
 pub use leases::{Leased, with_leases};
-pub use qa::{
-    Delivery, Judged, base_of, check_regression, commit_lint, diff, known_commits, lint_of, requirements,
-    summary_checks,
-};
+pub use messages::message_errors;
+pub use qa::{Delivery, Judged, check_regression, commit_lint, diff, lint_of, requirements, summary_checks};
 pub use rule::{Asked, Repair, repair, rule};
 pub use state::Folder;
-pub use suite::{
-    Baseline, TestRun, commands_at, compared, has_tests, nothing_there, run_tests, test_command, test_run,
-};
+pub use suite::Baseline;
+pub use tribunal_world::EXECUTION_STATE as STATE;
 
 use std::path::{Path, PathBuf};
 
@@ -45,7 +42,7 @@ use std::path::{Path, PathBuf};
 ///
 /// A gate with such an error did not run. It never passes because of one.
 #[derive(Debug, thiserror::Error)]
-pub enum GatesError {
+pub enum ProtocolError {
     /// A file cannot be read or written.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
@@ -86,9 +83,9 @@ pub enum GatesError {
     Git(#[from] tribunal_git::GitError),
 }
 
-impl GatesError {
-    pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> GatesError {
+impl ProtocolError {
+    pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> ProtocolError {
         let path = path.to_path_buf();
-        move |source| GatesError::Io { doing, path, source }
+        move |source| ProtocolError::Io { doing, path, source }
     }
 }

@@ -3,7 +3,7 @@
 //! Lines are only added, never rewritten, so the registry also shows how a file changed. The newest line of a file
 //! counts.
 
-use super::{Folder, GatesError, Ground, clock};
+use crate::{Folder, Ground, ProtocolError, clock};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::io::Read;
@@ -37,7 +37,7 @@ pub fn register(
     event_id: &str,
     phase: &str,
     plan: &str,
-) -> Result<Option<Artifact>, GatesError> {
+) -> Result<Option<Artifact>, ProtocolError> {
     // There is nothing to compare a missing file with later, so it gets no entry.
     let Some(sha256) = sha256_of(ground, path) else { return Ok(None) };
     let artifact = Artifact {
@@ -53,7 +53,7 @@ pub fn register(
 }
 
 /// Every entry, oldest first. A line that is not an entry is skipped.
-pub fn registered(folder: &Folder) -> Result<Vec<Artifact>, GatesError> {
+pub fn registered(folder: &Folder) -> Result<Vec<Artifact>, ProtocolError> {
     let bytes = folder.read(REGISTRY)?.unwrap_or_default();
     let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     Ok(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect())
@@ -63,7 +63,7 @@ pub fn registered(folder: &Folder) -> Result<Vec<Artifact>, GatesError> {
 ///
 /// Unlike `registered` it fails on a line that it cannot read: the gate must not pass because the line about a lost
 /// file is broken.
-pub fn kept(ground: &Ground, phase: &str, plan: &str) -> Result<Vec<(String, Kept)>, GatesError> {
+pub fn kept(ground: &Ground, phase: &str, plan: &str) -> Result<Vec<(String, Kept)>, ProtocolError> {
     let mut newest = std::collections::BTreeMap::new();
     // The broken line may be about a file that is gone.
     let bytes = ground.state().read(REGISTRY)?.unwrap_or_default();
@@ -71,7 +71,7 @@ pub fn kept(ground: &Ground, phase: &str, plan: &str) -> Result<Vec<(String, Kep
     if let Some(why) = lines.find_map(|line| serde_json::from_slice::<Artifact>(line).err()) {
         let (path, hint) =
             (ground.state().path(REGISTRY), "take the broken line out, or register the files again");
-        return Err(GatesError::Broken { path, why: why.to_string(), hint });
+        return Err(ProtocolError::Broken { path, why: why.to_string(), hint });
     }
     for artifact in registered(&ground.state())? {
         if artifact.phase == phase && artifact.plan == plan {
@@ -84,11 +84,6 @@ pub fn kept(ground: &Ground, phase: &str, plan: &str) -> Result<Vec<(String, Kep
         Some(_) => Kept::Changed,
     };
     Ok(newest.into_iter().map(|(path, then)| (path.clone(), state(&path, &then))).collect())
-}
-
-/// The sha256 of bytes, as the registry writes it.
-pub fn sha256(bytes: &[u8]) -> String {
-    hex(Sha256::digest(bytes).as_slice())
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -3,7 +3,7 @@
 //! It only reads. Files of the project are opened beneath its root without following a link, so a link in a worktree
 //! cannot make a gate read something else.
 
-use super::{Folder, GatesError};
+use crate::{Folder, ProtocolError};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -11,9 +11,7 @@ use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use tribunal_core::contract::clean;
 use tribunal_docs::{DocumentName, Plan, PlanId, Summary, document_name, phase_dir, read_plan, read_summary};
-
-/// A longer document is refused: nobody wrote it.
-const DOCUMENT_MAX: u64 = 64 << 20;
+use tribunal_world::{DOCUMENT_MAX, read_plain};
 
 /// A project, by its folders.
 ///
@@ -167,7 +165,7 @@ pub(crate) fn dirs_of(phases: &Path, number: &str) -> Vec<PathBuf> {
 }
 
 /// The plans and summaries of a folder. Documents that cannot be read are left out.
-pub fn documents(dir: &Path) -> Result<PhaseDocuments, GatesError> {
+pub fn documents(dir: &Path) -> Result<PhaseDocuments, ProtocolError> {
     let mut found = PhaseDocuments::default();
     for (path, name) in files_of(dir)? {
         if !matches!(name.kind.as_str(), "PLAN" | "SUMMARY") {
@@ -225,10 +223,10 @@ fn first_of<T>(
 }
 
 /// The documents in a folder by their names, in order. Links, folders and other files are left out.
-fn files_of(dir: &Path) -> Result<Vec<(PathBuf, DocumentName)>, GatesError> {
+fn files_of(dir: &Path) -> Result<Vec<(PathBuf, DocumentName)>, ProtocolError> {
     let mut paths = Vec::new();
-    for entry in std::fs::read_dir(dir).map_err(GatesError::io("read", dir))? {
-        let entry = entry.map_err(GatesError::io("read", dir))?;
+    for entry in std::fs::read_dir(dir).map_err(ProtocolError::io("read", dir))? {
+        let entry = entry.map_err(ProtocolError::io("read", dir))?;
         if entry.file_type().is_ok_and(|kind| kind.is_file()) {
             paths.push(entry.path());
         }
@@ -236,22 +234,4 @@ fn files_of(dir: &Path) -> Result<Vec<(PathBuf, DocumentName)>, GatesError> {
     paths.sort();
     let named = |path: PathBuf| document_name(&path.display().to_string()).map(|name| (path, name));
     Ok(paths.into_iter().filter_map(named).collect())
-}
-
-/// The bytes of a regular file. A link, a folder, a pipe and an oversized file are errors.
-pub fn read_plain(path: &Path) -> std::io::Result<Vec<u8>> {
-    // `NONBLOCK` so that a pipe does not block us; it is refused below.
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(openat(CWD, path, flags, Mode::empty())?);
-    let meta = file.metadata()?;
-    if !meta.is_file() {
-        return Err(std::io::Error::other("it is not a file"));
-    }
-    if meta.len() > DOCUMENT_MAX {
-        return Err(std::io::Error::other(format!("it has more than {DOCUMENT_MAX} bytes")));
-    }
-    // The file may have grown since it was measured.
-    let mut bytes = Vec::new();
-    file.take(DOCUMENT_MAX).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }

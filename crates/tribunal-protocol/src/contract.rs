@@ -3,14 +3,14 @@
 //! The seal shows that a contract was changed; it does not keep anybody from making a new one. That is why a renewed
 //! contract keeps the commit and the time of the first one.
 
-use super::changed::is_gone;
-use super::{Folder, GatesError, Ground, clock};
+use crate::changed::is_gone;
+use crate::{Folder, Ground, ProtocolError, clock};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use tribunal_core::contract::{Contract, clean};
 use tribunal_docs::{Plan, PlanId};
 use tribunal_git::{Archive, GitPath};
+use tribunal_world::sha256;
 
 /// Why a contract is not believed.
 ///
@@ -42,7 +42,7 @@ pub(crate) fn seal_of(value: &Value, key: &str) -> String {
     if let Some(map) = bare.as_object_mut() {
         map.remove(key);
     }
-    Sha256::digest(canonical(&bare).as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    sha256(canonical(&bare).as_bytes())
 }
 
 /// JSON with sorted keys and no blanks, whatever order the map has.
@@ -67,7 +67,7 @@ fn canonical(value: &Value) -> String {
 ///
 /// A contract that is made again keeps the commit and the time of the first one. Otherwise a builder could ask for a
 /// new contract and make its own changes the base they are judged from.
-pub fn generate(ground: &Ground, plan: &Plan) -> Result<(PathBuf, Contract), GatesError> {
+pub fn generate(ground: &Ground, plan: &Plan) -> Result<(PathBuf, Contract), ProtocolError> {
     let mut contract = tribunal_docs::contract_of(plan);
     let folder: Folder = ground.state();
     let name = format!(".contracts/{}.json", file_name(&contract.plan_id)?);
@@ -91,13 +91,13 @@ pub fn generate(ground: &Ground, plan: &Plan) -> Result<(PathBuf, Contract), Gat
 }
 
 /// When a contract was made: by its own field, or by the time of its file if it has none.
-pub(super) fn made_at(contract: &Contract, path: &Path) -> Result<u64, GatesError> {
+pub(crate) fn made_at(contract: &Contract, path: &Path) -> Result<u64, ProtocolError> {
     match contract.made_at_ms {
         Some(made) => Ok(made),
         None => path
             .symlink_metadata()
             .map(|meta| clock::changed_ms(&meta))
-            .map_err(GatesError::io("look at", path)),
+            .map_err(ProtocolError::io("look at", path)),
     }
 }
 
@@ -133,14 +133,14 @@ fn untracked(ground: &Ground, contract: &Contract, before: Option<&Contract>) ->
 }
 
 /// The file in the planning folder that holds what a plan has left of its token budget.
-pub fn token_state(plan: &str) -> Result<String, GatesError> {
+pub fn token_state(plan: &str) -> Result<String, ProtocolError> {
     Ok(format!(".token-state/{}.json", file_name(plan)?))
 }
 
 /// A plan's id as part of a file name. Ids come from documents, so they may hold anything.
-pub(crate) fn file_name(id: &str) -> Result<&str, GatesError> {
+pub(crate) fn file_name(id: &str) -> Result<&str, ProtocolError> {
     let bad = id.is_empty() || id.starts_with('.') || id.contains(['/', '\\', '\0']) || id.len() > 120;
-    if bad { Err(GatesError::BadName { name: id.to_owned() }) } else { Ok(id) }
+    if bad { Err(ProtocolError::BadName { name: id.to_owned() }) } else { Ok(id) }
 }
 
 /// The contract that a script's argument means: a file, or the answer of `generate-contract` passed on as it is.
@@ -168,7 +168,7 @@ pub fn meant(argument: &Path) -> PathBuf {
 /// The hash covers every key of the file, also those that this version does not know.
 pub fn load(path: &Path) -> Result<Contract, ContractError> {
     let shown = path.display().to_string();
-    let bytes = match super::documents::read_plain(path) {
+    let bytes = match tribunal_world::read_plain(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             return Err(ContractError::Missing(shown));

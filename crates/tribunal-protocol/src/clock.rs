@@ -3,12 +3,12 @@
 //!
 //! Everything that decides gets these as facts, so that the rules in core can be tested without a clock.
 
-use super::{Folder, GatesError};
+use crate::{Folder, ProtocolError};
 use std::fs::Metadata;
-use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant, SystemTime};
 use tribunal_core::lease::Moment;
+use tribunal_world::unique_id;
 
 /// How long to wait for the next tick of a file system. No file system in use has longer steps.
 const TICK_MAX: Duration = Duration::from_secs(3);
@@ -27,7 +27,7 @@ pub fn moment() -> Moment {
 }
 
 /// When an inode was last changed, in milliseconds since 1970. No program can set this time.
-pub(super) fn changed_ms(meta: &Metadata) -> u64 {
+pub(crate) fn changed_ms(meta: &Metadata) -> u64 {
     u64::try_from(meta.ctime() * 1000 + meta.ctime_nsec() / 1_000_000).unwrap_or(0)
 }
 
@@ -35,12 +35,12 @@ pub(super) fn changed_ms(meta: &Metadata) -> u64 {
 ///
 /// A file system gives many files the same stamp, so the next tick is waited for. Without it, a file written in the
 /// same step as the contract would count as changed since.
-pub(super) fn tick(folder: &Folder) -> Result<u64, GatesError> {
+pub(crate) fn tick(folder: &Folder) -> Result<u64, ProtocolError> {
     let name = format!(".contracts/.{}.tick", unique_id());
     let path = folder.path(&name);
     let stamp = |text: String| {
         folder.write(&name, text.as_bytes())?;
-        path.symlink_metadata().map(|meta| changed_ms(&meta)).map_err(GatesError::io("look at", &path))
+        path.symlink_metadata().map(|meta| changed_ms(&meta)).map_err(ProtocolError::io("look at", &path))
     };
     let wait = || {
         let (begun, first) = (Instant::now(), stamp(String::new())?);
@@ -54,22 +54,6 @@ pub(super) fn tick(folder: &Folder) -> Result<u64, GatesError> {
     let now = wait();
     folder.remove(&name)?;
     now
-}
-
-/// A unique id, in the form of a random UUID.
-pub fn unique_id() -> String {
-    let mut bytes = [0u8; 16];
-    let random = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
-    // Without a random device the time and the process id have to do.
-    if random.is_err() {
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
-        bytes = (now ^ (u128::from(std::process::id()) << 96)).to_be_bytes();
-    }
-    // The version and variant bits of a random UUID.
-    bytes[6] = (bytes[6] & 0x0f) | 0x40;
-    bytes[8] = (bytes[8] & 0x3f) | 0x80;
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
 }
 
 #[cfg(test)]
@@ -88,11 +72,5 @@ mod tests {
         let tick = tick(&Folder::new(dir.path())).expect("a moment");
         assert!(before < tick && tick <= written("after"));
         assert_eq!(std::fs::read_dir(dir.path().join(".contracts")).expect("made").count(), 0);
-    }
-
-    #[test]
-    fn ids_differ() {
-        assert_ne!(unique_id(), unique_id());
-        assert_eq!(unique_id().len(), 36);
     }
 }
