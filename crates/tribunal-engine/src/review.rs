@@ -7,7 +7,6 @@
 use crate::docket::{CommandNote, Docket, DocketError, Fact, LaunchNote, Note, Ran};
 use crate::settings::{GateSettings, GitSettings};
 use crate::spoken;
-use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -29,40 +28,13 @@ use tribunal_journal::Reader;
 use tribunal_view::bars::Bar;
 use tribunal_view::chain::{Answered, Found, Iteration, PhaseOfChain};
 use tribunal_view::facts::{CommandView, FindingView, QuestionView};
-use tribunal_view::review::{self, Code, Part, Review, Round, Story, Word};
+use tribunal_view::provenance::Provenance;
+use tribunal_view::review::{self, Code, LastWord, Part, Review, Round, Story, Word};
+use tribunal_view::typed::{reply_with, reply_words};
 use tribunal_view::{events, plain, question, words};
 
 /// How many refused actions a report lists.
 const REFUSED_MAX: usize = 20;
-
-/// Where a finding's lines came from.
-///
-/// A reader needs the difference: fixes that bring new faults are another problem than reviewers that see old faults
-/// late.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Origin {
-    /// The first version had it, and the first round found it.
-    Original,
-    /// The fix that followed this round brought it.
-    Fix(u32),
-    /// An earlier round could have found it and did not.
-    MissedEarlier,
-    /// It was there before the work began.
-    PreExisting,
-}
-
-impl Origin {
-    /// The origin in words, for reports.
-    pub fn words(self) -> String {
-        match self {
-            Origin::Original => "original".to_owned(),
-            Origin::Fix(round) => format!("introduced by the fix of round {round}"),
-            Origin::MissedEarlier => "missed earlier".to_owned(),
-            Origin::PreExisting => "pre-existing".to_owned(),
-        }
-    }
-}
 
 /// Facts about every finding: where it came from, the code it is about, and the fix that settled it.
 ///
@@ -70,7 +42,7 @@ impl Origin {
 #[derive(Clone, Debug, Default)]
 pub struct Origins {
     traced: BTreeMap<LoopId, Traced>,
-    known: BTreeMap<FindingId, Origin>,
+    known: BTreeMap<FindingId, Provenance>,
     code: BTreeMap<FindingId, Excerpt>,
     mended: BTreeMap<FindingId, String>,
 }
@@ -78,7 +50,7 @@ pub struct Origins {
 /// One `Traced` note, kept until the findings it is about are known.
 #[derive(Clone, Debug, Default)]
 struct Traced {
-    origins: Vec<Option<Origin>>,
+    origins: Vec<Option<Provenance>>,
     code: Vec<Option<Excerpt>>,
     mended: Vec<Option<String>>,
 }
@@ -101,7 +73,7 @@ impl Origins {
             // A refused landing finds faults of the work itself, so they are as old as the work.
             Fact::Run(RunEvent::LandingRefused { findings, .. }) => {
                 for handed in findings {
-                    self.known.entry(handed.id).or_insert(Origin::Original);
+                    self.known.entry(handed.id).or_insert(Provenance::Original);
                 }
             }
             Fact::Loop(id, LoopEvent::Tracked { findings, .. }) => {
@@ -132,9 +104,9 @@ impl Origins {
         self.mended.get(&id).map_or("", String::as_str)
     }
 
-    /// The origin of one finding, in words; empty where unknown.
-    pub fn words(&self, id: FindingId) -> String {
-        self.known.get(&id).map(|origin| origin.words()).unwrap_or_default()
+    /// Where one finding came from; none where unknown.
+    pub fn of(&self, id: FindingId) -> Option<Provenance> {
+        self.known.get(&id).copied()
     }
 }
 
@@ -243,9 +215,9 @@ impl Record {
         self.decisions.push(plain::line(&format!("{subject}: {choice}, by {by}{note}")));
     }
 
-    /// Where a finding came from, in words; empty where unknown.
-    pub fn provenance(&self, id: FindingId) -> String {
-        self.origins.words(id)
+    /// Where a finding came from; none where unknown.
+    pub fn provenance(&self, id: FindingId) -> Option<Provenance> {
+        self.origins.of(id)
     }
 
     /// The review as it stands now. `questions` are those open for people.
@@ -312,7 +284,7 @@ impl Record {
     fn story(&self, docket: &Docket, id: FindingId, entry: &Entry, lp: &Loop, tellers: &[&Told]) -> Story {
         let mut finding = FindingView::of(id, entry, lp.id().as_str());
         finding.identities = spoken::identities(docket, lp.id(), entry);
-        finding.provenance = self.origins.words(id);
+        finding.provenance = self.origins.of(id);
         let tried = tellers.iter().flat_map(|told| {
             // A fix in an earlier loop is named with that loop, because its round is counted there.
             let elsewhere = (told.lp.id() != lp.id()).then(|| question::subject(told.lp.id().as_str()));
@@ -333,10 +305,8 @@ impl Record {
         let summary = self.said.get(&one.effect).map(|text| plain::clipped(text, 300));
         let said = match (&one.by, one.replies.get(&id)) {
             (Some(by), _) => format!("fixed by {}", plain::line(by)),
-            (None, Some(Reply::Refuted(why))) => format!("refuted: {}", plain::clipped(why, 300)),
-            (None, Some(Reply::CannotFix(why))) => format!("cannot fix: {}", plain::clipped(why, 300)),
-            (None, Some(Reply::Unseen(why))) => format!("perhaps fixed: {}", plain::clipped(why, 300)),
             (None, Some(Reply::Fixed)) => summary.unwrap_or_else(|| "said to be fixed".to_owned()),
+            (None, Some(reply)) => reply_with(reply, |why| plain::clipped(why, 300)),
             // The builder worked on this finding and did not answer it. Its summary may still say something.
             (None, None) => match summary {
                 Some(summary) => format!("{summary} (no word about this one)"),
@@ -361,12 +331,9 @@ impl Record {
         // An implementation has other loops before the one that compares it with the spec.
         let told = told.into_iter().find(|told| told.lp.policy().of == Use::Chain);
         let outcome = told.and_then(|told| told.lp.outcome());
-        let open = |entry: &Entry| {
-            matches!(entry.fate, Fate::Open | Fate::Unresolved | Fate::Carried | Fate::Advisory)
-        };
         let notes = told.into_iter().flat_map(|told| told.lp.ledger().iter());
         let notes = notes
-            .filter(|(_, entry)| open(entry))
+            .filter(|(_, entry)| entry.fate.stands())
             .map(|(id, entry)| format!("{id} [{}] {}", entry.severity, plain::line(&entry.claim.claim)));
         Some(PhaseOfChain {
             feature: note.feature.clone(),
@@ -405,14 +372,14 @@ fn chain_outcome(outcome: Option<&Outcome>, ending: Ending, skipped: bool) -> St
 }
 
 /// The ruling of a round, in the words of a chain.
-fn decision(ruling: &str, alone: bool) -> &'static str {
+fn decision(ruling: Option<&Ruling>, alone: bool) -> &'static str {
     match ruling {
-        "rework" => "needs revision",
-        "no quorum" => "no verdict",
+        Some(Ruling::Rework { .. }) => "needs revision",
+        None | Some(Ruling::NoQuorum) => "no verdict",
         _ if alone => "checks passed, not reviewed",
-        "pass with warnings" => "approved with warnings",
-        "pass" => "approved",
-        _ => "approved by checks only",
+        Some(Ruling::PassWithWarnings { .. }) => "approved with warnings",
+        Some(Ruling::Pass { checks_only: false }) => "approved",
+        Some(Ruling::Pass { checks_only: true }) => "approved by checks only",
     }
 }
 
@@ -428,8 +395,8 @@ fn found(id: FindingId, entry: &Entry) -> Found {
 }
 
 /// How the run ends or has ended.
-fn ending(run: &Run) -> Option<&'static str> {
-    run.ending().or_else(|| run.closing()).map(Ending::word)
+fn ending(run: &Run) -> Option<Ending> {
+    run.ending().or_else(|| run.closing())
 }
 
 /// Every finding once, with the loop that has the last word on it.
@@ -673,17 +640,6 @@ fn not_read(docket: &Docket) -> Vec<String> {
     notes
 }
 
-fn is_live(entry: &Entry) -> bool {
-    matches!(entry.fate, Fate::Open | Fate::Deferred | Fate::Advisory)
-}
-
-fn is_settled(fate: &Fate) -> bool {
-    matches!(
-        fate,
-        Fate::Fixed | Fate::Refuted | Fate::Waived(_) | Fate::DuplicateOf(_) | Fate::SupersededBy(_)
-    )
-}
-
 /// How much of the change a reviewer was shown, in words.
 fn shown_words(shown: Shown) -> String {
     match shown.parts {
@@ -714,7 +670,7 @@ impl Told {
         match event {
             LoopEvent::RoundBegan { .. } => {
                 // Before the event is applied: the round is compared with the ledger as it was when the round began.
-                let live = self.lp.ledger().iter().filter(|(_, entry)| is_live(entry));
+                let live = self.lp.ledger().iter().filter(|(_, entry)| entry.fate.is_live());
                 self.before = live.map(|(id, entry)| (id, entry.severity)).collect();
                 self.marks.clear();
                 self.raised.clear();
@@ -737,18 +693,18 @@ impl Told {
             LoopEvent::Checked { effect, checked } => {
                 // Collected to tell silence from a repeated claim when the round is compared.
                 self.raised.extend(checked.findings.iter().map(|claim| claim.claim.clone()));
-                let verdict = if checked.findings.is_empty() { "passed" } else { "failed" };
-                self.word(effect, Word { verdict: verdict.to_owned(), is_check: true, ..Word::default() });
+                let verdict = if checked.findings.is_empty() { LastWord::Passed } else { LastWord::Failed };
+                self.word(effect, Word { verdict, is_check: true, ..Word::default() });
             }
             LoopEvent::Unchecked { effect, .. } => {
-                let verdict = "did not run".to_owned();
+                let verdict = LastWord::DidNotRun;
                 self.word(effect, Word { verdict, is_check: true, ..Word::default() });
             }
             LoopEvent::Answered { effect, answer, shown, .. } => {
                 self.raised.extend(answer.raised.iter().map(|claim| claim.claim.clone()));
                 let verdict = match answer.verdict {
-                    Verdict::Reject if answer.fundamental => "reject, patching will not do".to_owned(),
-                    verdict => verdict.to_string(),
+                    Verdict::Reject if answer.fundamental => LastWord::Fundamental,
+                    verdict => LastWord::Verdict(verdict),
                 };
                 let checked = plain::clipped(&answer.checked, 300);
                 self.word(effect, Word { verdict, checked, shown: shown_words(*shown), ..Word::default() });
@@ -759,11 +715,11 @@ impl Told {
             }
             LoopEvent::NotCovered { effect, answer, shown } => {
                 self.raised.extend(answer.raised.iter().map(|claim| claim.claim.clone()));
-                let word = Word { verdict: "none".to_owned(), shown: shown_words(*shown), ..Word::default() };
+                let word = Word { shown: shown_words(*shown), ..Word::default() };
                 self.word(effect, word);
             }
             LoopEvent::TooLarge { effect, shown } => {
-                let word = Word { verdict: "none".to_owned(), shown: shown_words(*shown), ..Word::default() };
+                let word = Word { shown: shown_words(*shown), ..Word::default() };
                 self.word(effect, word);
             }
             LoopEvent::Tracked { findings, .. } => {
@@ -821,7 +777,7 @@ impl Told {
             delta: if self.lp.round() > 1 { self.delta() } else { CycleDelta::default() },
             open: [0; 3],
             bar: self.bar(),
-            ruling: ruling_word(ruling).to_owned(),
+            ruling: Some(ruling.clone()),
         };
         let open = self.open(&round.delta);
         // A round that is judged again, after a question or in full, is still one round.
@@ -834,7 +790,7 @@ impl Told {
     fn settle(&mut self) {
         let round = self.lp.round();
         for (id, entry) in self.lp.ledger().iter() {
-            if is_settled(&entry.fate) {
+            if entry.fate.is_settled() {
                 self.settled.entry(id).or_insert(round);
             } else {
                 // A finding can come back. Then it is settled no longer.
@@ -845,7 +801,8 @@ impl Told {
 
     fn standing(&self) -> Vec<Found> {
         let round = self.lp.round();
-        let here = |entry: &Entry| entry.first_round == round || is_live(entry) || entry.is_open_must_fix();
+        let here =
+            |entry: &Entry| entry.first_round == round || entry.fate.is_live() || entry.is_open_must_fix();
         let entries = self.lp.ledger().iter().filter(|(_, entry)| here(entry));
         entries.map(|(id, entry)| found(id, entry)).collect()
     }
@@ -867,7 +824,7 @@ impl Told {
             }
             Iteration {
                 number,
-                decision: decision(&round.ruling, alone).to_owned(),
+                decision: decision(round.ruling.as_ref(), alone).to_owned(),
                 changes: changes.join(" "),
                 answers: tries.iter().flat_map(|one| self.answers(one)).collect(),
                 findings: self.found.get(&number).cloned().unwrap_or_default(),
@@ -880,10 +837,8 @@ impl Told {
     fn answers(&self, one: &Try) -> Vec<Answered> {
         let fate = |id: &FindingId| self.lp.ledger().get(*id).map(|entry| &entry.fate);
         let word = |id: &FindingId| match (one.replies.get(id), fate(id)) {
-            (Some(Reply::Fixed), _) => "fixed".to_owned(),
-            (Some(Reply::Refuted(why)), _) => format!("refuted: {}", plain::line(why)),
             (Some(Reply::CannotFix(why)), _) => format!("cannot be fixed: {}", plain::line(why)),
-            (Some(Reply::Unseen(why)), _) => format!("perhaps fixed: {}", plain::line(why)),
+            (Some(reply), _) => reply_words(reply),
             (None, Some(Fate::Fixed)) => "fixed (the maker said nothing of it)".to_owned(),
             (None, _) => "not answered".to_owned(),
         };
@@ -895,15 +850,15 @@ impl Told {
         let mut now = BTreeMap::new();
         for (id, entry) in self.lp.ledger().iter() {
             let known = self.before.contains_key(&id);
-            if !known && !is_live(entry) {
+            if !known && !entry.fate.is_live() {
                 continue;
             }
             let said = entry.words().iter().any(|words| self.raised.contains(&words.claim.claim));
             // Silent: advisory or deferred, and nobody repeated it in this round. An open must-fix finding counts as
             // present.
             let silent = !entry.is_open_must_fix() && !said;
-            let standing = match entry.fate {
-                Fate::Fixed | Fate::Refuted => Standing::Gone,
+            let standing = match &entry.fate {
+                fate if fate.is_gone() => Standing::Gone,
                 _ if known && silent => Standing::Silent,
                 _ => Standing::Present,
             };
@@ -924,7 +879,7 @@ impl Told {
                 after.iter().find(|row| row.severity == severity).map_or(0, |row| row.after)
             });
         }
-        let live = || self.lp.ledger().iter().filter(|(_, entry)| is_live(entry));
+        let live = || self.lp.ledger().iter().filter(|(_, entry)| entry.fate.is_live());
         severities.map(|severity| live().filter(|(_, entry)| entry.severity == severity).count())
     }
 
@@ -933,7 +888,7 @@ impl Told {
         for (id, entry) in self.lp.ledger().iter() {
             let fresh = entry.first_round == bar.round || self.marks.get(&id) == Some(&Mark::Reopened);
             match &entry.fate {
-                fate if is_settled(fate) => bar.settled += 1,
+                fate if fate.is_settled() => bar.settled += 1,
                 _ if entry.is_open_must_fix() && fresh => bar.new += 1,
                 _ if entry.is_open_must_fix() => bar.old += 1,
                 _ => bar.aside += 1,
@@ -952,11 +907,7 @@ impl Told {
 
     fn part(&self, docket: &Docket) -> Part {
         let waits = self.lp.question().map(|asked| question::asked(asked, self.lp.rounds_max()));
-        let outcome = match (self.lp.outcome(), docket.accepter(self.lp.id())) {
-            (None, _) => String::new(),
-            (Some(_), Some(by)) => format!("accepted by {}", plain::line(by)),
-            (Some(outcome), None) => outcome.word().to_owned(),
-        };
+        let outcome = docket.outcome(self.lp.id());
         Part {
             id: self.lp.id().to_string(),
             subject: question::subject(self.lp.id().as_str()),
@@ -984,7 +935,7 @@ fn on_record(docket: &Docket, effect: &str, word: &Word) -> Word {
         format!("`{}` {how}", plain::line(&ran.command))
     };
     let identity = launch.and_then(|launch| launch.identity.clone());
-    let verdict = of_command(docket, effect).unwrap_or_else(|| word.verdict.clone());
+    let verdict = of_command(docket, effect).map_or_else(|| word.verdict.clone(), LastWord::Command);
     Word { ran: ran.map(line).collect(), identity, verdict, ..word.clone() }
 }
 
@@ -1002,15 +953,4 @@ pub fn command_verdict(note: &CommandNote) -> Option<String> {
         Answer::Green | Answer::Broken(_) | Answer::JudgeChanged(_) | Answer::NotRun(_) => return None,
     };
     Some(format!("{word} ({})", plain::line(note.answer.text())))
-}
-
-/// The name of a ruling.
-pub fn ruling_word(ruling: &Ruling) -> &'static str {
-    match ruling {
-        Ruling::Pass { checks_only: false } => "pass",
-        Ruling::Pass { checks_only: true } => "pass, judged by checks only",
-        Ruling::PassWithWarnings { .. } => "pass with warnings",
-        Ruling::Rework { .. } => "rework",
-        Ruling::NoQuorum => "no quorum",
-    }
 }

@@ -14,24 +14,25 @@ use tribunal_core::gate::GateResult;
 use tribunal_core::held::Held;
 use tribunal_core::ids::{FindingId, LoopId, PlanId};
 use tribunal_core::ledger::{Entry, Mark, Tracked};
-use tribunal_core::review_loop::{Loop, LoopEvent, Outcome};
+use tribunal_core::review_loop::{Loop, LoopEvent, LoopStage, Outcome};
 use tribunal_core::run::{Ending, Job, Run, RunEvent, Standing};
 use tribunal_engine::budget::dollars;
 use tribunal_engine::docket::ChainNote;
 use tribunal_engine::inbox::{self, OpenQuestion, Reaction};
 use tribunal_engine::mail::Body;
 use tribunal_engine::review::{
-    Origins, command_verdict, commands, entry_number, escalated, last_word, refused, ruling_word, unreviewed,
+    Origins, command_verdict, commands, entry_number, escalated, last_word, refused, unreviewed,
 };
 use tribunal_engine::spoken;
 use tribunal_engine::who;
 use tribunal_engine::{Docket, DocketError, Fact, Note, Stamped};
 use tribunal_journal::{Mail, Reader, RowRef};
-use tribunal_view::events::{self, Event, Kind};
+use tribunal_view::events::{self, Event, Kind, Topic};
 use tribunal_view::facts::{
-    Activity, EMPTY, EffortView, FindingView, LoopView, OfferView, PlanState, PlanView, QuestionView,
-    RoundView, RunView, WAITS,
+    Activity, EffortView, FindingView, LoopView, OfferView, PlanState, PlanView, QuestionView, RoundView,
+    RunView, WAITS,
 };
+use tribunal_view::provenance::Provenance;
 use tribunal_view::{branch, plain, question, sandbox, summary, words};
 use tribunal_world::Artifact;
 
@@ -144,7 +145,7 @@ impl Chronicle {
                 self.failures += 1;
                 let why = events::of_loop(id, event);
                 let why = match &why {
-                    Some(Kind::Failed { why, .. }) => why.replace('_', " "),
+                    Some(Kind::Failed { why, .. }) => why.words(),
                     _ => failure.text.clone(),
                 };
                 if matches!(effect.step, Step::Judge(_) | Step::Check(_)) {
@@ -183,9 +184,8 @@ impl Chronicle {
             }
             LoopEvent::Tracked { findings, .. } => self.tracked(id, findings),
             LoopEvent::Ruled { ruling } => {
-                let word = ruling_word(ruling);
                 if let Some(round) = self.rounds.get_mut(id).and_then(|rounds| rounds.last_mut()) {
-                    round.ruling = word.to_owned();
+                    round.ruling = Some(ruling.clone());
                 }
             }
             LoopEvent::Decided(decision) => {
@@ -208,7 +208,7 @@ impl Chronicle {
             RunEvent::Failed { .. } => self.failures += 1,
             RunEvent::LandingRefused { effect, .. } => {
                 if let Some(Kind::Failed { why, .. }) = events::of_run(event) {
-                    self.refused.push(format!("{} ({})", effect.of, why.replace('_', " ")));
+                    self.refused.push(format!("{} ({})", effect.of, why.words()));
                 }
             }
             RunEvent::LaneDecided { plan, decision } => {
@@ -321,8 +321,8 @@ pub fn run_view(docket: &Docket, chronicle: &Chronicle, around: &Around) -> RunV
         phase: plain::line(&phase.or(made).unwrap_or_else(|| about.phase.clone())),
         artifact: about.artifact(),
         asked: about.asked.is_some(),
-        stage: run.map_or(EMPTY, Run::stage_name).to_owned(),
-        ending: run.and_then(Run::ending).map(|ending| ending.word().to_owned()),
+        stage: run.map(Run::stage),
+        ending: run.and_then(Run::ending),
         live: around.live,
         branch: plain::line(&about.branch),
         base: about.base.clone(),
@@ -378,7 +378,7 @@ fn left_behind(docket: &Docket) -> impl Iterator<Item = String> {
 /// Every finding once. A loop that took a finding over has the last word on it.
 fn findings(docket: &Docket, chronicle: &Chronicle) -> Vec<FindingView> {
     let view = |(id, entry, lp): (FindingId, Cow<'_, Entry>, &Loop)| FindingView {
-        provenance: chronicle.origins.words(id),
+        provenance: chronicle.origins.of(id),
         identities: spoken::identities(docket, lp.id(), &entry),
         ..FindingView::of(id, &entry, lp.id().as_str())
     };
@@ -486,15 +486,15 @@ fn at_loop(view: PlanView, docket: &Docket, id: &PlanId) -> PlanView {
     // The loop that still runs counts before one that has ended, and a later loop before an earlier one.
     let live = loops_of(docket, id).max_by_key(|lp| (lp.outcome().is_none(), entry_number(lp.id())));
     let Some(lp) = live else { return view };
-    let verdict = match (lp.state_name(), lp.round()) {
-        ("making", 0) => "making".to_owned(),
-        ("making", _) => "rework".to_owned(),
+    let verdict = match (lp.stage(), lp.round()) {
+        (LoopStage::Making, 1..) => "rework",
         // People know these states as a part of the review.
-        ("tracking" | "ruled", _) => "judging".to_owned(),
-        ("waiting", _) => WAITS.to_owned(),
-        ("ended" | "closing", _) => lp.outcome().map_or("ending", Outcome::word).to_owned(),
-        (state, _) => state.to_owned(),
+        (LoopStage::Tracking | LoopStage::Ruled, _) => LoopStage::Judging.word(),
+        (LoopStage::Waiting, _) => WAITS,
+        (LoopStage::Ended | LoopStage::Closing, _) => lp.outcome().map_or("ending", Outcome::word),
+        (stage, _) => stage.word(),
     };
+    let verdict = verdict.to_owned();
     PlanView { verdict, round: lp.round(), rounds_max: lp.rounds_max(), ..view }
 }
 
@@ -511,26 +511,19 @@ fn loop_view(docket: &Docket, chronicle: &Chronicle, id: &LoopId) -> Option<Loop
         id: id.to_string(),
         plan: id.as_str().split_once('/').map(|(plan, _)| plan.to_owned()),
         of: lp.policy().of.word().to_owned(),
-        state: lp.state_name().to_owned(),
-        outcome: lp.outcome().map(|outcome| outcome_words(docket, id, outcome)),
+        state: lp.stage(),
+        outcome: docket.outcome(id),
         round: lp.round(),
         rounds_max: lp.rounds_max(),
         iterations: lp.iterations(),
         revision: lp.revision().map(|revision| revision.as_str().to_owned()),
-        findings: lp.ledger().iter().map(|(id, _)| id.to_string()).collect(),
+        findings: lp.ledger().iter().map(|(id, _)| id).collect(),
         rounds: chronicle.rounds.get(id).cloned().unwrap_or_default(),
         // The last fact and not the clock: the same rows always give the same view.
         ms: ended.unwrap_or(docket.at.0).saturating_sub(began),
         cost_micros: launches.map(|launch| launch.cost_micros).sum(),
         spoken: spoken::of_loop(docket, id),
     })
-}
-
-fn outcome_words(docket: &Docket, id: &LoopId, outcome: &Outcome) -> String {
-    match docket.accepter(id) {
-        Some(by) => format!("accepted by {}", plain::line(by)),
-        None => outcome.word().to_owned(),
-    }
 }
 
 fn running(docket: &Docket, chronicle: &Chronicle) -> Vec<Activity> {
@@ -565,10 +558,9 @@ fn effort(docket: &Docket, chronicle: &Chronicle) -> EffortView {
 /// would read.
 fn discovered(docket: &Docket, findings: &[FindingView]) -> Vec<String> {
     let told = docket.launches.iter().flat_map(|launch| launch.discovered.iter().cloned());
-    let before = findings.iter().filter(|finding| {
-        finding.provenance == "pre-existing"
-            && matches!(finding.fate.as_str(), "open" | "unresolved" | "carried" | "advisory")
-    });
+    let before = findings
+        .iter()
+        .filter(|finding| finding.provenance == Some(Provenance::PreExisting) && finding.fate.stands());
     let before = before.map(|finding| match finding.place.is_empty() {
         true => finding.claim.clone(),
         false => format!("{} ({})", finding.claim, finding.place),
@@ -658,7 +650,7 @@ fn next(docket: &Docket, take: Option<&String>, around: &Around) -> Vec<String> 
         Some(_) if docket.about.review.is_some() => take.into_iter().chain([show]).collect(),
         Some(Ending::Passed) => {
             let first = take.unwrap_or_else(|| "git log --oneline -10".to_owned());
-            let uat = crate::commands::uat::wanted(ending.map(Ending::word), &docket.about.autonomy);
+            let uat = crate::commands::uat::wanted(ending, &docket.about.autonomy);
             let uat = uat.then(|| format!("tribunal uat {phase}"));
             let further = around.next_phase.as_ref().map(|phase| format!("tribunal run {phase}"));
             [first, show].into_iter().chain(uat).chain(further).collect()
@@ -781,38 +773,38 @@ fn note_kind(note: &Note) -> Option<Kind> {
     Some(match note {
         Note::Run(about) if about.asked.is_some() => {
             let it = about.artifact().unwrap_or_default();
-            events::note("asked", &format!("“{it}”, for the branch {}", about.branch))
+            events::note(Topic::Asked, &format!("“{it}”, for the branch {}", about.branch))
         }
         Note::Run(about) => {
             let it = about.artifact().unwrap_or_else(|| format!("phase {}", about.phase));
-            events::note("run", &format!("{it} on branch {}", about.branch))
+            events::note(Topic::Run, &format!("{it} on branch {}", about.branch))
         }
         Note::Promised { facts, .. } => events::note(
-            "sandbox",
+            Topic::Sandbox,
             &format!("the run goes on under another sandbox: {}", sandbox::words(facts)),
         ),
-        Note::Warning(text) => events::note("warning", text),
+        Note::Warning(text) => events::note(Topic::Warning, text),
         Note::AlreadyThere { plan } => {
             let text = format!("the branch had it already: nothing of plan {plan} was left to land");
-            events::note("warning", &text)
+            events::note(Topic::Warning, &text)
         }
-        Note::Left { command } => events::note("left", &format!("to take the result: {command}")),
-        Note::Spent(spent) => events::note("budget", &spent.to_string()),
-        Note::Raised(_) => events::note("budget", "a person changed what may be spent"),
+        Note::Left { command } => events::note(Topic::Left, &format!("to take the result: {command}")),
+        Note::Spent(spent) => events::note(Topic::Budget, &spent.to_string()),
+        Note::Raised(_) => events::note(Topic::Budget, "a person changed what may be spent"),
         Note::Traced { .. } => return None,
-        Note::Editor(remark) => events::note("editor", &remark.words()),
+        Note::Editor(remark) => events::note(Topic::Editor, &remark.words()),
         Note::Strayed(stray) => {
             let files = stray.files.join(", ");
-            events::note("strayed", &format!("{} changed {files}, which was put back", stray.maker))
+            events::note(Topic::Strayed, &format!("{} changed {files}, which was put back", stray.maker))
         }
         Note::Convened(review) => {
             let seats: Vec<&str> = review.seats.iter().map(|seat| seat.id.as_str()).collect();
-            events::note("panel", &format!("{} is reviewed by {}", review.target, seats.join(", ")))
+            events::note(Topic::Panel, &format!("{} is reviewed by {}", review.target, seats.join(", ")))
         }
         Note::Aside(aside) if aside.count == 0 => return None,
         Note::Aside(aside) => {
             let text = format!("{}: {} on lines that did not change", aside.check, aside.count);
-            events::note("filtered", &text)
+            events::note(Topic::Filtered, &text)
         }
         // A command that passed is no news; the check says so already.
         Note::Command(note) if note.answer.is_green() => return None,
@@ -823,9 +815,9 @@ fn note_kind(note: &Note) -> Option<Kind> {
                 false => format!("`{}`: ", note.shown),
             };
             let text = format!("{}: {shown}{}", note.command, note.answer.text());
-            events::note("command", &text)
+            events::note(Topic::Command, &text)
         }
-        Note::Judge(note) => events::note("command", &note.text),
+        Note::Judge(note) => events::note(Topic::Command, &note.text),
         // The protocol's log records every gate; people want to know only which ones are shut.
         Note::Gate(gate) if gate.ruling.result == GateResult::Pass => return None,
         Note::Gate(gate) => {
@@ -834,11 +826,14 @@ fn note_kind(note: &Note) -> Option<Kind> {
                 GateResult::Fail => "failed",
                 GateResult::DidNotRun => "did not run",
             };
-            events::note("gate", &format!("{} before the task {word}: {}", gate.gate, gate.ruling.evidence))
+            events::note(
+                Topic::Gate,
+                &format!("{} before the task {word}: {}", gate.gate, gate.ruling.evidence),
+            )
         }
-        Note::Resumed => events::note("resumed", "the run goes on"),
+        Note::Resumed => events::note(Topic::Resumed, "the run goes on"),
         Note::Ignored { effect } => {
-            events::note("ignored", &format!("{effect} reported when nobody asked any more"))
+            events::note(Topic::Ignored, &format!("{effect} reported when nobody asked any more"))
         }
         Note::Lost(launch) => {
             let counts = match launch.cost_unknown {
@@ -846,7 +841,7 @@ fn note_kind(note: &Note) -> Option<Kind> {
                 false => format!("its {} count", dollars(launch.cost_micros)),
             };
             let who = if launch.role.is_empty() { "an agent" } else { launch.role.as_str() };
-            events::note("lost", &format!("{who} was lost before it answered; {counts}"))
+            events::note(Topic::Lost, &format!("{who} was lost before it answered; {counts}"))
         }
         Note::Launch(launch) => {
             let said = |what: &str, list: &[String]| match list.is_empty() {
@@ -864,7 +859,7 @@ fn note_kind(note: &Note) -> Option<Kind> {
                 ("cost_micros", launch.cost_micros),
             ];
             Kind::Note {
-                topic: "launch".to_owned(),
+                topic: Topic::Launch,
                 text: plain::clipped(&text, 2_000),
                 figures: figures.into_iter().map(|(name, n)| (name.to_owned(), n)).collect(),
             }

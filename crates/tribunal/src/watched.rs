@@ -10,11 +10,12 @@ use crate::failure::Failure;
 use crate::place::{Place, Seen};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use tribunal_core::ids::FindingId;
 use tribunal_core::run::RunEvent;
 use tribunal_engine::review::Record;
 use tribunal_engine::{Docket, DocketError, Fact};
 use tribunal_journal::{Reader, RowRef};
-use tribunal_view::events::{Event, Kind};
+use tribunal_view::events::{self, Event, Kind};
 use tribunal_view::facts::RunView;
 use tribunal_view::review::Review;
 use tribunal_view::web::{Step, Told, told};
@@ -26,7 +27,7 @@ const TAIL: usize = 200;
 const STEPS: usize = 200;
 
 /// The steps of each finding, by its id.
-pub type Steps = BTreeMap<String, Arc<Vec<Step>>>;
+pub type Steps = BTreeMap<FindingId, Arc<Vec<Step>>>;
 
 /// A run and everything that the pages and tools show of it.
 ///
@@ -127,28 +128,28 @@ fn note_steps(steps: &mut Steps, event: &Event, began: u64) {
 }
 
 /// The findings that an event names, each with what the event says about it.
-fn about_findings(what: &Kind) -> Vec<(String, String)> {
+fn about_findings(what: &Kind) -> Vec<(FindingId, String)> {
     match what {
         Kind::Tracked { findings, .. } => {
             let words = |one: &tribunal_view::events::TrackedView| {
                 let by = one.by.join(", ");
-                let text = format!("{}, {} ({}); held by {by}", one.fate, one.mark, one.claim.severity);
-                (one.id.clone(), text)
+                let mark = events::mark_word(one.mark);
+                (one.id, format!("{}, {mark} ({}); held by {by}", one.fate, one.claim.severity))
             };
             findings.iter().map(words).collect()
         }
         Kind::Made { who, replies, .. } => {
-            let words = |(id, reply): (&String, &String)| (id.clone(), format!("{who} answers: {reply}"));
+            let words = |(id, reply): (&FindingId, &String)| (*id, format!("{who} answers: {reply}"));
             replies.iter().map(words).collect()
         }
         Kind::Answered { seat, said, .. } => {
-            let words = |(id, word): (&String, &String)| (id.clone(), format!("{seat} says: {word}"));
+            let words = |(id, word): (&FindingId, &String)| (*id, format!("{seat} says: {word}"));
             said.iter().map(words).collect()
         }
-        Kind::Heard { finding, .. } => vec![(finding.clone(), log::words(what))],
+        Kind::Heard { finding, .. } => vec![(*finding, log::words(what))],
         Kind::Ruled { findings, .. } => {
             let text = plain::clipped(&log::words(what), 200);
-            findings.iter().map(|id| (id.clone(), text.clone())).collect()
+            findings.iter().map(|id| (*id, text.clone())).collect()
         }
         _ => Vec::new(),
     }

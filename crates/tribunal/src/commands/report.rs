@@ -12,12 +12,12 @@ use crate::given::Given;
 use crate::out;
 use crate::place::{Place, Seen};
 use std::path::Path;
-use tribunal_core::ids::FindingId;
 use tribunal_engine::Docket;
 use tribunal_engine::editor::Remarks;
 use tribunal_engine::review::{Record, commands, from_agents, last_word, unreviewed};
 use tribunal_engine::spoken;
 use tribunal_view::facts::CommandView;
+use tribunal_view::provenance::Provenance;
 use tribunal_view::review::Review;
 use tribunal_view::sarif::{self, Item};
 use tribunal_view::spoken::Identity;
@@ -73,7 +73,7 @@ pub fn of(docket: &Docket, record: &Record, run: &str, run_dir: &Path) -> Review
 pub fn with_remarks(mut review: Review, seen: &Seen) -> Review {
     let remarks = Remarks::read(&seen.reader.mail().unwrap_or_default());
     for story in &mut review.findings {
-        story.remarks = FindingId::parse(&story.finding.id).map(|id| remarks.lines(id)).unwrap_or_default();
+        story.remarks = remarks.lines(story.finding.id);
     }
     review
 }
@@ -96,7 +96,7 @@ fn text(
     };
     // Kept outside of `items`, which borrows from it.
     let last = last_word(docket);
-    let origins: Vec<String> = last.iter().map(|(id, _, _)| record.provenance(*id)).collect();
+    let origins: Vec<Option<Provenance>> = last.iter().map(|(id, _, _)| record.provenance(*id)).collect();
     let who: Vec<Vec<Identity>> =
         last.iter().map(|(_, entry, lp)| spoken::identities(docket, lp.id(), entry)).collect();
     let items = || -> Vec<Item<'_>> {
@@ -106,7 +106,7 @@ fn text(
                 id: *id,
                 entry: entry.as_ref(),
                 round: lp.round(),
-                origin,
+                provenance: *origin,
                 who,
             })
             .collect()

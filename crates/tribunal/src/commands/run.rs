@@ -14,6 +14,7 @@ use crate::progress::Progress;
 use crate::{config, out, signals, test_command};
 use std::io::IsTerminal;
 use std::path::Path;
+use tribunal_core::run::Ending;
 use tribunal_engine::docket::RunNote;
 use tribunal_engine::review::Record;
 use tribunal_engine::settings::Settings;
@@ -193,7 +194,8 @@ impl Stay<'_> {
         // The lock of the run goes with the engine: the test that follows may take minutes.
         drop(engine);
         let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-        let wanted = super::uat::wanted(Some("passed"), &about.autonomy) && terminal && !self.globals.quiet;
+        let wanted =
+            super::uat::wanted(Some(Ending::Passed), &about.autonomy) && terminal && !self.globals.quiet;
         let built = builds(&about);
         // A script that reads JSON has nobody who could try anything out.
         if done != Done::Passed || self.globals.json || !built || !(self.uat || wanted) {

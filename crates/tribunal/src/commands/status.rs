@@ -14,7 +14,7 @@ use std::path::Path;
 use tribunal_engine::Docket;
 use tribunal_engine::review::{gate_notes, rule_notes};
 use tribunal_journal::Reader;
-use tribunal_view::facts::{EMPTY, RunView};
+use tribunal_view::facts::RunView;
 use tribunal_view::status;
 use tribunal_world::{review_path, settings_of};
 
@@ -27,9 +27,7 @@ pub fn run(globals: &Globals, args: &Status) -> Result<Done, Failure> {
     let id = place.find(args.run.as_deref())?;
     let mut view = match Reader::open(&place.run_dir(&id)) {
         // The run died in its first moments, so there is nothing to read; its existence is shown all the same.
-        Err(tribunal_journal::Error::Missing { .. }) => {
-            RunView { id: id.clone(), stage: EMPTY.to_owned(), ..RunView::default() }
-        }
+        Err(tribunal_journal::Error::Missing { .. }) => RunView { id: id.clone(), ..RunView::default() },
         _ => {
             let seen = place.read(&id)?;
             let mut view = view(&seen)?;
