@@ -806,6 +806,19 @@ impl Note {
     }
 }
 
+impl Note {
+    /// The loop or plan that it is about.
+    pub fn of(&self) -> &str {
+        match self {
+            Note::Launch(launch) | Note::Lost(launch) => launch.of(),
+            Note::Gate(gate) => gate.of.as_str(),
+            Note::Command(command) => command.of(),
+            Note::Judge(note) => note.of(),
+            _ => RUN,
+        }
+    }
+}
+
 /// The loop or lane of an effect: the part before `/e3/` in `01-01/task-1.1/e3/judge:wire#2`.
 fn machine_of(effect: &str) -> &str {
     // A plan's name may itself contain `/e`. Only a number and another slash make it the effect's own counter.

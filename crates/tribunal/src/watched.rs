@@ -5,15 +5,15 @@
 //! for days.
 
 use crate::commands::{report, status};
-use crate::facts::{self, Chronicle, Story};
+use crate::facts;
 use crate::failure::Failure;
 use crate::place::{Place, Seen};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use tribunal_core::ids::FindingId;
 use tribunal_core::run::RunEvent;
-use tribunal_engine::review::Record;
-use tribunal_engine::{Docket, DocketError, Fact};
+use tribunal_engine::history::History;
+use tribunal_engine::{DocketError, Fact};
 use tribunal_journal::{Reader, RowRef};
 use tribunal_view::events::{self, Event, Kind};
 use tribunal_view::facts::RunView;
@@ -34,8 +34,7 @@ pub type Steps = BTreeMap<FindingId, Arc<Vec<Step>>>;
 /// Ask `changed` first, which is cheap, and call `follow` only if it says so.
 pub struct Watched {
     seen: Seen,
-    story: Story,
-    record: Record,
+    history: History,
     tail: VecDeque<Told>,
     steps: Steps,
     began: u64,
@@ -46,9 +45,8 @@ impl Watched {
     /// Opens a run; nothing is read before the first `follow`.
     pub fn open(place: &Place, run: &str) -> Result<Watched, Failure> {
         let seen = place.read(run)?;
-        let story = Story { docket: Docket::default(), chronicle: Chronicle::default() };
-        let (record, tail, steps) = (Record::default(), VecDeque::new(), Steps::new());
-        Ok(Watched { seen, story, record, tail, steps, began: 0, seq: 0 })
+        let (history, tail, steps) = (History::default(), VecDeque::new(), Steps::new());
+        Ok(Watched { seen, history, tail, steps, began: 0, seq: 0 })
     }
 
     /// True if anything was committed since the last call, and on the first call.
@@ -58,10 +56,9 @@ impl Watched {
 
     /// Reads the rows that are new.
     pub fn follow(&mut self) -> Result<(), Failure> {
-        let Watched { seen, story, record, tail, steps, began, seq } = self;
+        let Watched { seen, history, tail, steps, began, seq } = self;
         seen.reader.each(*seq + 1, |row| {
-            let fact = story.take(&row)?;
-            record.take(&fact).map_err(DocketError::at(&row))?;
+            let fact = history.take(&row)?;
             // The first row's time is when the run began; clocks on the pages count from it.
             if *seq == 0 {
                 *began = row.at;
@@ -91,17 +88,17 @@ impl Watched {
 
     /// The run as people see it now.
     pub fn view(&self) -> Result<RunView, Failure> {
-        let mut view = status::view_of(&self.seen, &self.story)?;
+        let mut view = status::view_of(&self.seen, &self.history)?;
         // The places are checkouts on disk; they are looked up only when a question needs them.
         if !view.questions.is_empty() {
-            crate::commands::run::add_places(&mut view, &self.seen.dir, &self.story.docket);
+            crate::commands::run::add_places(&mut view, &self.seen.dir, &self.history.docket);
         }
         Ok(view)
     }
 
     /// The review of the run's findings as it stands.
     pub fn review(&self) -> Review {
-        let review = report::of(&self.story.docket, &self.record, &self.seen.id, &self.seen.dir);
+        let review = report::of(&self.history, &self.seen.id, &self.seen.dir);
         report::with_remarks(review, &self.seen)
     }
 

@@ -7,7 +7,6 @@
 use super::run::Stay;
 use crate::args::{Globals, Review, ReviewForm};
 use crate::exit::Done;
-use crate::facts::Chronicle;
 use crate::failure::Failure;
 use crate::given::Given;
 use crate::place::Place;
@@ -22,7 +21,8 @@ use tribunal_core::review_loop::{Loop, Outcome};
 use tribunal_core::run::Ending;
 use tribunal_engine::Docket;
 use tribunal_engine::docket::ReviewNote;
-use tribunal_engine::review::{Record, commands, last_word};
+use tribunal_engine::history::{Chronicle, History};
+use tribunal_engine::review::{commands, last_word};
 use tribunal_engine::spoken::identities;
 use tribunal_view::examined::{self, Aside, Examined, Judge, Row, Since, Stands};
 use tribunal_view::facts::RunView;
@@ -189,21 +189,21 @@ fn confirmed(
     }
 }
 
-/// Shows the result of a review. The docket is the one in memory; the record and the review were made from the journal.
+/// Shows the result of a review, from the history of its run.
 pub fn tell(
     globals: &Globals,
     shown: &Shown,
-    docket: &Docket,
-    record: &Record,
+    history: &History,
     review: reviewed::Review,
     view: &RunView,
 ) -> Result<(), Failure> {
+    let docket = &history.docket;
     let Some(note) = docket.about.review.as_deref() else { return Ok(()) };
     let form = shown.form.unwrap_or(if globals.json { ReviewForm::Json } else { ReviewForm::Text });
     let last = last_word(docket);
     // These two print findings alone, so nothing else is built for them.
     if matches!(form, ReviewForm::Sarif | ReviewForm::Github) {
-        return as_items(docket, record, note, &last, |items| show_items(form, items));
+        return as_items(history, note, &last, |items| show_items(form, items));
     }
     let mut one = Examined {
         run: review.run.clone(),
@@ -260,8 +260,7 @@ fn rows(
 ///
 /// It copies every entry, so only those two forms come here.
 fn as_items(
-    docket: &Docket,
-    record: &Record,
+    history: &History,
     note: &ReviewNote,
     last: &[LastWord<'_>],
     show: impl FnOnce(&[Item<'_>]) -> Result<(), Failure>,
@@ -269,7 +268,7 @@ fn as_items(
     let earlier = note.previous.is_some();
     let compared: Vec<Entry> = last.iter().map(|(_, entry, _)| compared(entry, earlier)).collect();
     let round = |lp: &Loop| lp.round() + u32::from(earlier);
-    let who: Vec<_> = last.iter().map(|(_, entry, lp)| identities(docket, lp.id(), entry)).collect();
+    let who: Vec<_> = last.iter().map(|(_, entry, lp)| identities(&history.docket, lp.id(), entry)).collect();
     let items: Vec<Item<'_>> = last
         .iter()
         .zip(&compared)
@@ -278,7 +277,7 @@ fn as_items(
             id: *id,
             entry,
             round: round(lp),
-            provenance: record.provenance(*id),
+            provenance: history.provenance(*id),
             who,
         })
         .collect();
