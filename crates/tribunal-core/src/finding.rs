@@ -26,6 +26,9 @@ pub enum Severity {
 }
 
 impl Severity {
+    /// All severities, the worst first.
+    pub const ALL: [Severity; 3] = [Severity::Blocker, Severity::Warning, Severity::Suggestion];
+
     /// Whether the finding must be fixed: blockers and warnings.
     pub fn must_fix(self) -> bool {
         self >= Severity::Warning
@@ -275,6 +278,18 @@ pub enum Reply {
 }
 
 impl Reply {
+    /// The reply in a word or two, and its reason if it has one.
+    ///
+    /// Every form of a reply is made from this, so that all of them use the same words.
+    pub fn parts(&self) -> (&'static str, Option<&str>) {
+        match self {
+            Reply::Fixed => ("fixed", None),
+            Reply::Refuted(why) => ("refuted", Some(why)),
+            Reply::CannotFix(why) => ("cannot fix", Some(why)),
+            Reply::Unseen(why) => ("perhaps fixed", Some(why)),
+        }
+    }
+
     /// Whether the reply can be judged without a change: a refutation or an inability with a reason.
     ///
     /// "Fixed", or perhaps fixed, needs a change to look at. An argument without words is not an argument.
@@ -340,6 +355,50 @@ pub enum Fate {
 }
 
 impl Fate {
+    /// Whether nobody settled it: it is open, or it was when its loop ended.
+    ///
+    /// Ask here instead of listing fates: a new one does not compile until these methods say what it means.
+    pub fn is_open(&self) -> bool {
+        match self {
+            Fate::Open | Fate::Unresolved => true,
+            Fate::Fixed | Fate::Refuted | Fate::Filtered | Fate::Deferred | Fate::Discarded => false,
+            Fate::DuplicateOf(_) | Fate::SupersededBy(_) => false,
+            Fate::Advisory | Fate::Carried | Fate::Waived(_) => false,
+        }
+    }
+
+    /// Whether nothing is left to do about it: fixed, refuted, waived, or replaced by another finding.
+    pub fn is_settled(&self) -> bool {
+        matches!(self, Fate::Waived(_)) || self.is_gone() || self.is_replaced()
+    }
+
+    /// Whether somebody still has to do something: it is open, or it went on as a warning.
+    pub fn needs_person(&self) -> bool {
+        self.is_open() || *self == Fate::Carried
+    }
+
+    /// Whether it still says something about the code as it is, and not only about its past.
+    pub fn stands(&self) -> bool {
+        self.needs_person() || *self == Fate::Advisory
+    }
+
+    /// Whether its loop still follows it from round to round.
+    ///
+    /// A deferred or advisory finding is followed as well, because a later round may be surer of it.
+    pub fn is_live(&self) -> bool {
+        matches!(self, Fate::Open | Fate::Deferred | Fate::Advisory)
+    }
+
+    /// Whether it is proven to be gone: fixed, or never a finding.
+    pub fn is_gone(&self) -> bool {
+        matches!(self, Fate::Fixed | Fate::Refuted)
+    }
+
+    /// Whether another finding stands for it.
+    pub fn is_replaced(&self) -> bool {
+        matches!(self, Fate::DuplicateOf(_) | Fate::SupersededBy(_))
+    }
+
     /// The name of the fate as people read it and count by it.
     pub fn word(&self) -> &'static str {
         match self {
@@ -356,5 +415,11 @@ impl Fate {
             Fate::Waived(_) => "waived",
             Fate::Unresolved => "unresolved",
         }
+    }
+}
+
+impl fmt::Display for Fate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::budget::{Caps, Spent};
 use crate::editor::Remark;
-use crate::review::{Origin, entry_number};
+use crate::review::entry_number;
 use crate::tokens::Tokens;
 use crate::tries::Tries;
 use crate::waiver::Waiver;
@@ -29,6 +29,7 @@ use tribunal_docs::chain::Artifact;
 use tribunal_findings::Excerpt;
 use tribunal_journal::RowRef;
 use tribunal_view::plain;
+use tribunal_view::provenance::Provenance;
 use tribunal_view::sandbox::{self, SandboxFacts};
 use tribunal_view::spoken::Identity;
 
@@ -92,7 +93,7 @@ pub enum Note {
         /// The loop.
         of: LoopId,
         /// Where each finding came from.
-        origins: Vec<Option<Origin>>,
+        origins: Vec<Option<Provenance>>,
         /// The code that each new finding is about.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         code: Vec<Option<Excerpt>>,
@@ -805,6 +806,19 @@ impl Note {
     }
 }
 
+impl Note {
+    /// The loop or plan that it is about.
+    pub fn of(&self) -> &str {
+        match self {
+            Note::Launch(launch) | Note::Lost(launch) => launch.of(),
+            Note::Gate(gate) => gate.of.as_str(),
+            Note::Command(command) => command.of(),
+            Note::Judge(note) => note.of(),
+            _ => RUN,
+        }
+    }
+}
+
 /// The loop or lane of an effect: the part before `/e3/` in `01-01/task-1.1/e3/judge:wire#2`.
 fn machine_of(effect: &str) -> &str {
     // A plan's name may itself contain `/e`. Only a number and another slash make it the effect's own counter.
@@ -1019,6 +1033,15 @@ impl Docket {
         }
         // The last acceptance counts: a lane can be stuck more than once.
         self.accepted.iter().rev().find(|one| one.of.as_ref() == Some(id)).map(|one| one.by.as_str())
+    }
+
+    /// How a loop ended. An end that was not good is accepted if its lane was accepted as it is.
+    pub fn outcome(&self, id: &LoopId) -> Option<Outcome> {
+        let outcome = self.loops.get(id).and_then(Loop::outcome)?;
+        Some(match self.accepter(id) {
+            Some(by) => Outcome::Accepted(by.to_owned()),
+            None => outcome.clone(),
+        })
     }
 
     /// Changes with judging files of their own that a named person accepted.

@@ -10,6 +10,7 @@ pub mod crash;
 pub mod docket;
 pub mod editor;
 pub mod engine;
+pub mod history;
 pub mod inbox;
 pub mod mail;
 pub mod replay;

@@ -1,13 +1,13 @@
-//! The review of a run, read from its facts: what each round of each loop changed, what was tried for each finding, and
+//! The review of a run, from its history: what each round of each loop changed, what was tried for each finding, and
 //! where each finding came from.
 //!
-//! The docket keeps the present state; a report also needs the past. So this file folds the journal a second time, with
-//! its own copy of each loop, and keeps what the state forgets. The wording is left to `tribunal-view`.
+//! The docket keeps the present state; a report also needs the past, so this file keeps what the state forgets. The
+//! wording is left to `tribunal-view`.
 
-use crate::docket::{CommandNote, Docket, DocketError, Fact, LaunchNote, Note, Ran};
+use crate::docket::{CommandNote, Docket, Fact, LaunchNote, Note, Ran};
+use crate::history::History;
 use crate::settings::{GateSettings, GitSettings};
 use crate::spoken;
-use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -17,7 +17,6 @@ use tribunal_core::finding::{Fate, Reply, Severity, Verdict};
 use tribunal_core::green::{self, Answer, ProjectCommand};
 use tribunal_core::ids::{FindingId, LoopId, Maker, PlanId};
 use tribunal_core::ledger::{Entry, Mark};
-use tribunal_core::machine::{Machine, OutOfOrder};
 use tribunal_core::panel::Ruling;
 use tribunal_core::policy::Use;
 use tribunal_core::review_loop::{Choice, Loop, LoopEvent, Outcome, Share, Why};
@@ -25,44 +24,16 @@ use tribunal_core::run::{Ending, Run, RunEvent};
 use tribunal_docs::chain::Artifact;
 use tribunal_findings::delta::{Now, Standing, cycle_delta};
 use tribunal_findings::{CycleDelta, Excerpt};
-use tribunal_journal::Reader;
 use tribunal_view::bars::Bar;
 use tribunal_view::chain::{Answered, Found, Iteration, PhaseOfChain};
 use tribunal_view::facts::{CommandView, FindingView, QuestionView};
-use tribunal_view::review::{self, Code, Part, Review, Round, Story, Word};
+use tribunal_view::provenance::Provenance;
+use tribunal_view::review::{self, Code, LastWord, Part, Review, Round, Story, Word};
+use tribunal_view::typed::{reply_with, reply_words};
 use tribunal_view::{events, plain, question, words};
 
 /// How many refused actions a report lists.
 const REFUSED_MAX: usize = 20;
-
-/// Where a finding's lines came from.
-///
-/// A reader needs the difference: fixes that bring new faults are another problem than reviewers that see old faults
-/// late.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Origin {
-    /// The first version had it, and the first round found it.
-    Original,
-    /// The fix that followed this round brought it.
-    Fix(u32),
-    /// An earlier round could have found it and did not.
-    MissedEarlier,
-    /// It was there before the work began.
-    PreExisting,
-}
-
-impl Origin {
-    /// The origin in words, for reports.
-    pub fn words(self) -> String {
-        match self {
-            Origin::Original => "original".to_owned(),
-            Origin::Fix(round) => format!("introduced by the fix of round {round}"),
-            Origin::MissedEarlier => "missed earlier".to_owned(),
-            Origin::PreExisting => "pre-existing".to_owned(),
-        }
-    }
-}
 
 /// Facts about every finding: where it came from, the code it is about, and the fix that settled it.
 ///
@@ -70,7 +41,7 @@ impl Origin {
 #[derive(Clone, Debug, Default)]
 pub struct Origins {
     traced: BTreeMap<LoopId, Traced>,
-    known: BTreeMap<FindingId, Origin>,
+    known: BTreeMap<FindingId, Provenance>,
     code: BTreeMap<FindingId, Excerpt>,
     mended: BTreeMap<FindingId, String>,
 }
@@ -78,7 +49,7 @@ pub struct Origins {
 /// One `Traced` note, kept until the findings it is about are known.
 #[derive(Clone, Debug, Default)]
 struct Traced {
-    origins: Vec<Option<Origin>>,
+    origins: Vec<Option<Provenance>>,
     code: Vec<Option<Excerpt>>,
     mended: Vec<Option<String>>,
 }
@@ -101,7 +72,7 @@ impl Origins {
             // A refused landing finds faults of the work itself, so they are as old as the work.
             Fact::Run(RunEvent::LandingRefused { findings, .. }) => {
                 for handed in findings {
-                    self.known.entry(handed.id).or_insert(Origin::Original);
+                    self.known.entry(handed.id).or_insert(Provenance::Original);
                 }
             }
             Fact::Loop(id, LoopEvent::Tracked { findings, .. }) => {
@@ -132,9 +103,9 @@ impl Origins {
         self.mended.get(&id).map_or("", String::as_str)
     }
 
-    /// The origin of one finding, in words; empty where unknown.
-    pub fn words(&self, id: FindingId) -> String {
-        self.known.get(&id).map(|origin| origin.words()).unwrap_or_default()
+    /// Where one finding came from; none where unknown.
+    pub fn of(&self, id: FindingId) -> Option<Provenance> {
+        self.known.get(&id).copied()
     }
 }
 
@@ -148,12 +119,11 @@ struct Try {
     by: Option<String>,
 }
 
-/// One loop, with the history that its state does not keep.
+/// The past of one loop, which its state does not keep.
 ///
-/// It holds its own copy of the machine, because the history of a round needs the ledger as it was at that moment.
-#[derive(Clone, Debug)]
+/// Each round is compared with the one before when it is ruled, because the ledger changes afterwards.
+#[derive(Clone, Debug, Default)]
 struct Told {
-    lp: Loop,
     rounds: Vec<Round>,
     tries: Vec<Try>,
     ordered: BTreeSet<FindingId>,
@@ -164,106 +134,58 @@ struct Told {
     before: BTreeMap<FindingId, Severity>,
     marks: BTreeMap<FindingId, Mark>,
     raised: BTreeSet<String>,
-    /// What each round found, or found again, as it was then.
+    /// What each round of a chain's review found, or found again, as it was then.
     found: BTreeMap<u32, Vec<Found>>,
 }
 
-/// Everything a report needs that the docket does not keep.
+/// What the rounds of a run changed, and what was tried in them.
 ///
-/// Build it beside the docket with `read_with_docket`, which decodes each row once.
+/// It is a part of a [`History`], which shows it the docket after each fact.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
-    order: Vec<LoopId>,
     loops: BTreeMap<LoopId, Told>,
+    /// What each agent said about its work, by effect.
     said: BTreeMap<String, String>,
-    decisions: Vec<String>,
-    origins: Origins,
 }
 
 impl Record {
-    /// Reads a journal once, for a caller that has its docket already.
-    pub fn read(reader: &Reader) -> Result<Record, DocketError> {
-        let mut record = Record::default();
-        reader.each(1, |row| record.take(&Fact::decode(&row)?).map_err(DocketError::at(&row)))?;
-        Ok(record)
-    }
-
-    /// Reads a journal once, together with its docket.
-    pub fn read_with_docket(reader: &Reader) -> Result<(Docket, Record), DocketError> {
-        let (mut docket, mut record) = (Docket::default(), Record::default());
-        reader.each(1, |row| {
-            let fact = Fact::decode(&row)?;
-            docket.take_fact(&row, &fact)?;
-            record.take(&fact).map_err(DocketError::at(&row))
-        })?;
-        Ok((docket, record))
-    }
-
-    /// Takes the facts of a journal in their order.
-    pub fn take(&mut self, fact: &Fact) -> Result<(), OutOfOrder> {
-        self.origins.take(fact);
+    /// Takes a fact that the docket has taken already.
+    pub(crate) fn take(&mut self, docket: &Docket, fact: &Fact) {
         match fact {
-            Fact::Loop(id, LoopEvent::Opened(opened)) => {
-                self.order.push(id.clone());
-                self.loops.insert(id.clone(), Told::new(Loop::open(opened)));
-            }
             Fact::Loop(id, event) => {
-                if let LoopEvent::Decided(decision) = event {
-                    let subject = question::subject(id.as_str());
-                    self.decided(&subject, events::of_loop(id, event), &decision.by);
-                }
-                if let Some(told) = self.loops.get_mut(id) {
-                    told.take(event)?;
-                }
+                let Some(lp) = docket.loops.get(id) else { return };
+                self.loops.entry(id.clone()).or_insert_with(|| Told::new(lp)).take(lp, event);
             }
-            Fact::Run(event) => self.take_run(event),
             Fact::Note(Note::Launch(launch)) if !launch.summary.is_empty() => {
                 self.said.insert(launch.effect.clone(), launch.summary.clone());
             }
-            Fact::Note(_) => {}
-        }
-        Ok(())
-    }
-
-    fn take_run(&mut self, event: &RunEvent) {
-        match event {
-            RunEvent::LaneDecided { plan, decision } => {
-                self.decided(&format!("plan {plan}"), events::of_run(event), &decision.by);
-            }
-            RunEvent::PlanDropped { plan, by } => {
-                self.decisions.push(format!("plan {plan} {}", words::dropped(by)))
-            }
-            _ => {}
+            Fact::Run(_) | Fact::Note(_) => {}
         }
     }
+}
 
-    fn decided(&mut self, subject: &str, kind: Option<events::Kind>, by: &str) {
-        let Some(events::Kind::Decided { choice, note, .. }) = kind else { return };
-        let note = if note.is_empty() { String::new() } else { format!(" ({note})") };
-        self.decisions.push(plain::line(&format!("{subject}: {choice}, by {by}{note}")));
+impl History {
+    /// Where a finding came from; none where unknown.
+    pub fn provenance(&self, id: FindingId) -> Option<Provenance> {
+        self.chronicle.origins.of(id)
     }
 
-    /// Where a finding came from, in words; empty where unknown.
-    pub fn provenance(&self, id: FindingId) -> String {
-        self.origins.words(id)
+    /// The loops in the order in which they were opened, each with its past.
+    fn told(&self) -> impl DoubleEndedIterator<Item = (&Loop, &Told)> {
+        let both = |id| Some((self.docket.loops.get(id)?, self.record.loops.get(id)?));
+        self.chronicle.order.iter().filter_map(both)
     }
 
     /// The review as it stands now. `questions` are those open for people.
     ///
     /// The same review is made for a live run and for an ended one, so a report during the run and the last one read
     /// the same.
-    pub fn review(
-        &self,
-        docket: &Docket,
-        run: &str,
-        notes: Vec<String>,
-        questions: &[QuestionView],
-    ) -> Review {
-        let loops: Vec<Part> =
-            self.order.iter().filter_map(|id| self.loops.get(id)).map(|told| told.part(docket)).collect();
+    pub fn review(&self, run: &str, notes: Vec<String>, questions: &[QuestionView]) -> Review {
+        let docket = &self.docket;
+        let loops: Vec<Part> = self.told().map(|(lp, told)| told.part(docket, lp)).collect();
         let tellers = self.tellers();
         let story = |(id, entry, lp): (FindingId, Cow<'_, Entry>, &Loop)| {
-            self.story(docket, id, &entry, lp, tellers.get(&id).map_or(&[], Vec::as_slice))
+            self.story(id, &entry, lp, tellers.get(&id).map_or(&[], Vec::as_slice))
         };
         let findings: Vec<Story> = last_word(docket).into_iter().map(story).collect();
         // A run that is closing already has its ending, before the last steps are done.
@@ -294,35 +216,42 @@ impl Record {
             findings,
             notes,
             who: crate::who::of_run(docket),
-            decisions: self.decisions.clone(),
+            decisions: self.decisions(),
             next,
         }
     }
 
+    /// What people decided about what was judged, in order.
+    fn decisions(&self) -> Vec<String> {
+        let of_work = self.chronicle.decisions.iter().filter(|decided| !decided.of_result);
+        of_work.map(|decided| decided.words.clone()).collect()
+    }
+
     /// For each finding the loops that hold it, in their order; only loops in which something was tried.
-    fn tellers(&self) -> BTreeMap<FindingId, Vec<&Told>> {
-        let mut tellers: BTreeMap<FindingId, Vec<&Told>> = BTreeMap::new();
-        let loops = self.order.iter().filter_map(|id| self.loops.get(id));
-        for told in loops.filter(|told| !told.tries.is_empty()) {
-            told.lp.ledger().iter().for_each(|(id, _)| tellers.entry(id).or_default().push(told));
+    fn tellers(&self) -> BTreeMap<FindingId, Vec<(&Loop, &Told)>> {
+        let mut tellers: BTreeMap<FindingId, Vec<(&Loop, &Told)>> = BTreeMap::new();
+        for (lp, told) in self.told().filter(|(_, told)| !told.tries.is_empty()) {
+            lp.ledger().iter().for_each(|(id, _)| tellers.entry(id).or_default().push((lp, told)));
         }
         tellers
     }
 
-    fn story(&self, docket: &Docket, id: FindingId, entry: &Entry, lp: &Loop, tellers: &[&Told]) -> Story {
+    fn story(&self, id: FindingId, entry: &Entry, lp: &Loop, tellers: &[(&Loop, &Told)]) -> Story {
         let mut finding = FindingView::of(id, entry, lp.id().as_str());
-        finding.identities = spoken::identities(docket, lp.id(), entry);
-        finding.provenance = self.origins.words(id);
-        let tried = tellers.iter().flat_map(|told| {
+        finding.identities = spoken::identities(&self.docket, lp.id(), entry);
+        finding.provenance = self.provenance(id);
+        let tried = tellers.iter().flat_map(|(other, told)| {
             // A fix in an earlier loop is named with that loop, because its round is counted there.
-            let elsewhere = (told.lp.id() != lp.id()).then(|| question::subject(told.lp.id().as_str()));
+            let elsewhere = (other.id() != lp.id()).then(|| question::subject(other.id().as_str()));
             told.tries.iter().filter_map(move |one| self.tried(one, id, elsewhere.as_deref()))
         });
-        let told = self.loops.get(lp.id());
+        let told = self.record.loops.get(lp.id());
         let settled = told.and_then(|told| told.settled.get(&id).copied());
-        let story = Story::of(finding, entry, settled, tried.collect(), told.is_some_and(Told::returned));
-        let code = self.origins.code(id).map(Code::of);
-        Story { code, fix: plain::visible(self.origins.mended(id).as_bytes()), ..story }
+        let returned = told.is_some_and(|told| told.returned(lp));
+        let story = Story::of(finding, entry, settled, tried.collect(), returned);
+        let origins = &self.chronicle.origins;
+        let code = origins.code(id).map(Code::of);
+        Story { code, fix: plain::visible(origins.mended(id).as_bytes()), ..story }
     }
 
     /// One line on what a fix did for a finding; none where the fix was not about it.
@@ -330,13 +259,11 @@ impl Record {
         if !one.findings.contains(&id) {
             return None;
         }
-        let summary = self.said.get(&one.effect).map(|text| plain::clipped(text, 300));
+        let summary = self.record.said.get(&one.effect).map(|text| plain::clipped(text, 300));
         let said = match (&one.by, one.replies.get(&id)) {
             (Some(by), _) => format!("fixed by {}", plain::line(by)),
-            (None, Some(Reply::Refuted(why))) => format!("refuted: {}", plain::clipped(why, 300)),
-            (None, Some(Reply::CannotFix(why))) => format!("cannot fix: {}", plain::clipped(why, 300)),
-            (None, Some(Reply::Unseen(why))) => format!("perhaps fixed: {}", plain::clipped(why, 300)),
             (None, Some(Reply::Fixed)) => summary.unwrap_or_else(|| "said to be fixed".to_owned()),
+            (None, Some(reply)) => reply_with(reply, |why| plain::clipped(why, 300)),
             // The builder worked on this finding and did not answer it. Its summary may still say something.
             (None, None) => match summary {
                 Some(summary) => format!("{summary} (no word about this one)"),
@@ -353,20 +280,17 @@ impl Record {
 }
 
 // The artifact of a chain.
-impl Record {
+impl History {
     /// What one phase of a chain came to; none where the run makes no artifact.
-    pub fn chain(&self, docket: &Docket, run: &str, ending: Ending) -> Option<PhaseOfChain> {
+    pub fn chain(&self, run: &str, ending: Ending) -> Option<PhaseOfChain> {
+        let docket = &self.docket;
         let note = docket.about.chain.as_ref()?;
-        let told = self.order.iter().rev().filter_map(|id| self.loops.get(id));
         // An implementation has other loops before the one that compares it with the spec.
-        let told = told.into_iter().find(|told| told.lp.policy().of == Use::Chain);
-        let outcome = told.and_then(|told| told.lp.outcome());
-        let open = |entry: &Entry| {
-            matches!(entry.fate, Fate::Open | Fate::Unresolved | Fate::Carried | Fate::Advisory)
-        };
-        let notes = told.into_iter().flat_map(|told| told.lp.ledger().iter());
+        let told = self.told().rev().find(|(lp, _)| lp.policy().of == Use::Chain);
+        let outcome = told.and_then(|(lp, _)| lp.outcome());
+        let notes = told.into_iter().flat_map(|(lp, _)| lp.ledger().iter());
         let notes = notes
-            .filter(|(_, entry)| open(entry))
+            .filter(|(_, entry)| entry.fate.stands())
             .map(|(id, entry)| format!("{id} [{}] {}", entry.severity, plain::line(&entry.claim.claim)));
         Some(PhaseOfChain {
             feature: note.feature.clone(),
@@ -379,8 +303,8 @@ impl Record {
             // Without reviewers nothing was approved, even if its checks passed.
             approved: outcome.is_some_and(Outcome::is_good) && note.skipped.is_none(),
             skipped: note.skipped.clone(),
-            iterations_max: told.map_or(0, |told| told.lp.rounds_max()),
-            iterations: told.map(|told| told.iterations(&self.said)).unwrap_or_default(),
+            iterations_max: told.map_or(0, |(lp, _)| lp.rounds_max()),
+            iterations: told.map(|(lp, told)| told.iterations(lp, &self.record.said)).unwrap_or_default(),
             notes: notes.collect(),
         })
     }
@@ -405,14 +329,14 @@ fn chain_outcome(outcome: Option<&Outcome>, ending: Ending, skipped: bool) -> St
 }
 
 /// The ruling of a round, in the words of a chain.
-fn decision(ruling: &str, alone: bool) -> &'static str {
+fn decision(ruling: Option<&Ruling>, alone: bool) -> &'static str {
     match ruling {
-        "rework" => "needs revision",
-        "no quorum" => "no verdict",
+        Some(Ruling::Rework { .. }) => "needs revision",
+        None | Some(Ruling::NoQuorum) => "no verdict",
         _ if alone => "checks passed, not reviewed",
-        "pass with warnings" => "approved with warnings",
-        "pass" => "approved",
-        _ => "approved by checks only",
+        Some(Ruling::PassWithWarnings { .. }) => "approved with warnings",
+        Some(Ruling::Pass { checks_only: false }) => "approved",
+        Some(Ruling::Pass { checks_only: true }) => "approved by checks only",
     }
 }
 
@@ -428,8 +352,8 @@ fn found(id: FindingId, entry: &Entry) -> Found {
 }
 
 /// How the run ends or has ended.
-fn ending(run: &Run) -> Option<&'static str> {
-    run.ending().or_else(|| run.closing()).map(Ending::word)
+fn ending(run: &Run) -> Option<Ending> {
+    run.ending().or_else(|| run.closing())
 }
 
 /// Every finding once, with the loop that has the last word on it.
@@ -673,17 +597,6 @@ fn not_read(docket: &Docket) -> Vec<String> {
     notes
 }
 
-fn is_live(entry: &Entry) -> bool {
-    matches!(entry.fate, Fate::Open | Fate::Deferred | Fate::Advisory)
-}
-
-fn is_settled(fate: &Fate) -> bool {
-    matches!(
-        fate,
-        Fate::Fixed | Fate::Refuted | Fate::Waived(_) | Fate::DuplicateOf(_) | Fate::SupersededBy(_)
-    )
-}
-
 /// How much of the change a reviewer was shown, in words.
 fn shown_words(shown: Shown) -> String {
     match shown.parts {
@@ -693,62 +606,50 @@ fn shown_words(shown: Shown) -> String {
 }
 
 impl Told {
-    fn new(lp: Loop) -> Told {
-        Told {
-            // Carried findings are the first thing that the loop's builder works on.
-            ordered: lp.ledger().iter().map(|(id, _)| id).collect(),
-            lp,
-            rounds: Vec::new(),
-            shares: BTreeMap::new(),
-            tries: Vec::new(),
-            settled: BTreeMap::new(),
-            words: Vec::new(),
-            before: BTreeMap::new(),
-            marks: BTreeMap::new(),
-            raised: BTreeSet::new(),
-            found: BTreeMap::new(),
-        }
+    fn new(lp: &Loop) -> Told {
+        // Carried findings are the first thing that the loop's builder works on.
+        Told { ordered: lp.ledger().iter().map(|(id, _)| id).collect(), ..Told::default() }
     }
 
-    fn take(&mut self, event: &LoopEvent) -> Result<(), OutOfOrder> {
+    /// Takes an event that the loop has taken already.
+    fn take(&mut self, lp: &Loop, event: &LoopEvent) {
         match event {
             LoopEvent::RoundBegan { .. } => {
-                // Before the event is applied: the round is compared with the ledger as it was when the round began.
-                let live = self.lp.ledger().iter().filter(|(_, entry)| is_live(entry));
+                // The round is compared with the ledger as it is now: no finding changes when a round begins.
+                let live = lp.ledger().iter().filter(|(_, entry)| entry.fate.is_live());
                 self.before = live.map(|(id, entry)| (id, entry.severity)).collect();
                 self.marks.clear();
                 self.raised.clear();
             }
             LoopEvent::Decided(decision) if matches!(decision.choice, Choice::Fixed(_)) => {
                 // A person's fix counts as tried for everything that was open, because nobody says what it was for.
-                let findings = self.lp.ledger().open().map(|(id, _)| id).collect();
+                let findings = lp.ledger().open().map(|(id, _)| id).collect();
                 let by = Some(decision.by.clone());
-                self.tried(String::new(), findings, BTreeMap::new(), by);
+                // The fix begins a round of its own, and was made in the one before.
+                let round = lp.round().saturating_sub(1);
+                self.tries.push(Try { round, effect: String::new(), findings, replies: BTreeMap::new(), by });
             }
-            _ => {}
+            event => self.applied(lp, event),
         }
-        self.lp.apply(event)?;
-        self.applied(event);
-        Ok(())
     }
 
-    fn applied(&mut self, event: &LoopEvent) {
+    fn applied(&mut self, lp: &Loop, event: &LoopEvent) {
         match event {
             LoopEvent::Checked { effect, checked } => {
                 // Collected to tell silence from a repeated claim when the round is compared.
                 self.raised.extend(checked.findings.iter().map(|claim| claim.claim.clone()));
-                let verdict = if checked.findings.is_empty() { "passed" } else { "failed" };
-                self.word(effect, Word { verdict: verdict.to_owned(), is_check: true, ..Word::default() });
+                let verdict = if checked.findings.is_empty() { LastWord::Passed } else { LastWord::Failed };
+                self.word(effect, Word { verdict, is_check: true, ..Word::default() });
             }
             LoopEvent::Unchecked { effect, .. } => {
-                let verdict = "did not run".to_owned();
+                let verdict = LastWord::DidNotRun;
                 self.word(effect, Word { verdict, is_check: true, ..Word::default() });
             }
             LoopEvent::Answered { effect, answer, shown, .. } => {
                 self.raised.extend(answer.raised.iter().map(|claim| claim.claim.clone()));
                 let verdict = match answer.verdict {
-                    Verdict::Reject if answer.fundamental => "reject, patching will not do".to_owned(),
-                    verdict => verdict.to_string(),
+                    Verdict::Reject if answer.fundamental => LastWord::Fundamental,
+                    verdict => LastWord::Verdict(verdict),
                 };
                 let checked = plain::clipped(&answer.checked, 300);
                 self.word(effect, Word { verdict, checked, shown: shown_words(*shown), ..Word::default() });
@@ -759,11 +660,11 @@ impl Told {
             }
             LoopEvent::NotCovered { effect, answer, shown } => {
                 self.raised.extend(answer.raised.iter().map(|claim| claim.claim.clone()));
-                let word = Word { verdict: "none".to_owned(), shown: shown_words(*shown), ..Word::default() };
+                let word = Word { shown: shown_words(*shown), ..Word::default() };
                 self.word(effect, word);
             }
             LoopEvent::TooLarge { effect, shown } => {
-                let word = Word { verdict: "none".to_owned(), shown: shown_words(*shown), ..Word::default() };
+                let word = Word { shown: shown_words(*shown), ..Word::default() };
                 self.word(effect, word);
             }
             LoopEvent::Tracked { findings, .. } => {
@@ -781,22 +682,13 @@ impl Told {
                     _ => None,
                 };
                 let findings = own.unwrap_or_else(|| self.ordered.clone());
-                self.tried(effect.to_string(), findings, replies.clone(), None);
+                let (round, replies) = (lp.round(), replies.clone());
+                self.tries.push(Try { round, effect: effect.to_string(), findings, replies, by: None });
             }
-            LoopEvent::Ruled { ruling } => self.ruled(ruling),
-            LoopEvent::Ended { .. } => self.settle(),
+            LoopEvent::Ruled { ruling } => self.ruled(lp, ruling),
+            LoopEvent::Ended { .. } => self.settle(lp),
             _ => {}
         }
-    }
-
-    fn tried(
-        &mut self,
-        effect: String,
-        findings: BTreeSet<FindingId>,
-        replies: BTreeMap<FindingId, Reply>,
-        by: Option<String>,
-    ) {
-        self.tries.push(Try { round: self.lp.round(), effect, findings, replies, by });
     }
 
     /// A verdict that a final pass leaves standing covers everything that earlier rounds showed.
@@ -815,26 +707,29 @@ impl Told {
         self.words.push((effect.to_string(), Word { who, ..word }));
     }
 
-    fn ruled(&mut self, ruling: &Ruling) {
+    fn ruled(&mut self, lp: &Loop, ruling: &Ruling) {
         let round = Round {
             // A first round has nothing to be compared with.
-            delta: if self.lp.round() > 1 { self.delta() } else { CycleDelta::default() },
+            delta: if lp.round() > 1 { self.delta(lp) } else { CycleDelta::default() },
             open: [0; 3],
-            bar: self.bar(),
-            ruling: ruling_word(ruling).to_owned(),
+            bar: self.bar(lp),
+            ruling: Some(ruling.clone()),
         };
-        let open = self.open(&round.delta);
+        let open = open_after(lp, &round.delta);
         // A round that is judged again, after a question or in full, is still one round.
         self.rounds.retain(|known| known.bar.round != round.bar.round);
         self.rounds.push(Round { open, ..round });
-        self.found.insert(self.lp.round(), self.standing());
-        self.settle();
+        // Only the record of a chain lists them round by round, and wording every finding takes a while.
+        if lp.policy().of == Use::Chain {
+            self.found.insert(lp.round(), standing(lp));
+        }
+        self.settle(lp);
     }
 
-    fn settle(&mut self) {
-        let round = self.lp.round();
-        for (id, entry) in self.lp.ledger().iter() {
-            if is_settled(&entry.fate) {
+    fn settle(&mut self, lp: &Loop) {
+        let round = lp.round();
+        for (id, entry) in lp.ledger().iter() {
+            if entry.fate.is_settled() {
                 self.settled.entry(id).or_insert(round);
             } else {
                 // A finding can come back. Then it is settled no longer.
@@ -843,16 +738,9 @@ impl Told {
         }
     }
 
-    fn standing(&self) -> Vec<Found> {
-        let round = self.lp.round();
-        let here = |entry: &Entry| entry.first_round == round || is_live(entry) || entry.is_open_must_fix();
-        let entries = self.lp.ledger().iter().filter(|(_, entry)| here(entry));
-        entries.map(|(id, entry)| found(id, entry)).collect()
-    }
-
     /// Every review round of an artifact, as its chain records it.
-    fn iterations(&self, said: &BTreeMap<String, String>) -> Vec<Iteration> {
-        let alone = self.lp.policy().seats.is_empty();
+    fn iterations(&self, lp: &Loop, said: &BTreeMap<String, String>) -> Vec<Iteration> {
+        let alone = lp.policy().seats.is_empty();
         let one = |round: &Round| {
             let number = round.bar.round;
             // The fix for a round is made in the round before it.
@@ -867,43 +755,29 @@ impl Told {
             }
             Iteration {
                 number,
-                decision: decision(&round.ruling, alone).to_owned(),
+                decision: decision(round.ruling.as_ref(), alone).to_owned(),
                 changes: changes.join(" "),
-                answers: tries.iter().flat_map(|one| self.answers(one)).collect(),
+                answers: tries.iter().flat_map(|one| answers(lp, one)).collect(),
                 findings: self.found.get(&number).cloned().unwrap_or_default(),
             }
         };
         self.rounds.iter().map(one).collect()
     }
 
-    /// The answer to each finding that one version was made for.
-    fn answers(&self, one: &Try) -> Vec<Answered> {
-        let fate = |id: &FindingId| self.lp.ledger().get(*id).map(|entry| &entry.fate);
-        let word = |id: &FindingId| match (one.replies.get(id), fate(id)) {
-            (Some(Reply::Fixed), _) => "fixed".to_owned(),
-            (Some(Reply::Refuted(why)), _) => format!("refuted: {}", plain::line(why)),
-            (Some(Reply::CannotFix(why)), _) => format!("cannot be fixed: {}", plain::line(why)),
-            (Some(Reply::Unseen(why)), _) => format!("perhaps fixed: {}", plain::line(why)),
-            (None, Some(Fate::Fixed)) => "fixed (the maker said nothing of it)".to_owned(),
-            (None, _) => "not answered".to_owned(),
-        };
-        one.findings.iter().map(|id| Answered { id: id.to_string(), word: word(id) }).collect()
-    }
-
     /// What the round changed, from the ledger before it and after it.
-    fn delta(&self) -> CycleDelta {
+    fn delta(&self, lp: &Loop) -> CycleDelta {
         let mut now = BTreeMap::new();
-        for (id, entry) in self.lp.ledger().iter() {
+        for (id, entry) in lp.ledger().iter() {
             let known = self.before.contains_key(&id);
-            if !known && !is_live(entry) {
+            if !known && !entry.fate.is_live() {
                 continue;
             }
             let said = entry.words().iter().any(|words| self.raised.contains(&words.claim.claim));
             // Silent: advisory or deferred, and nobody repeated it in this round. An open must-fix finding counts as
             // present.
             let silent = !entry.is_open_must_fix() && !said;
-            let standing = match entry.fate {
-                Fate::Fixed | Fate::Refuted => Standing::Gone,
+            let standing = match &entry.fate {
+                fate if fate.is_gone() => Standing::Gone,
                 _ if known && silent => Standing::Silent,
                 _ => Standing::Present,
             };
@@ -913,27 +787,12 @@ impl Told {
         cycle_delta(&self.before, &now)
     }
 
-    /// How many findings are open after a round, by severity.
-    ///
-    /// After the first round they are the sum of the table's rows, so that the table and the totals cannot disagree.
-    fn open(&self, delta: &CycleDelta) -> [usize; 3] {
-        let severities = [Severity::Blocker, Severity::Warning, Severity::Suggestion];
-        if self.lp.round() > 1 {
-            let after = delta.progression();
-            return severities.map(|severity| {
-                after.iter().find(|row| row.severity == severity).map_or(0, |row| row.after)
-            });
-        }
-        let live = || self.lp.ledger().iter().filter(|(_, entry)| is_live(entry));
-        severities.map(|severity| live().filter(|(_, entry)| entry.severity == severity).count())
-    }
-
-    fn bar(&self) -> Bar {
-        let mut bar = Bar { round: self.lp.round(), ..Bar::default() };
-        for (id, entry) in self.lp.ledger().iter() {
+    fn bar(&self, lp: &Loop) -> Bar {
+        let mut bar = Bar { round: lp.round(), ..Bar::default() };
+        for (id, entry) in lp.ledger().iter() {
             let fresh = entry.first_round == bar.round || self.marks.get(&id) == Some(&Mark::Reopened);
             match &entry.fate {
-                fate if is_settled(fate) => bar.settled += 1,
+                fate if fate.is_settled() => bar.settled += 1,
                 _ if entry.is_open_must_fix() && fresh => bar.new += 1,
                 _ if entry.is_open_must_fix() => bar.old += 1,
                 _ => bar.aside += 1,
@@ -943,31 +802,61 @@ impl Told {
     }
 
     /// Whether the last version was never judged because the same version was judged before.
-    fn returned(&self) -> bool {
+    fn returned(&self, lp: &Loop) -> bool {
         // The loop may have ended so, or still ask a person about it.
-        let stale = self.lp.outcome() == Some(&Outcome::Stale)
-            || self.lp.question().is_some_and(|asked| asked.why == Why::Stale);
-        stale && self.tries.last().is_some_and(|last| last.round == self.lp.round())
+        let stale = lp.outcome() == Some(&Outcome::Stale)
+            || lp.question().is_some_and(|asked| asked.why == Why::Stale);
+        stale && self.tries.last().is_some_and(|last| last.round == lp.round())
     }
 
-    fn part(&self, docket: &Docket) -> Part {
-        let waits = self.lp.question().map(|asked| question::asked(asked, self.lp.rounds_max()));
-        let outcome = match (self.lp.outcome(), docket.accepter(self.lp.id())) {
-            (None, _) => String::new(),
-            (Some(_), Some(by)) => format!("accepted by {}", plain::line(by)),
-            (Some(outcome), None) => outcome.word().to_owned(),
-        };
+    fn part(&self, docket: &Docket, lp: &Loop) -> Part {
+        let waits = lp.question().map(|asked| question::asked(asked, lp.rounds_max()));
+        let outcome = docket.outcome(lp.id());
         Part {
-            id: self.lp.id().to_string(),
-            subject: question::subject(self.lp.id().as_str()),
+            id: lp.id().to_string(),
+            subject: question::subject(lp.id().as_str()),
             outcome,
             waits: waits.unwrap_or_default(),
-            rounds_max: self.lp.rounds_max(),
+            rounds_max: lp.rounds_max(),
             rounds: self.rounds.clone(),
             words: self.words.iter().map(|(effect, word)| on_record(docket, effect, word)).collect(),
-            spoken: spoken::of_loop(docket, self.lp.id()),
+            spoken: spoken::of_loop(docket, lp.id()),
         }
     }
+}
+
+/// What is there after a round, or was found in it.
+fn standing(lp: &Loop) -> Vec<Found> {
+    let round = lp.round();
+    let here = |entry: &Entry| entry.first_round == round || entry.fate.is_live() || entry.is_open_must_fix();
+    let entries = lp.ledger().iter().filter(|(_, entry)| here(entry));
+    entries.map(|(id, entry)| found(id, entry)).collect()
+}
+
+/// The answer to each finding that one version was made for.
+fn answers(lp: &Loop, one: &Try) -> Vec<Answered> {
+    let fate = |id: &FindingId| lp.ledger().get(*id).map(|entry| &entry.fate);
+    let word = |id: &FindingId| match (one.replies.get(id), fate(id)) {
+        (Some(Reply::CannotFix(why)), _) => format!("cannot be fixed: {}", plain::line(why)),
+        (Some(reply), _) => reply_words(reply),
+        (None, Some(Fate::Fixed)) => "fixed (the maker said nothing of it)".to_owned(),
+        (None, _) => "not answered".to_owned(),
+    };
+    one.findings.iter().map(|id| Answered { id: id.to_string(), word: word(id) }).collect()
+}
+
+/// How many findings are open after a round, by severity.
+///
+/// After the first round they are the sum of the table's rows, so that the table and the totals cannot disagree.
+fn open_after(lp: &Loop, delta: &CycleDelta) -> [usize; 3] {
+    let severities = [Severity::Blocker, Severity::Warning, Severity::Suggestion];
+    if lp.round() > 1 {
+        let after = delta.progression();
+        return severities
+            .map(|severity| after.iter().find(|row| row.severity == severity).map_or(0, |row| row.after));
+    }
+    let live = || lp.ledger().iter().filter(|(_, entry)| entry.fate.is_live());
+    severities.map(|severity| live().filter(|(_, entry)| entry.severity == severity).count())
 }
 
 /// An answer, with the commands that were run for it and with who gave it.
@@ -984,7 +873,7 @@ fn on_record(docket: &Docket, effect: &str, word: &Word) -> Word {
         format!("`{}` {how}", plain::line(&ran.command))
     };
     let identity = launch.and_then(|launch| launch.identity.clone());
-    let verdict = of_command(docket, effect).unwrap_or_else(|| word.verdict.clone());
+    let verdict = of_command(docket, effect).map_or_else(|| word.verdict.clone(), LastWord::Command);
     Word { ran: ran.map(line).collect(), identity, verdict, ..word.clone() }
 }
 
@@ -1002,15 +891,4 @@ pub fn command_verdict(note: &CommandNote) -> Option<String> {
         Answer::Green | Answer::Broken(_) | Answer::JudgeChanged(_) | Answer::NotRun(_) => return None,
     };
     Some(format!("{word} ({})", plain::line(note.answer.text())))
-}
-
-/// The name of a ruling.
-pub fn ruling_word(ruling: &Ruling) -> &'static str {
-    match ruling {
-        Ruling::Pass { checks_only: false } => "pass",
-        Ruling::Pass { checks_only: true } => "pass, judged by checks only",
-        Ruling::PassWithWarnings { .. } => "pass with warnings",
-        Ruling::Rework { .. } => "rework",
-        Ruling::NoQuorum => "no quorum",
-    }
 }

@@ -89,7 +89,7 @@ pub fn handed(fate: &Fate, letter: Option<&Waiver>, carried: Option<&Waiver>, no
 
 /// Whether a review left the finding behind: open in some way, or waived.
 pub fn stands(fate: &Fate) -> bool {
-    matches!(fate, Fate::Open | Fate::Unresolved | Fate::Advisory | Fate::Carried | Fate::Waived(_))
+    fate.stands() || matches!(fate, Fate::Waived(_))
 }
 
 /// The end of a day that is written as `2026-12-31`, in UTC; none where there is no such day.

@@ -97,18 +97,19 @@ fn fates(out: &mut String, review: &Review, style: Style) {
     for (fate, n) in fates {
         // At least one sign: a fate with a single finding must not look like none.
         let long = (n * room).div_ceil(most).clamp(1, room);
-        let _ = writeln!(out, "    {} {n:>4}  {}", pad(&fate, 11), style.faint(&"▪".repeat(long)));
+        let _ = writeln!(out, "    {} {n:>4}  {}", pad(fate, 11), style.faint(&"▪".repeat(long)));
     }
 }
 
 fn delta(out: &mut String, review: &Review, part: &Part, style: Style) {
-    let head = format!("{}: {}", plain::line(&part.subject), standing(part));
+    let head = format!("{}: {}", plain::line(&part.subject), part.stands());
     let _ = writeln!(out, "\n  {}", style.bold(&indented(&head, 2, style)));
     let rounds: Vec<Bar> = part.rounds.iter().map(|round| round.bar).collect();
     let narrow = Style { width: style.width.saturating_sub(if style.width == 0 { 0 } else { 4 }), ..style };
     for line in bars(&rounds, narrow).lines() {
         let _ = writeln!(out, "    {line}");
     }
+    let known = review.by_id();
     // The first round has nothing to be compared with.
     for (n, round) in part.rounds.iter().enumerate().skip(1) {
         let _ = writeln!(out, "    {}", style.faint(&format!("round {}", n + 1)));
@@ -117,10 +118,8 @@ fn delta(out: &mut String, review: &Review, part: &Part, style: Style) {
         for row in rows.iter().take(ROWS) {
             let (_, word, said) = class(row.class);
             let id = row.id.to_string();
-            // Ids in a view are words, so the id of the row is printed to compare them.
-            let known = review.findings.iter().find(|story| story.finding.id == id);
             // A finding that the review does not hold any more still has its id.
-            let line = known.map_or_else(|| id.clone(), |story| story.finding.line());
+            let line = known.get(&row.id).map_or(id, |story| story.finding.line());
             let said = if said.is_empty() { String::new() } else { format!(" ({said})") };
             let text = indented(&format!("{line}{said}"), 18, style);
             let _ = writeln!(out, "      {} {text}", pad(word, 11));
@@ -161,14 +160,6 @@ pub(crate) fn unescaped(cell: &str) -> String {
     out.replace("&lt;", "<")
 }
 
-fn standing(part: &Part) -> &str {
-    match (part.outcome.as_str(), part.waits.as_str()) {
-        ("", "") => "goes on",
-        ("", waits) => waits,
-        (outcome, _) => outcome,
-    }
-}
-
 fn open(out: &mut String, review: &Review, style: Style) {
     let open = review.in_the_way();
     if open.is_empty() {
@@ -190,9 +181,7 @@ fn open(out: &mut String, review: &Review, style: Style) {
 fn about(story: &Story) -> Vec<(&'static str, String)> {
     let mut rows = Vec::new();
     // The names are padded to one width by hand, so that their values stand below each other.
-    if !story.finding.provenance.is_empty() {
-        rows.push(("origin", story.finding.provenance.clone()));
-    }
+    rows.extend(story.finding.provenance.map(|provenance| ("origin", provenance.to_string())));
     story.tried.iter().for_each(|tried| rows.push(("tried ", cut(&plain::line(tried), 400))));
     if !story.why.is_empty() {
         rows.push(("why   ", story.why.clone()));

@@ -14,7 +14,8 @@ const SHOWN: usize = 50;
 ///
 /// The most severe come first because the list is cut, and a reader must not lose a blocker to a suggestion.
 pub fn github(items: &[Item<'_>]) -> String {
-    let mut shown: Vec<&Item<'_>> = items.iter().filter(|item| is_standing(&item.entry.fate)).collect();
+    // Settled findings are left out, because an annotation beside correct code would only confuse.
+    let mut shown: Vec<&Item<'_>> = items.iter().filter(|item| item.entry.fate.stands()).collect();
     shown.sort_by_key(|item| (std::cmp::Reverse(item.entry.severity), item.id));
     let mut out: String = shown.iter().take(SHOWN).map(|item| line(item)).collect();
     if shown.len() > SHOWN {
@@ -24,13 +25,6 @@ pub fn github(items: &[Item<'_>]) -> String {
         ));
     }
     out
-}
-
-/// Whether a finding still says something about the code, and not only about its past.
-///
-/// Settled findings are left out, because an annotation beside correct code would only confuse.
-fn is_standing(fate: &Fate) -> bool {
-    matches!(fate, Fate::Open | Fate::Unresolved | Fate::Carried | Fate::Advisory)
 }
 
 fn line(item: &Item<'_>) -> String {

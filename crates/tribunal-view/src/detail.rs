@@ -4,21 +4,23 @@
 
 use crate::facts::{FindingView, LoopView, RunView};
 use crate::style::Style;
-use crate::{plain, spoken, words};
+use crate::{plain, spoken, typed, words};
+use std::collections::BTreeSet;
 use std::fmt::Write;
+use tribunal_core::ids::FindingId;
 
 /// Writes everything that is known about a finding.
 pub fn finding(finding: &FindingView, style: Style) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{}", style.bold(&style.wrap(&finding.line(), "  ")));
     let rows = [
-        ("state", format!("{} {}", finding.fate, finding.fate_note)),
+        ("state", finding.fate_words()),
         ("raised by", finding.by.join(", ")),
         ("first seen", format!("round {} of {}", finding.first_round, finding.of)),
-        ("origin", finding.provenance.clone()),
+        ("origin", finding.provenance_words()),
         ("confidence", finding.confidence.to_string()),
         ("suggestion", finding.suggestion.clone()),
-        ("maker", finding.reply.clone()),
+        ("maker", finding.reply.as_ref().map(typed::reply_words).unwrap_or_default()),
     ];
     for (name, value) in rows {
         // A row without a value is left out, because an empty label would raise a question without an answer.
@@ -64,8 +66,7 @@ pub fn finding(finding: &FindingView, style: Style) -> String {
 /// Writes everything that is known about a loop.
 pub fn one_loop(lp: &LoopView, run: &RunView, style: Style) -> String {
     let mut out = String::new();
-    let outcome = lp.outcome.as_deref().unwrap_or(&lp.state);
-    let _ = writeln!(out, "{}", style.bold(&format!("{}: {outcome}", lp.id)));
+    let _ = writeln!(out, "{}", style.bold(&format!("{}: {}", lp.id, lp.stands())));
     let mut facts =
         format!("{} gate, round {} of {}, {}", lp.of, lp.round, lp.rounds_max, words::duration(lp.ms));
     if lp.iterations > 0 {
@@ -79,14 +80,13 @@ pub fn one_loop(lp: &LoopView, run: &RunView, style: Style) -> String {
         let _ = writeln!(out, "  revision {}", plain::line(revision));
     }
     for round in &lp.rounds {
-        // A round without a ruling has not ended.
-        let ruling = if round.ruling.is_empty() { "under way" } else { &round.ruling };
-        let _ = writeln!(out, "  round {}: {ruling}", round.round);
+        let _ = writeln!(out, "  round {}: {}", round.round, round.ruling_words());
         for said in &round.said {
             let _ = writeln!(out, "    {}", style.wrap(&plain::line(said), "      "));
         }
     }
-    let held: Vec<&FindingView> = run.findings.iter().filter(|f| lp.findings.contains(&f.id)).collect();
+    let held: BTreeSet<FindingId> = lp.findings.iter().copied().collect();
+    let held: Vec<&FindingView> = run.findings.iter().filter(|f| held.contains(&f.id)).collect();
     if !held.is_empty() {
         let _ = writeln!(out, "  findings");
         for finding in held {

@@ -5,21 +5,24 @@
 //! that schema.
 
 use crate::plain::{block, clipped, line};
+use crate::typed::{self, reply_with};
 use crate::words;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::fmt;
 use tribunal_core::cover::Shown;
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::evidence::Refused;
-use tribunal_core::finding::{Answer, Claim, Said};
+use tribunal_core::finding::{Answer, Claim, Fate, Said, Severity, Verdict};
 use tribunal_core::held::{Held, HeldChoice};
-use tribunal_core::ids::{LoopId, Seat};
-use tribunal_core::ledger::Tracked;
+use tribunal_core::ids::{FindingId, LoopId, Seat};
+use tribunal_core::ledger::{Mark, Tracked};
 use tribunal_core::panel::Ruling;
 use tribunal_core::panel::Unusable;
-use tribunal_core::review_loop::{Choice, LoopEvent, Outcome, Share};
-use tribunal_core::run::{LaneChoice, Refusal, RunEvent, Was};
+use tribunal_core::policy::Use;
+use tribunal_core::review_loop::{Choice, FailureKind, LoopEvent, Outcome, Share};
+use tribunal_core::run::{Ending, LaneChoice, Refusal, RunEvent, Was};
 
 /// One public event: one line of `tribunal log --json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -46,7 +49,9 @@ pub enum Kind {
     /// A run or a loop began.
     Opened {
         /// `run`, `plan`, `task`, `qa`, `phase` or `chain`.
-        subject: String,
+        #[serde(serialize_with = "typed::word")]
+        #[schemars(with = "String")]
+        subject: Began,
         /// Its plans, for a run.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         plans: Vec<String>,
@@ -76,7 +81,8 @@ pub enum Kind {
         done: bool,
         /// What it says about open findings.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-        replies: BTreeMap<String, String>,
+        #[schemars(with = "BTreeMap<String, String>")]
+        replies: BTreeMap<FindingId, String>,
     },
     /// A check ran.
     Checked {
@@ -92,11 +98,13 @@ pub enum Kind {
         /// Which.
         seat: String,
         /// `approve`, `conditional` or `reject`.
-        verdict: String,
+        #[schemars(with = "String")]
+        verdict: Verdict,
         /// What it raised.
         raised: Vec<ClaimView>,
         /// What it says about findings put to it.
-        said: BTreeMap<String, String>,
+        #[schemars(with = "BTreeMap<String, String>")]
+        said: BTreeMap<FindingId, String>,
         /// What it looked at.
         checked: String,
         /// What of the change it was shown.
@@ -111,7 +119,9 @@ pub enum Kind {
         /// `crashed`, `timed_out`, `garbled`, `empty`, `quota`, `did_not_run`, `tampered`, `unproven`, `not_done`,
         /// `truncated`, `rate_limited`, `overloaded`, `auth`, `too_long`, `turn_cap`, `stalled`, `prompt_wait`, `refused`,
         /// `budget`, `setup`, `conflict`, `red_check` or `judge_again`.
-        why: String,
+        #[serde(serialize_with = "typed::word")]
+        #[schemars(with = "String")]
+        why: Lost,
         /// What is known.
         text: String,
     },
@@ -125,7 +135,8 @@ pub enum Kind {
     /// A hearing was held.
     Heard {
         /// The finding.
-        finding: String,
+        #[schemars(with = "String")]
+        finding: FindingId,
         /// It stands.
         upheld: bool,
         /// Why.
@@ -134,9 +145,11 @@ pub enum Kind {
     /// What a round adds up to.
     Ruled {
         /// `pass`, `pass_with_warnings`, `rework` or `no_quorum`.
-        ruling: String,
+        #[schemars(with = "String")]
+        ruling: Ruled,
         /// The findings behind it.
-        findings: Vec<String>,
+        #[schemars(with = "Vec<String>")]
+        findings: Vec<FindingId>,
         /// A seat was lost and the checks' verdict stands.
         checks_only: bool,
     },
@@ -169,7 +182,9 @@ pub enum Kind {
     Ended {
         /// A loop: `passed`, `passed with warnings`, `accepted`, `exhausted`, `stale`, `stuck`, `failed`, `cancelled`;
         /// the run: `passed`, `shut`, `stopped`, `cancelled`.
-        outcome: String,
+        #[serde(serialize_with = "typed::word")]
+        #[schemars(with = "String")]
+        outcome: Over,
         /// What it left.
         #[serde(skip_serializing_if = "Option::is_none")]
         revision: Option<String>,
@@ -177,13 +192,142 @@ pub enum Kind {
     /// Something worth knowing that decides nothing by itself.
     Note {
         /// A stable word for what it is about: `round`, `rework`, `gate`, `wave`, `lane`, `dropped`, `launch`, …
-        topic: String,
+        #[schemars(with = "String")]
+        topic: Topic,
         /// In words.
         text: String,
         /// Figures, where there are any.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         figures: BTreeMap<String, u64>,
     },
+}
+
+/// What has begun: the run, or a loop of this use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Began {
+    /// The run.
+    Run,
+    /// A loop.
+    Loop(Use),
+}
+
+impl fmt::Display for Began {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Began::Run => f.write_str("run"),
+            Began::Loop(of) => f.write_str(of.word()),
+        }
+    }
+}
+
+/// What is over, and how it ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// The run.
+    Run(Ending),
+    /// A loop.
+    Loop(Outcome),
+}
+
+impl Over {
+    /// Whether it ended approved, or accepted by a person.
+    pub fn is_good(&self) -> bool {
+        match self {
+            Over::Run(ending) => *ending == Ending::Passed,
+            Over::Loop(outcome) => outcome.is_good(),
+        }
+    }
+}
+
+impl fmt::Display for Over {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Over::Run(ending) => ending.word(),
+            Over::Loop(outcome) => outcome.word(),
+        })
+    }
+}
+
+/// Why an attempt came to nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// An attempt was lost.
+    Attempt(FailureKind),
+    /// A landing was refused.
+    Landing(Refusal),
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&match self {
+            Lost::Attempt(kind) => snake(kind),
+            Lost::Landing(refusal) => refusal_word(refusal).to_owned(),
+        })
+    }
+}
+
+impl Lost {
+    /// The reason as people read it: `timed out`.
+    pub fn words(&self) -> String {
+        self.to_string().replace('_', " ")
+    }
+}
+
+/// A ruling without the findings behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ruled {
+    /// Good as it stands.
+    Pass,
+    /// Good, with warnings carried on.
+    PassWithWarnings,
+    /// Not good.
+    Rework,
+    /// Nobody can say.
+    NoQuorum,
+}
+
+/// What a note is about. Its names are a promise, like those of the kinds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "each name says what it is")]
+pub enum Topic {
+    Asked,
+    AskedAgain,
+    Budget,
+    Carried,
+    Carry,
+    Checkpoint,
+    Cleared,
+    Closing,
+    Command,
+    Confirming,
+    Dropped,
+    Editor,
+    ExhaustiveOrdered,
+    Filtered,
+    Finished,
+    Gate,
+    Held,
+    Ignored,
+    Lane,
+    Launch,
+    Left,
+    Lost,
+    NotCovered,
+    Panel,
+    Part,
+    Rebased,
+    Resumed,
+    Review,
+    Rework,
+    Round,
+    Run,
+    Sandbox,
+    Strayed,
+    VerdictKept,
+    Warning,
+    Wave,
 }
 
 /// What of a change a reviewer was shown.
@@ -207,7 +351,8 @@ impl ShownView {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ClaimView {
     /// `blocker`, `warning` or `suggestion`.
-    pub severity: String,
+    #[schemars(with = "String")]
+    pub severity: Severity,
     /// 0 to 100.
     pub confidence: u8,
     /// The file.
@@ -224,11 +369,15 @@ pub struct ClaimView {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TrackedView {
     /// `F-12`.
-    pub id: String,
+    #[schemars(with = "String")]
+    pub id: FindingId,
     /// Its fate after this round.
-    pub fate: String,
+    #[serde(serialize_with = "typed::word")]
+    #[schemars(with = "String")]
+    pub fate: Fate,
     /// `new`, `reopened`, `fix_induced`, `late` or `persistent`.
-    pub mark: String,
+    #[schemars(with = "String")]
+    pub mark: Mark,
     /// Who holds it.
     pub by: Vec<String>,
     /// The claim that stands for it.
@@ -274,9 +423,9 @@ pub fn json(event: &Event) -> String {
 ///
 /// Use a note for everything that decides nothing by itself. A new kind would have to be kept for ever, while a topic
 /// is only a word.
-pub fn note(topic: &str, text: &str) -> Kind {
+pub fn note(topic: Topic, text: &str) -> Kind {
     // Bounded, because notes carry words of agents and programs keep whole logs.
-    Kind::Note { topic: topic.to_owned(), text: clipped(text, 2_000), figures: BTreeMap::new() }
+    Kind::Note { topic, text: clipped(text, 2_000), figures: BTreeMap::new() }
 }
 
 /// Puts an event into its envelope.
@@ -293,7 +442,7 @@ pub fn event(run: &str, seq: u64, at: u64, of: &str, what: Kind) -> Event {
 pub fn of_loop(id: &LoopId, fact: &LoopEvent) -> Option<Kind> {
     Some(match fact {
         LoopEvent::Opened(opened) => Kind::Opened {
-            subject: opened.policy.of.word().to_owned(),
+            subject: Began::Loop(opened.policy.of),
             plans: Vec::new(),
             rounds_max: Some(opened.policy.rounds_max),
         },
@@ -303,46 +452,46 @@ pub fn of_loop(id: &LoopId, fact: &LoopEvent) -> Option<Kind> {
         // Not done yet: the builder goes on in another launch.
         LoopEvent::Iterated { effect, revision } => made(effect, revision.as_str(), false),
         LoopEvent::Made { effect, revision, replies } => {
-            let words = replies.iter().map(|(id, reply)| (id.to_string(), reply_words(reply))).collect();
+            let words = replies.iter().map(|(id, reply)| (*id, reply_words(reply))).collect();
             with_replies(made(effect, revision.as_str(), true), words)
         }
         // Several fixers worked side by side; their work is one revision from here on.
         LoopEvent::Joined { effect, revision } => made(effect, revision.as_str(), true),
-        LoopEvent::Failed { effect, failure } => failed(effect, &snake(&failure.kind), &failure.text),
-        LoopEvent::RoundBegan { round, .. } => note("round", &format!("round {round} is judged")),
+        LoopEvent::Failed { effect, failure } => failed(effect, Lost::Attempt(failure.kind), &failure.text),
+        LoopEvent::RoundBegan { round, .. } => note(Topic::Round, &format!("round {round} is judged")),
         LoopEvent::Checked { effect, checked } => Kind::Checked {
             check: who(&effect.step),
             passed: checked.findings.is_empty(),
             claims: checked.findings.iter().map(claim).collect(),
         },
         // A check that did not run counts as a failure, never as a pass.
-        LoopEvent::Unchecked { effect, why } => failed(effect, "did_not_run", why),
+        LoopEvent::Unchecked { effect, why } => failed(effect, Lost::Attempt(FailureKind::DidNotRun), why),
         LoopEvent::Answered { effect, answer, shown, .. } => answered(effect, answer, *shown),
         LoopEvent::PartAnswered { effect, answer, shown } => {
-            note("part", &part_words(effect, answer, *shown))
+            note(Topic::Part, &part_words(effect, answer, *shown))
         }
         LoopEvent::NotCovered { effect, shown, .. } | LoopEvent::TooLarge { effect, shown } => {
-            note("not_covered", &crate::question::not_covered(&who(&effect.step), *shown))
+            note(Topic::NotCovered, &crate::question::not_covered(&who(&effect.step), *shown))
         }
         LoopEvent::VerdictKept { effect, shown } => {
-            note("verdict_kept", &crate::question::verdict_kept(&who(&effect.step), *shown))
+            note(Topic::VerdictKept, &crate::question::verdict_kept(&who(&effect.step), *shown))
         }
         LoopEvent::AskedAgain { seat, why, answer } => {
             let refused = answer.as_ref().and_then(|answer| answer.refused.as_ref());
             let why = unusable_words(*why, refused);
-            note("asked_again", &format!("the answer of {seat} could not be used: {why}"))
+            note(Topic::AskedAgain, &format!("the answer of {seat} could not be used: {why}"))
         }
         LoopEvent::Tracked { findings, delta } => {
             Kind::Tracked { findings: findings.iter().map(tracked).collect(), delta: DeltaView::of(delta) }
         }
         LoopEvent::Heard { finding, upheld, reason, .. } => {
-            Kind::Heard { finding: finding.to_string(), upheld: *upheld, reason: block(reason) }
+            Kind::Heard { finding: *finding, upheld: *upheld, reason: block(reason) }
         }
         LoopEvent::Ruled { ruling } => ruled(ruling),
         LoopEvent::Confirming => {
-            note("confirming", "a final pass: all checks, and what a reviewer was not shown whole")
+            note(Topic::Confirming, "a final pass: all checks, and what a reviewer was not shown whole")
         }
-        LoopEvent::ExhaustiveOrdered { seats } => note("exhaustive_ordered", &exhaustive(seats)),
+        LoopEvent::ExhaustiveOrdered { seats } => note(Topic::ExhaustiveOrdered, &exhaustive(seats)),
         LoopEvent::ReworkOrdered { crew } => reworked(crew),
         LoopEvent::Asked(question) => Kind::Asked {
             subject: crate::question::subject(id.as_str()),
@@ -351,7 +500,7 @@ pub fn of_loop(id: &LoopId, fact: &LoopEvent) -> Option<Kind> {
         },
         LoopEvent::Decided(decision) => decided(&decision.by, choice_word(&decision.choice), &decision.note),
         LoopEvent::Ended { outcome, revision } => Kind::Ended {
-            outcome: outcome.word().to_owned(),
+            outcome: Over::Loop(outcome.clone()),
             revision: revision.as_ref().map(|r| line(r.as_str())),
         },
         // A seated panel is visible by its answers; these facts add nothing for a reader.
@@ -371,9 +520,9 @@ fn part_words(effect: &EffectId, answer: &Answer, shown: Shown) -> String {
 fn answered(effect: &EffectId, answer: &Answer, shown: Shown) -> Kind {
     Kind::Answered {
         seat: who(&effect.step),
-        verdict: answer.verdict.to_string(),
+        verdict: answer.verdict,
         raised: answer.raised.iter().map(claim).collect(),
-        said: answer.said.iter().map(|(id, said)| (id.to_string(), said_words(said))).collect(),
+        said: answer.said.iter().map(|(id, said)| (*id, said_words(said))).collect(),
         checked: clipped(&answer.checked, 2_000),
         shown: ShownView::of(shown),
     }
@@ -392,7 +541,7 @@ fn reworked(crew: &[Share]) -> Kind {
         let ids: Vec<String> = share.findings.iter().map(ToString::to_string).collect();
         format!("{} mends {}", share.maker, words::and(&ids))
     };
-    note("rework", &crew.iter().map(share).collect::<Vec<_>>().join("; "))
+    note(Topic::Rework, &crew.iter().map(share).collect::<Vec<_>>().join("; "))
 }
 
 fn choice_word(choice: &Choice) -> &'static str {
@@ -412,19 +561,19 @@ fn choice_word(choice: &Choice) -> &'static str {
 pub fn of_run(fact: &RunEvent) -> Option<Kind> {
     Some(match fact {
         RunEvent::Opened(spec) => Kind::Opened {
-            subject: "run".to_owned(),
+            subject: Began::Run,
             plans: spec.plans.iter().map(|plan| line(plan.id.as_str())).collect(),
             rounds_max: None,
         },
         RunEvent::Intended { effect, due } => launched(effect, due.map(|due| due.0)),
         RunEvent::Cleared { effect } => cleared(effect),
         RunEvent::GateDecided { open } => {
-            note("gate", if *open { "the plan gate is open" } else { "the plan gate stayed shut" })
+            note(Topic::Gate, if *open { "the plan gate is open" } else { "the plan gate stayed shut" })
         }
-        RunEvent::WaveOpened { wave } => note("wave", &format!("wave {wave} is built")),
-        RunEvent::LaneOpened { plan } => note("lane", &format!("plan {plan} is built")),
+        RunEvent::WaveOpened { wave } => note(Topic::Wave, &format!("wave {wave} is built")),
+        RunEvent::LaneOpened { plan } => note(Topic::Lane, &format!("plan {plan} is built")),
         RunEvent::PlanDropped { plan, by } => {
-            note("dropped", &format!("plan {plan} was {}", words::dropped(by)))
+            note(Topic::Dropped, &format!("plan {plan} was {}", words::dropped(by)))
         }
         // A summary is work of a builder, too, and a reader should not need another kind for it.
         RunEvent::Summarised { effect, revision } => made(effect, revision.as_str(), true),
@@ -436,7 +585,7 @@ pub fn of_run(fact: &RunEvent) -> Option<Kind> {
         RunEvent::LandingRefused { effect, refusal, findings } => {
             // The refusal itself has no text; the findings it brings say what is wrong.
             let claims: Vec<String> = findings.iter().map(|handed| line(&handed.entry.claim.claim)).collect();
-            failed(effect, refusal_word(refusal), &claims.join("; "))
+            failed(effect, Lost::Landing(refusal.clone()), &claims.join("; "))
         }
         RunEvent::LaneAsked { plan, stuck } => Kind::Asked {
             subject: format!("plan {plan}, {}", crate::question::was(stuck.was)),
@@ -462,18 +611,19 @@ pub fn of_run(fact: &RunEvent) -> Option<Kind> {
         RunEvent::Checkpointed { effect, feedback } => {
             // A checkpoint without feedback is told as well, so that nobody waits for one.
             let text = feedback.as_deref().unwrap_or("no feedback");
-            note("checkpoint", &format!("plan {}: {text}", effect.of))
+            note(Topic::Checkpoint, &format!("plan {}: {text}", effect.of))
         }
-        RunEvent::Failed { effect, failure } => failed(effect, &snake(&failure.kind), &failure.text),
-        RunEvent::ReviewOpened => note("review", "the whole change is reviewed"),
-        RunEvent::Closing { ending } => note("closing", &format!("it will end {}", ending.word())),
+        RunEvent::Failed { effect, failure } => failed(effect, Lost::Attempt(failure.kind), &failure.text),
+        RunEvent::ReviewOpened => note(Topic::Review, "the whole change is reviewed"),
+        RunEvent::Closing { ending } => note(Topic::Closing, &format!("it will end {}", ending.word())),
         RunEvent::Finished { effect, note: text } => {
-            note("finished", &format!("{}: {text}", who(&effect.step)))
+            note(Topic::Finished, &format!("{}: {text}", who(&effect.step)))
         }
         // The run helps itself by a rebase, so this is a note and not a question.
-        RunEvent::Held { held, goes_on: true, .. } => {
-            note("held", &format!("the branch: {}; the result is rebased onto it", crate::branch::held(held)))
-        }
+        RunEvent::Held { held, goes_on: true, .. } => note(
+            Topic::Held,
+            &format!("the branch: {}; the result is rebased onto it", crate::branch::held(held)),
+        ),
         RunEvent::Held { held, .. } => {
             Kind::Asked { subject: "the result".to_owned(), why: crate::branch::held(held) }
         }
@@ -490,15 +640,19 @@ pub fn of_run(fact: &RunEvent) -> Option<Kind> {
             decided(&decision.by, choice, &decision.note)
         }
         RunEvent::Rebased { .. } => {
-            note("rebased", "the run branch begins anew at your branch, for what was approved so far")
+            note(Topic::Rebased, "the run branch begins anew at your branch, for what was approved so far")
         }
-        RunEvent::CarryOpened => note("carry", "everything is merged again: does the review hold for it?"),
-        RunEvent::Carried { .. } => note("carried", "what the review approved holds for the rebased result"),
+        RunEvent::CarryOpened => {
+            note(Topic::Carry, "everything is merged again: does the review hold for it?")
+        }
+        RunEvent::Carried { .. } => {
+            note(Topic::Carried, "what the review approved holds for the rebased result")
+        }
         // The branch moved under an approved result, and an approval holds only for what was shown.
         RunEvent::JudgeAgain { .. } => {
-            note("review", "the branch has changed what was reviewed: it is reviewed again")
+            note(Topic::Review, "the branch has changed what was reviewed: it is reviewed again")
         }
-        RunEvent::Ended { ending } => Kind::Ended { outcome: ending.word().to_owned(), revision: None },
+        RunEvent::Ended { ending } => Kind::Ended { outcome: Over::Run(*ending), revision: None },
         RunEvent::LoopEnded { .. }
         | RunEvent::Iterated { .. }
         | RunEvent::CheckpointDue { .. }
@@ -531,7 +685,7 @@ fn launched(effect: &EffectId, due: Option<u64>) -> Kind {
 }
 
 fn cleared(effect: &EffectId) -> Kind {
-    note("cleared", &format!("{effect} had not happened before the interruption; it is launched again"))
+    note(Topic::Cleared, &format!("{effect} had not happened before the interruption; it is launched again"))
 }
 
 fn made(effect: &EffectId, revision: &str, done: bool) -> Kind {
@@ -544,7 +698,7 @@ fn made(effect: &EffectId, revision: &str, done: bool) -> Kind {
     }
 }
 
-fn with_replies(kind: Kind, words: BTreeMap<String, String>) -> Kind {
+fn with_replies(kind: Kind, words: BTreeMap<FindingId, String>) -> Kind {
     match kind {
         Kind::Made { effect, who, revision, done, .. } => {
             Kind::Made { effect, who, revision, done, replies: words }
@@ -553,11 +707,11 @@ fn with_replies(kind: Kind, words: BTreeMap<String, String>) -> Kind {
     }
 }
 
-fn failed(effect: &EffectId, why: &str, text: &str) -> Kind {
+fn failed(effect: &EffectId, why: Lost, text: &str) -> Kind {
     Kind::Failed {
         effect: line(&effect.to_string()),
         who: who(&effect.step),
-        why: why.to_owned(),
+        why,
         text: clipped(text, 2_000),
     }
 }
@@ -568,19 +722,15 @@ fn decided(by: &str, choice: &str, note: &str) -> Kind {
 
 /// Writes a ruling with the findings behind it, which are those to fix or those that went on.
 fn ruled(ruling: &Ruling) -> Kind {
-    let (word, ids, checks_only) = match ruling {
-        Ruling::Pass { checks_only } => ("pass", &[][..], *checks_only),
+    let (ruling, ids, checks_only) = match ruling {
+        Ruling::Pass { checks_only } => (Ruled::Pass, &[][..], *checks_only),
         Ruling::PassWithWarnings { carried, checks_only } => {
-            ("pass_with_warnings", &carried[..], *checks_only)
+            (Ruled::PassWithWarnings, &carried[..], *checks_only)
         }
-        Ruling::Rework { must } => ("rework", &must[..], false),
-        Ruling::NoQuorum => ("no_quorum", &[][..], false),
+        Ruling::Rework { must } => (Ruled::Rework, &must[..], false),
+        Ruling::NoQuorum => (Ruled::NoQuorum, &[][..], false),
     };
-    Kind::Ruled {
-        ruling: word.to_owned(),
-        findings: ids.iter().map(ToString::to_string).collect(),
-        checks_only,
-    }
+    Kind::Ruled { ruling, findings: ids.to_vec(), checks_only }
 }
 
 fn refusal_word(refusal: &Refusal) -> &'static str {
@@ -594,7 +744,7 @@ fn refusal_word(refusal: &Refusal) -> &'static str {
 /// Makes the short form of a claim, with every text cleaned and bounded.
 fn claim(claim: &Claim) -> ClaimView {
     ClaimView {
-        severity: claim.severity.word().to_owned(),
+        severity: claim.severity,
         confidence: claim.confidence,
         file: claim.file.as_deref().map(line),
         line: claim.line,
@@ -603,11 +753,11 @@ fn claim(claim: &Claim) -> ClaimView {
 }
 
 fn tracked(tracked: &Tracked) -> TrackedView {
-    let severity = tracked.severity.word().to_owned();
+    let severity = tracked.severity;
     TrackedView {
-        id: tracked.id.to_string(),
-        fate: tracked.fate.word().to_owned(),
-        mark: snake(&tracked.mark),
+        id: tracked.id,
+        fate: tracked.fate.clone(),
+        mark: tracked.mark,
         by: tracked.by.iter().map(|by| line(&by.to_string())).collect(),
         // The severity of the ledger counts: triage may have changed the one that was claimed.
         claim: ClaimView { severity, ..claim(&tracked.claim) },
@@ -630,13 +780,12 @@ impl DeltaView {
 }
 
 fn reply_words(reply: &tribunal_core::finding::Reply) -> String {
-    use tribunal_core::finding::Reply;
-    match reply {
-        Reply::Fixed => "fixed".to_owned(),
-        Reply::Refuted(why) => format!("refuted: {}", clipped(why, 600)),
-        Reply::CannotFix(why) => format!("cannot fix: {}", clipped(why, 600)),
-        Reply::Unseen(why) => format!("perhaps fixed: {}", clipped(why, 600)),
-    }
+    reply_with(reply, |why| clipped(why, 600))
+}
+
+/// The name of a mark, as events have it: `fix_induced`.
+pub fn mark_word(mark: Mark) -> String {
+    snake(&mark)
 }
 
 fn said_words(said: &Said) -> String {

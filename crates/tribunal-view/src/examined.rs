@@ -6,11 +6,15 @@
 use crate::facts::{CommandView, FindingView, beside_a_pass};
 use crate::plain;
 use crate::report::{table, text as marked};
+use crate::review::LastWord;
 use crate::style::{Mark, Style};
+use crate::typed;
 use crate::words::{and, count};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::fmt::{self, Write};
+use tribunal_core::finding::{Fate, Reply, Severity};
+use tribunal_core::run::Ending;
 
 /// The number of rows of one kind that are shown; more are only counted.
 const ROWS: usize = 200;
@@ -23,7 +27,8 @@ pub struct Judge {
     /// Whether it is a tool or a command, and not a reviewer.
     pub is_check: bool,
     /// The verdict; empty if it never answered.
-    pub verdict: String,
+    #[serde(serialize_with = "typed::word_or_empty")]
+    pub verdict: Option<LastWord>,
     /// What it looked at, in its own words.
     pub checked: String,
 }
@@ -60,8 +65,30 @@ impl Since {
     }
 }
 
+/// How a review of something that exists stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stands {
+    /// It is not over, and nobody is asked.
+    #[default]
+    Running,
+    /// A person is asked.
+    Waits,
+    /// It is over.
+    Over(Ending),
+}
+
+impl fmt::Display for Stands {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Stands::Running => "running",
+            Stands::Waits => "waits",
+            Stands::Over(ending) => ending.word(),
+        })
+    }
+}
+
 /// One finding of the review.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// The finding itself, with its fate.
     #[serde(flatten)]
@@ -97,7 +124,8 @@ pub struct Examined {
     /// What was reviewed, like `main..HEAD`.
     pub target: String,
     /// `passed`, `shut`, `waits`, `stopped`, `cancelled` or `running`.
-    pub end: String,
+    #[serde(serialize_with = "typed::word")]
+    pub end: Stands,
     /// Why the review ended this way.
     pub reason: String,
     /// The number of rounds of judging.
@@ -135,15 +163,15 @@ impl Examined {
         self.findings.iter().filter(|row| row.since == since).count()
     }
 
-    fn with_fate(&self, fate: &str) -> usize {
-        self.findings.iter().filter(|row| row.finding.fate == fate).count()
+    fn with_fate(&self, fate: &Fate) -> usize {
+        self.findings.iter().filter(|row| row.finding.fate == *fate).count()
     }
 
     /// Says the result in a few words.
     ///
     /// What is in the way comes before everything else, and a pass says if no tests ran.
     fn headline(&self) -> String {
-        let blockers = self.in_the_way().filter(|row| row.finding.severity == "blocker").count();
+        let blockers = self.in_the_way().filter(|row| row.finding.severity == Severity::Blocker).count();
         let warnings = self.in_the_way().count() - blockers;
         let found = match (blockers, warnings) {
             (0, 0) => String::new(),
@@ -152,14 +180,16 @@ impl Examined {
             (b, w) => format!("{} and {}", count(b, "blocker"), count(w, "warning")),
         };
         // Fixes are part of the headline, because they are what the command did to the work.
-        let fixed = self.with_fate("fixed");
+        let fixed = self.with_fate(&Fate::Fixed);
         let fixed = if fixed > 0 { format!(", {fixed} fixed") } else { String::new() };
-        match (self.end.as_str(), found.is_empty()) {
+        match (self.end, found.is_empty()) {
             // A pass is never bare if no tests ran: the remark about the commands is part of it.
-            ("passed", true) => format!("passed{fixed}{}", beside_a_pass(&self.commands)),
-            ("waits", _) => format!("waits for you: {}", plain::line(&self.reason)),
+            (Stands::Over(Ending::Passed), true) => format!("passed{fixed}{}", beside_a_pass(&self.commands)),
+            (Stands::Waits, _) => format!("waits for you: {}", plain::line(&self.reason)),
             // Nothing is concluded about findings of a review that did not come to its end.
-            (end @ ("cancelled" | "running" | "stopped"), _) => format!("{end}{fixed}"),
+            (end @ (Stands::Running | Stands::Over(Ending::Cancelled | Ending::Stopped)), _) => {
+                format!("{end}{fixed}")
+            }
             // Nothing is in the way and it still did not pass; only the reason can explain that.
             (_, true) => format!("did not pass: {}", plain::line(&self.reason)),
             (_, false) => format!("{found} in the way{fixed}"),
@@ -184,8 +214,8 @@ impl Examined {
     /// Names findings that reviewers raised in a field whose owner did not, and what can be done about them; `None` if
     /// there are none.
     fn outside_a_field(&self) -> Option<String> {
-        let filtered = self.findings.iter().filter(|row| row.finding.fate == "filtered");
-        let ids: Vec<&str> = filtered.map(|row| row.finding.id.as_str()).collect();
+        let filtered = self.findings.iter().filter(|row| row.finding.fate == Fate::Filtered);
+        let ids: Vec<String> = filtered.map(|row| row.finding.id.to_string()).collect();
         (!ids.is_empty()).then(|| {
             format!(
                 "filtered, not raised by the owner of its field: {} ({}). Leave it at that, look with --verbose, count it \
@@ -199,10 +229,10 @@ impl Examined {
     /// Lists who judged, with each verdict.
     fn judged_by(&self, checks: bool) -> Vec<String> {
         let judges = self.judges.iter().filter(|judge| judge.is_check == checks);
-        let line = |judge: &Judge| match judge.verdict.as_str() {
+        let line = |judge: &Judge| match &judge.verdict {
             // A reviewer that never answered is named: its silence must not look like consent.
-            "" => format!("{} (no answer)", plain::line(&judge.name)),
-            verdict => format!("{} ({verdict})", plain::line(&judge.name)),
+            None => format!("{} (no answer)", plain::line(&judge.name)),
+            Some(verdict) => format!("{} ({verdict})", plain::line(&judge.name)),
         };
         judges.map(line).collect()
     }
@@ -213,13 +243,13 @@ impl Examined {
     fn shown(&self) -> Vec<&Row> {
         let standing = |row: &&Row| {
             // A waived finding stays visible, so that a waiver cannot hide anything.
-            row.in_the_way || matches!(row.finding.fate.as_str(), "carried" | "advisory" | "waived")
+            row.in_the_way || matches!(row.finding.fate, Fate::Carried | Fate::Advisory | Fate::Waived(_))
         };
         // Resolved findings stay out even then: their number is in the line about the last review.
         let wanted = |row: &&Row| standing(row) || (self.verbose && row.since != Since::Resolved);
         let mut rows: Vec<&Row> = self.findings.iter().filter(wanted).collect();
         // Blocking findings first, then by place, so that a reader goes through each file once.
-        rows.sort_by_key(|row| (!row.in_the_way, place_key(&row.finding.place)));
+        rows.sort_by_cached_key(|row| (!row.in_the_way, place_key(&row.finding.place)));
         rows
     }
 }
@@ -250,11 +280,11 @@ fn place_key(place: &str) -> (String, u64) {
 /// Writes the review for a terminal.
 pub fn text(one: &Examined, style: Style) -> String {
     let mut out = String::new();
-    let mark = match one.end.as_str() {
-        "passed" => Mark::Complete,
-        "waits" => Mark::Warning,
-        "running" => Mark::Running,
-        _ => Mark::Failed,
+    let mark = match one.end {
+        Stands::Over(Ending::Passed) => Mark::Complete,
+        Stands::Waits => Mark::Warning,
+        Stands::Running => Mark::Running,
+        Stands::Over(_) => Mark::Failed,
     };
     let head = format!("Review of {}: {}", plain::line(&one.target), one.headline());
     let _ = writeln!(out, "{} {}", style.mark(mark), style.bold(&style.wrap(&head, "  ")));
@@ -272,7 +302,7 @@ pub fn text(one: &Examined, style: Style) -> String {
     if let Some(filtered) = one.outside_a_field() {
         let _ = writeln!(out, "  {}", style.wrap(&filtered, "    "));
     }
-    let deferred = one.with_fate("deferred");
+    let deferred = one.with_fate(&Fate::Deferred);
     if deferred > 0 && !one.verbose {
         let _ = writeln!(out, "  deferred: {deferred} of which nobody is sure (--verbose shows them)");
     }
@@ -308,15 +338,16 @@ fn rows(out: &mut String, one: &Examined, style: Style) {
         // A reader knows a tool by its name and needs no prefix.
         let by: Vec<&str> = row.finding.by.iter().map(|by| by.strip_prefix("check ").unwrap_or(by)).collect();
         let by = by.join(", ");
-        for tag in [row.rule.as_str(), by.as_str(), row.since.word(), &row.finding.id] {
+        let id = row.finding.id.to_string();
+        for tag in [row.rule.as_str(), by.as_str(), row.since.word(), &id] {
             if !tag.is_empty() {
                 tags.push(tag);
             }
         }
-        let fate = match row.finding.fate.as_str() {
+        let fate = match &row.finding.fate {
             // These are the rule in this list; only other fates are worth a word.
-            "open" | "unresolved" | "advisory" => String::new(),
-            fate => format!(" ({})", format!("{fate} {}", row.finding.fate_note).trim_end()),
+            Fate::Open | Fate::Unresolved | Fate::Advisory => String::new(),
+            _ => format!(" ({})", row.finding.fate_words()),
         };
         let said = format!("{}{fate}: {}", row.finding.severity, plain::clipped(&row.finding.claim, 300));
         let _ = writeln!(
@@ -336,11 +367,11 @@ fn rows(out: &mut String, one: &Examined, style: Style) {
             let _ = writeln!(out, "          {}", style.wrap(&plain::clipped(&more, 600), "            "));
         }
         // The builder's reply matters only where the finding is still in the way in spite of it.
-        if !row.finding.reply.is_empty() && row.in_the_way {
-            let said = match row.finding.reply.as_str() {
+        if let Some(reply) = row.finding.reply.as_ref().filter(|_| row.in_the_way) {
+            let said = match reply {
                 // It is still in the way, so this is a claim and not a fact.
-                "fixed" => "says that it is fixed".to_owned(),
-                reply => plain::clipped(reply, 300),
+                Reply::Fixed => "says that it is fixed".to_owned(),
+                reply => plain::clipped(&typed::reply_words(reply), 300),
             };
             let _ = writeln!(out, "          fixer: {said}");
         }
@@ -384,8 +415,8 @@ pub fn markdown(one: &Examined) -> String {
         let cells = |row: &&Row| {
             let by = row.finding.by.join(", ");
             vec![
-                row.finding.id.clone(),
-                row.finding.severity.clone(),
+                row.finding.id.to_string(),
+                row.finding.severity.to_string(),
                 marked(&row.finding.place),
                 marked(
                     &std::iter::once(row.finding.claim.clone())

@@ -3,10 +3,11 @@
 //!
 //! It only words what it is given. The caller finds the causes, and the numbers let a reader check them in the journal.
 
-use crate::events::{Event, Kind};
+use crate::events::{Event, Kind, Over};
 use crate::log;
 use crate::style::{Style, cut, pad};
 use serde::Serialize;
+use tribunal_core::review_loop::Outcome;
 
 /// A decision and the events it follows from.
 ///
@@ -58,11 +59,13 @@ pub fn story(of: &str, decisions: &[Decision], style: Style) -> String {
 fn why(decision: &Decision) -> &'static str {
     let Kind::Ended { outcome, .. } = &decision.event.what else { return "" };
     let made = decision.because.iter().any(|cause| matches!(cause.what, Kind::Made { .. }));
-    match outcome.as_str() {
+    match outcome {
         // Two different ends have the same name; the causes tell them apart.
-        "stale" if made => ": not judged, for nothing was changed and no finding newly answered",
-        "stale" => ": the same findings stay open, round after round",
-        "exhausted" => ": its rounds are spent",
+        Over::Loop(Outcome::Stale) if made => {
+            ": not judged, for nothing was changed and no finding newly answered"
+        }
+        Over::Loop(Outcome::Stale) => ": the same findings stay open, round after round",
+        Over::Loop(Outcome::Exhausted) => ": its rounds are spent",
         _ => "",
     }
 }

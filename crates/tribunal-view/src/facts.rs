@@ -1,20 +1,25 @@
 //! The data that the views show: plain structs, filled from the folded journal. `status --json` prints them as they
 //! are, so a field's name is a promise, and the doc comments below are part of the published schema.
 //!
-//! The structs hold words and no types of the machines. So a view needs neither the engine nor the journal, and a
-//! change of a machine does not change what programs read.
+//! What is one of a few cases keeps its type (`Severity`, `Fate`, `Outcome`, `Ending`) and is printed as its word. So no
+//! view compares words, and what programs read stays as it is.
 
 use crate::plain;
+use crate::provenance::Provenance;
 use crate::spoken::{Identity, Spoken};
 use crate::style::Mark;
+use crate::typed;
 use crate::voices::{self, RemarksView, WordsView};
 use crate::who::Who;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use tribunal_core::finding::Fate;
+use tribunal_core::finding::{Fate, Reply, Severity};
 use tribunal_core::ids::FindingId;
 use tribunal_core::ledger::Entry;
+use tribunal_core::panel::Ruling;
+use tribunal_core::review_loop::{LoopStage, Outcome};
+use tribunal_core::run::{Ending, RunStage};
 
 /// What every report says of the project's build and test commands beside a pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -60,9 +65,12 @@ pub struct RunView {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub asked: bool,
     /// `empty`, `gating`, `building`, `reviewing`, `closing`, `finishing`, `held`, `rebasing`, `carrying` or `ended`.
-    pub stage: String,
+    #[serde(serialize_with = "typed::stage")]
+    #[schemars(with = "String")]
+    pub stage: Option<RunStage>,
     /// `passed`, `concerns`, `shut`, `stopped` or `cancelled`, once it has ended.
-    pub ending: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub ending: Option<Ending>,
     /// An orchestrator runs it now.
     pub live: bool,
     /// The user's branch.
@@ -195,9 +203,12 @@ pub struct LoopView {
     #[serde(rename = "use")]
     pub of: String,
     /// The word for its state.
-    pub state: String,
+    #[schemars(with = "String")]
+    pub state: LoopStage,
     /// How it ended.
-    pub outcome: Option<String>,
+    #[serde(serialize_with = "typed::outcome")]
+    #[schemars(with = "Option<String>")]
+    pub outcome: Option<Outcome>,
     /// The round.
     pub round: u32,
     /// Rounds at most.
@@ -207,7 +218,8 @@ pub struct LoopView {
     /// What it is about, as it stands.
     pub revision: Option<String>,
     /// Findings it held.
-    pub findings: Vec<String>,
+    #[schemars(with = "Vec<String>")]
+    pub findings: Vec<FindingId>,
     /// What each round came to.
     pub rounds: Vec<RoundView>,
     /// How long it took so far, in milliseconds.
@@ -227,18 +239,24 @@ pub struct RoundView {
     /// What each check and seat said, in order.
     pub said: Vec<String>,
     /// What it added up to.
-    pub ruling: String,
+    #[serde(serialize_with = "typed::ruling")]
+    #[schemars(with = "String")]
+    pub ruling: Option<Ruling>,
 }
 
 /// A finding as people see it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FindingView {
     /// `F-12`.
-    pub id: String,
+    #[schemars(with = "String")]
+    pub id: FindingId,
     /// `blocker`, `warning` or `suggestion`.
-    pub severity: String,
+    #[schemars(with = "String")]
+    pub severity: Severity,
     /// `open`, or where it ended.
-    pub fate: String,
+    #[serde(serialize_with = "typed::word")]
+    #[schemars(with = "String")]
+    pub fate: Fate,
     /// Why, where a fate has a reason.
     pub fate_note: String,
     /// `src/a.rs:12`.
@@ -259,9 +277,13 @@ pub struct FindingView {
     #[serde(rename = "loop")]
     pub of: String,
     /// The maker's last word on it.
-    pub reply: String,
+    #[serde(serialize_with = "typed::reply")]
+    #[schemars(with = "String")]
+    pub reply: Option<Reply>,
     /// `original`, `introduced by the fix of round 2`, `missed earlier` or `pre-existing`; empty where unknown.
-    pub provenance: String,
+    #[serde(serialize_with = "typed::word_or_empty")]
+    #[schemars(with = "String")]
+    pub provenance: Option<Provenance>,
     /// Who the reviewers behind it were.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub identities: Vec<Identity>,
@@ -377,11 +399,22 @@ impl PlanView {
     }
 }
 
-/// The stage of a run whose journal holds nothing.
-pub const EMPTY: &str = "empty";
-
 /// The verdict of something that waits for a person.
 pub const WAITS: &str = "waits for you";
+
+impl LoopView {
+    /// Says how it ended, or where it stands.
+    pub fn stands(&self) -> String {
+        self.outcome.as_ref().map_or_else(|| self.state.word().to_owned(), typed::outcome_words)
+    }
+}
+
+impl RoundView {
+    /// The name of its ruling; a round without one has not ended.
+    pub fn ruling_words(&self) -> &'static str {
+        self.ruling.as_ref().map_or("under way", |ruling| typed::ruling_word(Some(ruling)))
+    }
+}
 
 impl QuestionView {
     /// Rewrites the commands so that they work from another folder.
@@ -397,7 +430,7 @@ impl RunView {
     ///
     /// The run branch is not the user's branch. Every face that says "landed" asks this first.
     pub fn is_there(&self) -> bool {
-        matches!(self.ending.as_deref(), Some("passed" | "concerns"))
+        self.ending.is_some_and(Ending::is_good)
     }
 
     /// Rewrites the commands and files it names so that they work from another folder.
@@ -418,10 +451,10 @@ impl RunView {
 
     /// Returns the symbol of the run's state.
     pub fn mark(&self) -> Mark {
-        match self.ending.as_deref() {
-            Some("passed") => Mark::Complete,
+        match self.ending {
+            Some(Ending::Passed) => Mark::Complete,
             // It ended and is on the branch, but not approved.
-            Some("concerns") => Mark::Warning,
+            Some(Ending::Concerns) => Mark::Warning,
             Some(_) => Mark::Failed,
             // The run may be alive, but nothing moves until the person answers.
             None if !self.questions.is_empty() => Mark::Warning,
@@ -434,20 +467,22 @@ impl RunView {
     ///
     /// Such a run has an empty journal and no orchestrator; `tribunal gc` removes it.
     pub fn never_began(&self) -> bool {
-        !self.live && self.stage == EMPTY
+        !self.live && self.stage.is_none()
     }
 
     /// Counts findings by fate, the most frequent first. Equal counts are sorted by name.
-    pub fn fates(&self) -> Vec<(String, usize)> {
-        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        for finding in &self.findings {
-            *counts.entry(finding.fate.as_str()).or_default() += 1;
-        }
-        let mut fates: Vec<(String, usize)> =
-            counts.into_iter().map(|(fate, n)| (fate.to_owned(), n)).collect();
-        // Equal counts by name, so that the same findings always read the same.
-        fates.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        fates
+    pub fn fates(&self) -> Vec<(&'static str, usize)> {
+        fates(self.findings.iter())
+    }
+
+    /// How many findings are open.
+    pub fn open_findings(&self) -> usize {
+        self.findings.iter().filter(|finding| finding.fate == Fate::Open).count()
+    }
+
+    /// Where it stands, in a word: how it ended, or how far it has come.
+    pub fn stands(&self) -> &'static str {
+        self.ending.map_or_else(|| typed::stage_word(self.stage), Ending::word)
     }
 
     /// How long the run has taken so far, in milliseconds.
@@ -469,9 +504,9 @@ impl FindingView {
             _ => String::new(),
         };
         FindingView {
-            id: id.to_string(),
-            severity: entry.severity.word().to_owned(),
-            fate: entry.fate.word().to_owned(),
+            id,
+            severity: entry.severity,
+            fate: entry.fate.clone(),
             fate_note,
             place: plain::line(&line.place),
             claim: plain::line(&line.claim),
@@ -481,13 +516,23 @@ impl FindingView {
             by: entry.by.iter().map(|by| plain::line(&by.to_string())).collect(),
             first_round: entry.first_round,
             of: of.to_owned(),
-            reply: entry.reply.as_ref().map(reply_words).unwrap_or_default(),
+            reply: entry.reply.clone(),
             // Only the history knows where a finding came from, and a ledger is one moment of it.
-            provenance: String::new(),
+            provenance: None,
             identities: Vec::new(),
             words: voices::words(entry),
             remarks: voices::remarks(entry),
         }
+    }
+
+    /// Says where its lines came from; empty where that is unknown.
+    pub fn provenance_words(&self) -> String {
+        self.provenance.map(|provenance| provenance.to_string()).unwrap_or_default()
+    }
+
+    /// Says how it stands, with the reason: `waived by ann`.
+    pub fn fate_words(&self) -> String {
+        format!("{} {}", self.fate, self.fate_note).trim_end().to_owned()
     }
 
     /// Writes the finding as one line: `F-12 [blocker] src/a.rs:12 claim`.
@@ -497,12 +542,12 @@ impl FindingView {
     }
 }
 
-fn reply_words(reply: &tribunal_core::finding::Reply) -> String {
-    use tribunal_core::finding::Reply;
-    match reply {
-        Reply::Fixed => "fixed".to_owned(),
-        Reply::Refuted(why) => format!("refuted: {}", plain::line(why)),
-        Reply::CannotFix(why) => format!("cannot fix: {}", plain::line(why)),
-        Reply::Unseen(why) => format!("perhaps fixed: {}", plain::line(why)),
-    }
+/// Counts findings by fate, the most frequent first. Equal counts are sorted by name, so that the same findings always
+/// read the same.
+pub fn fates<'a>(findings: impl Iterator<Item = &'a FindingView>) -> Vec<(&'static str, usize)> {
+    let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
+    findings.for_each(|finding| *counts.entry(finding.fate.word()).or_default() += 1);
+    let mut fates: Vec<(&'static str, usize)> = counts.into_iter().collect();
+    fates.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+    fates
 }

@@ -99,7 +99,7 @@ fn fates(out: &mut String, review: &Review) {
     }
     let _ = writeln!(out, "<h2>{} by fate</h2>", count(review.findings.len(), "finding"));
     let rows: Vec<Vec<String>> =
-        review.fates().into_iter().map(|(fate, n)| vec![fate, n.to_string()]).collect();
+        review.fates().into_iter().map(|(fate, n)| vec![fate.to_owned(), n.to_string()]).collect();
     table(out, &["fate", "count"], &rows);
 }
 
@@ -125,7 +125,7 @@ fn open(out: &mut String, review: &Review) {
             told(finding),
             tried,
             story.why.clone(),
-            finding.provenance.clone(),
+            finding.provenance_words(),
         ]
     };
     let rows: Vec<Vec<String>> = open.iter().map(row).collect();
@@ -139,14 +139,13 @@ fn settled(out: &mut String, review: &Review) {
         .filter(|story| !story.is_in_the_way())
         .map(|story| {
             let finding = &story.finding;
-            let fate = format!("{} {}", finding.fate, finding.fate_note);
             let round = story.settled_in.map(|round| format!(", round {round}")).unwrap_or_default();
             vec![
                 format!("{} {}", finding.id, finding.severity),
                 finding.place.clone(),
                 told(finding),
-                format!("{}{round}", fate.trim_end()),
-                finding.provenance.clone(),
+                format!("{}{round}", finding.fate_words()),
+                finding.provenance_words(),
             ]
         })
         .collect();
@@ -170,7 +169,7 @@ fn code(out: &mut String, review: &Review) {
     out.push_str("<h2>The code</h2>\n");
     for story in stories.iter().take(CODE_MAX) {
         let finding = &story.finding;
-        let _ = writeln!(out, "<h3>{} {}</h3>", escaped(&finding.id), escaped(&finding.place));
+        let _ = writeln!(out, "<h3>{} {}</h3>", finding.id, escaped(&finding.place));
         let _ = writeln!(out, "<p>{}</p>", escaped(&finding.claim));
         if let Some(code) = &story.code {
             // Focusable, because a reader without a mouse could not scroll a wide block otherwise.
@@ -204,10 +203,11 @@ fn rounds(out: &mut String, review: &Review) {
         let _ = write!(out, "<span class=\"key\" style=\"background:{colour}\"></span>{name} &nbsp; ");
     }
     out.push_str("</p>\n");
+    let known = review.by_id();
     for part in parts {
-        let _ = writeln!(out, "<h3>{}: {}</h3>", escaped(&part.subject), escaped(standing(part)));
+        let _ = writeln!(out, "<h3>{}: {}</h3>", escaped(&part.subject), escaped(&part.stands()));
         picture(out, part);
-        for change in review::changes(review, part) {
+        for change in review::changes(&known, part) {
             let _ = writeln!(out, "<p>{}</p>", change.title);
             let rows: Vec<Vec<String>> = change
                 .rows
@@ -217,14 +217,6 @@ fn rounds(out: &mut String, review: &Review) {
                 .collect();
             table(out, change.head, &rows);
         }
-    }
-}
-
-pub(crate) fn standing(part: &Part) -> &str {
-    match (part.outcome.as_str(), part.waits.as_str()) {
-        ("", "") => "goes on",
-        ("", waits) => waits,
-        (outcome, _) => outcome,
     }
 }
 
@@ -289,7 +281,7 @@ fn judged(out: &mut String, review: &Review) {
         .flat_map(|part| part.words.iter().map(move |word| (part, word)))
         .map(|(part, word)| {
             let ran = word.ran.join(", ");
-            let (who, verdict, shown) = (word.who.clone(), word.verdict.clone(), word.shown.clone());
+            let (who, verdict, shown) = (word.who.clone(), word.verdict.to_string(), word.shown.clone());
             vec![part.subject.clone(), who, verdict, shown, word.checked.clone(), ran]
         })
         .collect();

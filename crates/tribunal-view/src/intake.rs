@@ -115,11 +115,11 @@ pub fn table(intake: &Intake, style: Style) -> String {
 }
 
 fn mark(intake: &Intake) -> Mark {
-    match word(intake.effective()) {
-        "approve" => Mark::Complete,
-        "conditional" => Mark::Warning,
-        "reject" => Mark::Failed,
-        _ => Mark::Skipped,
+    match intake.effective() {
+        Some(Verdict::Approve) => Mark::Complete,
+        Some(Verdict::Conditional) => Mark::Warning,
+        Some(Verdict::Reject) => Mark::Failed,
+        None => Mark::Skipped,
     }
 }
 

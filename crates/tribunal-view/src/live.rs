@@ -5,6 +5,7 @@
 
 use crate::facts::{PlanState, RunView};
 use crate::style::{Style, cut};
+use crate::typed::stage_word;
 use crate::{plain, status, words};
 
 /// Returns the lines of the block for the moment `now`, each at most `style.width` columns wide without its colours.
@@ -47,8 +48,8 @@ pub fn block(run: &RunView, now: u64, style: Style, lines_max: usize) -> Vec<Str
 fn head(run: &RunView) -> String {
     let merged = run.plans.iter().filter(|plan| plan.state == PlanState::Landed).count();
     // Only `open` counts here: whoever watches wants to know whether work is left.
-    let open = run.findings.iter().filter(|finding| finding.fate == "open").count();
-    let mut text = format!("{} · {merged}/{} merged", run.stage, run.plans.len());
+    let open = run.open_findings();
+    let mut text = format!("{} · {merged}/{} merged", stage_word(run.stage), run.plans.len());
     text.push_str(&format!(" · {} running", run.running.len()));
     if !run.findings.is_empty() {
         text.push_str(&format!(" · {} ({open} open)", words::count(run.findings.len(), "finding")));

@@ -3,10 +3,14 @@
 //! The words come from the public events alone. So the log of a run that is over reads like the lines that were printed
 //! while it ran.
 
-use crate::events::{ClaimView, Event, Kind, ShownView, TrackedView};
+use crate::events::{Began, ClaimView, Event, Kind, Lost, Ruled, ShownView, Topic, TrackedView};
 use crate::plain::clipped;
 use crate::style::{Mark, Style, cut, pad};
 use crate::words;
+use tribunal_core::finding::{Fate, Verdict};
+use tribunal_core::ids::FindingId;
+use tribunal_core::review_loop::FailureKind;
+use tribunal_core::run::Refusal;
 
 /// Writes one line for an event. `began` is when the run began.
 pub fn line(event: &Event, began: u64, style: Style) -> String {
@@ -31,16 +35,19 @@ pub fn matters(what: &Kind) -> bool {
         // The findings behind it were told when they were raised.
         Kind::Tracked { .. } => false,
         // The end of the loop says that it passed.
-        Kind::Ruled { ruling, .. } => !ruling.starts_with("pass"),
+        Kind::Ruled { ruling, .. } => matches!(ruling, Ruled::Rework | Ruled::NoQuorum),
         // The end of an agent is worth a line if there is more to say than that it ended.
-        Kind::Note { topic, text, .. } if topic == "launch" => !text.ends_with(" ended"),
+        Kind::Note { topic: Topic::Launch, text, .. } => !text.ends_with(" ended"),
         Kind::Note { topic, .. } => {
-            !matches!(topic.as_str(), "lane" | "rework" | "closing" | "ignored" | "run")
+            !matches!(topic, Topic::Lane | Topic::Rework | Topic::Closing | Topic::Ignored | Topic::Run)
         }
-        Kind::Opened { subject, .. } => subject == "run",
+        Kind::Opened { subject, .. } => *subject == Began::Run,
         _ => true,
     }
 }
+
+/// The fixer of findings that no tool or agent here can fix.
+pub const NOBODY: &str = "nobody";
 
 /// The plan of a run whose plan is a sentence. The sentence stands in a line of its own, so the plan is not named.
 const ASKED: &str = tribunal_docs::words::PLAN;
@@ -56,18 +63,16 @@ pub fn words(what: &Kind) -> String {
 pub(crate) fn words_of(what: &Kind) -> (Option<Mark>, String) {
     use Mark::{Complete, Failed, Running, Warning};
     match what {
-        Kind::Opened { subject, plans, .. }
-            if subject == "run" && (plans.is_empty() || plans == &[ASKED]) =>
-        {
+        Kind::Opened { subject: Began::Run, plans, .. } if plans.is_empty() || plans == &[ASKED] => {
             (Some(Running), "the run begins".to_owned())
         }
-        Kind::Opened { subject, plans, .. } if subject == "run" => {
+        Kind::Opened { subject: Began::Run, plans, .. } => {
             (Some(Running), format!("the run begins: {}", words::count(plans.len(), "plan")))
         }
         Kind::Opened { subject, .. } => (Some(Running), format!("{subject} gate opens")),
         Kind::Launched { who, .. } => (None, format!("{who} starts")),
         // The builder of this name stands for the case that nobody can fix what is left.
-        Kind::Made { who, done: true, .. } if who == "nobody" => {
+        Kind::Made { who, done: true, .. } if who == NOBODY => {
             (None, "no tool or agent here mends what is left".to_owned())
         }
         Kind::Made { who, done: true, replies, .. } => {
@@ -78,14 +83,14 @@ pub(crate) fn words_of(what: &Kind) -> (Option<Mark>, String) {
         Kind::Checked { check, claims, .. } => {
             (Some(Failed), format!("{check} fails: {}", claims_words(claims)))
         }
-        Kind::Answered { seat, verdict, raised, shown, .. } => answered(seat, verdict, raised, *shown),
+        Kind::Answered { seat, verdict, raised, shown, .. } => answered(seat, *verdict, raised, *shown),
         Kind::Failed { who, why, text, .. } => (Some(Warning), failed(who, why, text)),
         Kind::Tracked { findings, .. } => (None, tracked(findings)),
         Kind::Heard { finding, upheld, reason } => {
             let ruling = if *upheld { "upheld" } else { "refuted" };
             (None, format!("{finding} {ruling}: {}", clipped(reason, 200)))
         }
-        Kind::Ruled { ruling, findings, checks_only } => ruled(ruling, findings, *checks_only),
+        Kind::Ruled { ruling, findings, checks_only } => ruled(*ruling, findings, *checks_only),
         Kind::Asked { subject, why } => (Some(Warning), format!("waits for you: {subject}: {why}")),
         Kind::Decided { by, choice, note } => {
             let note = if note.is_empty() { String::new() } else { format!(": {}", clipped(note, 200)) };
@@ -96,11 +101,9 @@ pub(crate) fn words_of(what: &Kind) -> (Option<Mark>, String) {
         }
         Kind::Landed { plan, .. } => (Some(Complete), format!("plan {plan} merged into the run branch")),
         Kind::Ended { outcome, .. } => {
-            // `passed with warnings` is good as well.
-            let good = outcome.starts_with("passed") || outcome == "accepted";
-            (Some(if good { Complete } else { Failed }), outcome.clone())
+            (Some(if outcome.is_good() { Complete } else { Failed }), outcome.to_string())
         }
-        Kind::Note { topic, text, .. } if topic == "warning" => (Some(Warning), clipped(text, 400)),
+        Kind::Note { topic: Topic::Warning, text, .. } => (Some(Warning), clipped(text, 400)),
         Kind::Note { text, .. } => (None, clipped(text, 400)),
     }
 }
@@ -118,11 +121,11 @@ fn claims_words(claims: &[ClaimView]) -> String {
     }
 }
 
-fn answered(seat: &str, verdict: &str, raised: &[ClaimView], shown: ShownView) -> (Option<Mark>, String) {
+fn answered(seat: &str, verdict: Verdict, raised: &[ClaimView], shown: ShownView) -> (Option<Mark>, String) {
     let (mark, word) = match verdict {
-        "approve" => (Mark::Complete, "approves"),
-        "conditional" => (Mark::Warning, "approves on conditions"),
-        _ => (Mark::Failed, "rejects"),
+        Verdict::Approve => (Mark::Complete, "approves"),
+        Verdict::Conditional => (Mark::Warning, "approves on conditions"),
+        Verdict::Reject => (Mark::Failed, "rejects"),
     };
     let raised = if raised.is_empty() { String::new() } else { format!(": {}", claims_words(raised)) };
     // Only a change that was cut into parts needs to say how much of it was shown.
@@ -133,41 +136,41 @@ fn answered(seat: &str, verdict: &str, raised: &[ClaimView], shown: ShownView) -
     (Some(mark), format!("{seat} {word}{parts}{raised}"))
 }
 
-fn failed(who: &str, why: &str, text: &str) -> String {
-    let why = why.replace('_', " ");
-    // A refused landing is not a failure of whoever tried it, so it is worded differently.
-    let refused = match why.as_str() {
-        "conflict" => Some("it conflicts"),
-        "red check" => Some("a check is red"),
-        "judge again" => Some("it is judged again as rebased"),
-        _ => None,
-    };
+fn failed(who: &str, why: &Lost, text: &str) -> String {
     let text = clipped(text, 200);
-    match (refused, why.as_str()) {
-        (Some(reason), _) => format!("landing refused: {}", if text.is_empty() { reason } else { &text }),
-        (None, "crashed" | "timed out" | "did not run") if text.is_empty() => format!("{who} {why}"),
-        (None, "crashed" | "timed out" | "did not run") => format!("{who} {why}: {text}"),
-        (None, _) if text.is_empty() => format!("{who} failed, {why}"),
-        (None, _) => format!("{who} failed, {why}: {text}"),
-    }
+    let said = match why {
+        // A refused landing is not a failure of whoever tried it, so it is worded differently.
+        Lost::Landing(refusal) => {
+            let reason = match refusal {
+                Refusal::Conflict => "it conflicts",
+                Refusal::RedCheck => "a check is red",
+                Refusal::JudgeAgain(_) => "it is judged again as rebased",
+            };
+            return format!("landing refused: {}", if text.is_empty() { reason } else { &text });
+        }
+        Lost::Attempt(FailureKind::Crashed | FailureKind::TimedOut | FailureKind::DidNotRun) => {
+            format!("{who} {}", why.words())
+        }
+        Lost::Attempt(_) => format!("{who} failed, {}", why.words()),
+    };
+    if text.is_empty() { said } else { format!("{said}: {text}") }
 }
 
 fn tracked(findings: &[TrackedView]) -> String {
-    let open = findings.iter().filter(|finding| finding.fate == "open").count();
+    let open = findings.iter().filter(|finding| finding.fate == Fate::Open).count();
     format!("{} tracked, {open} open", words::count(findings.len(), "finding"))
 }
 
-fn ruled(ruling: &str, findings: &[String], checks_only: bool) -> (Option<Mark>, String) {
+fn ruled(ruling: Ruled, findings: &[FindingId], checks_only: bool) -> (Option<Mark>, String) {
+    let ids = || words::and(&findings.iter().map(ToString::to_string).collect::<Vec<_>>());
     let only = if checks_only { " (judged by checks only)" } else { "" };
     match ruling {
-        "pass" => (Some(Mark::Complete), format!("pass{only}")),
-        "pass_with_warnings" => {
-            let carried =
-                if findings.is_empty() { String::new() } else { format!(": {}", words::and(findings)) };
+        Ruled::Pass => (Some(Mark::Complete), format!("pass{only}")),
+        Ruled::PassWithWarnings => {
+            let carried = if findings.is_empty() { String::new() } else { format!(": {}", ids()) };
             (Some(Mark::Complete), format!("pass with warnings{carried}{only}"))
         }
-        "rework" => (Some(Mark::Failed), format!("rework: {}", words::and(findings))),
-        // Anything else is no quorum, and nobody may take that for a pass.
-        _ => (Some(Mark::Warning), "no quorum: nobody can say".to_owned()),
+        Ruled::Rework => (Some(Mark::Failed), format!("rework: {}", ids())),
+        Ruled::NoQuorum => (Some(Mark::Warning), "no quorum: nobody can say".to_owned()),
     }
 }

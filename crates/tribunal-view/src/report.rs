@@ -4,6 +4,7 @@
 
 use crate::facts::{CommandView, FindingView, LoopView, RunView};
 use crate::style::Style;
+use crate::typed::ruling_word;
 use crate::{plain, sandbox, spoken, status, summary, words};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -16,7 +17,7 @@ pub(crate) const SPOKEN_MAX: usize = 4_000;
 /// It begins with the result and two to four sentences, because most readers stop there. Empty lists are left out.
 pub fn markdown(run: &RunView) -> String {
     let mut out = String::new();
-    let result = run.ending.clone().unwrap_or_else(|| {
+    let result = run.ending.map(|ending| ending.word().to_owned()).unwrap_or_else(|| {
         let waits = !run.questions.is_empty();
         // Asked before the open questions: a held result is one, but a better sentence.
         if let Some(why) = &run.held {
@@ -24,7 +25,7 @@ pub fn markdown(run: &RunView) -> String {
         } else if waits {
             "escalated: it waits for a person".to_owned()
         } else {
-            format!("not over ({})", run.stage)
+            format!("not over ({})", run.stands())
         }
     });
     let it = match &run.artifact {
@@ -133,8 +134,7 @@ fn plans(out: &mut String, run: &RunView) {
 }
 
 fn one_loop(out: &mut String, lp: &LoopView, held: &[&FindingView]) {
-    let outcome = lp.outcome.as_deref().unwrap_or(&lp.state);
-    let _ = writeln!(out, "## {}: {outcome}\n", text(&lp.id));
+    let _ = writeln!(out, "## {}: {}\n", text(&lp.id), lp.stands());
     let cost = if lp.cost_micros > 0 { format!(", {}", words::money(lp.cost_micros)) } else { String::new() };
     let _ = writeln!(
         out,
@@ -145,7 +145,7 @@ fn one_loop(out: &mut String, lp: &LoopView, held: &[&FindingView]) {
         words::duration(lp.ms)
     );
     for round in &lp.rounds {
-        let _ = writeln!(out, "- round {}: **{}**", round.round, text(&round.ruling));
+        let _ = writeln!(out, "- round {}: **{}**", round.round, ruling_word(round.ruling.as_ref()));
         round.said.iter().for_each(|said| {
             let _ = writeln!(out, "  - {}", text(said));
         });
@@ -154,7 +154,7 @@ fn one_loop(out: &mut String, lp: &LoopView, held: &[&FindingView]) {
         out.push('\n');
     }
     for finding in held {
-        let _ = writeln!(out, "- {}: {}", finding_words(finding), fate_words(finding));
+        let _ = writeln!(out, "- {}: {}", text(&finding.line()), finding.fate_words());
         for more in finding.more() {
             let _ = writeln!(out, "  - {}", text(&more));
         }
@@ -166,20 +166,13 @@ fn one_loop(out: &mut String, lp: &LoopView, held: &[&FindingView]) {
     out.push('\n');
 }
 
-fn finding_words(finding: &FindingView) -> String {
-    text(&finding.line())
-}
-
-fn fate_words(finding: &FindingView) -> String {
-    [finding.fate.as_str(), finding.fate_note.as_str()].join(" ").trim_end().to_owned()
-}
-
 fn findings(out: &mut String, run: &RunView) {
     if run.findings.is_empty() {
         return;
     }
     out.push_str("## Findings by fate\n\n");
-    let rows: Vec<Vec<String>> = run.fates().into_iter().map(|(fate, n)| vec![fate, n.to_string()]).collect();
+    let rows: Vec<Vec<String>> =
+        run.fates().into_iter().map(|(fate, n)| vec![fate.to_owned(), n.to_string()]).collect();
     table(out, &["fate", "count"], &rows);
 }
 

@@ -5,19 +5,24 @@
 //! are sums of the details below them and are never stored, so they cannot contradict them.
 
 use crate::bars::{Bar, bars};
-use crate::facts::{FindingView, QuestionView};
+use crate::facts::{FindingView, QuestionView, fates};
 use crate::plain;
 use crate::report::{table, text};
 use crate::spoken::{self, Identity, Spoken};
 use crate::style::Style;
+use crate::typed::{self, outcome_words};
 use crate::who::Who;
 use crate::words::{and, count};
 use serde::{Serialize, Serializer};
 use serde_json::json;
-use std::collections::BTreeSet;
-use std::fmt::Write;
-use tribunal_core::finding::{Severity, Source};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::{self, Write};
+use tribunal_core::finding::{Fate, Severity, Source, Verdict};
+use tribunal_core::ids::FindingId;
 use tribunal_core::ledger::{Entry, Mark};
+use tribunal_core::panel::Ruling;
+use tribunal_core::review_loop::Outcome;
+use tribunal_core::run::Ending;
 use tribunal_findings::delta::{Class, Row};
 use tribunal_findings::{CycleDelta, Excerpt};
 
@@ -51,13 +56,14 @@ pub struct Round {
     #[serde(flatten)]
     pub bar: Bar,
     /// The ruling that it added up to.
-    pub ruling: String,
+    #[serde(serialize_with = "typed::ruling")]
+    pub ruling: Option<Ruling>,
 }
 
 /// One finding with its story.
 ///
 /// Reasons and advice are there only for a finding that is in the way; code and fix only if they were recorded.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Story {
     /// The finding itself, with its last state.
     #[serde(flatten)]
@@ -107,6 +113,40 @@ impl Code {
     }
 }
 
+/// What a reviewer or a check said last.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum LastWord {
+    /// A reviewer has no verdict: it was not shown everything.
+    #[default]
+    Nothing,
+    /// A check found nothing.
+    Passed,
+    /// A check found something.
+    Failed,
+    /// A check did not run, and that stopped nothing.
+    DidNotRun,
+    /// A reviewer's verdict.
+    Verdict(Verdict),
+    /// A reviewer rejects, and says that patching is not enough.
+    Fundamental,
+    /// A command of the project neither simply passed nor simply failed; this says how it ended.
+    Command(String),
+}
+
+impl fmt::Display for LastWord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LastWord::Nothing => f.write_str("none"),
+            LastWord::Passed => f.write_str("passed"),
+            LastWord::Failed => f.write_str("failed"),
+            LastWord::DidNotRun => f.write_str("did not run"),
+            LastWord::Verdict(verdict) => write!(f, "{verdict}"),
+            LastWord::Fundamental => f.write_str("reject, patching will not do"),
+            LastWord::Command(how) => f.write_str(how),
+        }
+    }
+}
+
 /// The last word of one reviewer or check.
 ///
 /// Claims and records stand apart: `checked` is what a reviewer says, `ran` is what Tribunal did for it.
@@ -115,7 +155,8 @@ pub struct Word {
     /// The name of the reviewer or check.
     pub who: String,
     /// The last verdict it gave.
-    pub verdict: String,
+    #[serde(serialize_with = "typed::word")]
+    pub verdict: LastWord,
     /// What was checked, in the reviewer's words. It is a claim.
     pub checked: String,
     /// How much of the change a reviewer was shown, in words; empty for a check.
@@ -139,7 +180,8 @@ pub struct Part {
     /// What it judged, in words.
     pub subject: String,
     /// How it ended; empty while it goes on.
-    pub outcome: String,
+    #[serde(serialize_with = "typed::outcome_or_empty")]
+    pub outcome: Option<Outcome>,
     /// Why it waits for a person; empty if it does not.
     pub waits: String,
     /// The largest number of rounds.
@@ -193,7 +235,9 @@ impl Story {
         tried: Vec<String>,
         returned: bool,
     ) -> Story {
-        let story = Story { finding, settled_in, tried, ..Story::default() };
+        let none = String::new;
+        let (why, advice, fix) = (none(), none(), none());
+        let story = Story { finding, settled_in, tried, why, advice, code: None, fix, remarks: Vec::new() };
         // Only a finding that is in the way owes the reader a reason and a piece of advice.
         if !story.is_in_the_way() {
             return story;
@@ -204,23 +248,23 @@ impl Story {
 
     /// Whether it is fixed, refuted, waived or replaced.
     pub fn is_settled(&self) -> bool {
-        matches!(self.finding.fate.as_str(), "fixed" | "refuted" | "waived" | "superseded" | "duplicate")
+        self.finding.fate.is_settled()
     }
 
     fn must_fix(&self) -> bool {
-        matches!(self.finding.severity.as_str(), "blocker" | "warning")
+        self.finding.severity.must_fix()
     }
 
     /// Whether it is open or unresolved, and in the way of a pass.
     ///
     /// Only blockers and warnings can be in the way. A suggestion never stops anything.
     pub fn is_in_the_way(&self) -> bool {
-        self.must_fix() && matches!(self.finding.fate.as_str(), "open" | "unresolved")
+        self.must_fix() && self.finding.fate.is_open()
     }
 
     /// Whether it must be fixed one day, and went on as a warning.
     fn is_carried(&self) -> bool {
-        self.must_fix() && self.finding.fate == "carried"
+        self.must_fix() && self.finding.fate == Fate::Carried
     }
 }
 
@@ -310,7 +354,7 @@ impl Review {
         self.findings.iter().filter(|story| story.is_in_the_way()).collect()
     }
 
-    fn of<'a>(&'a self, severity: &'a str) -> impl Iterator<Item = &'a Story> {
+    fn of(&self, severity: Severity) -> impl Iterator<Item = &Story> {
         self.findings.iter().filter(move |story| story.finding.severity == severity)
     }
 
@@ -325,16 +369,13 @@ impl Review {
     }
 
     /// Counts findings by fate, the most frequent first. Equal counts are sorted by name.
-    pub fn fates(&self) -> Vec<(String, usize)> {
-        let mut fates: Vec<(String, usize)> = Vec::new();
-        for story in &self.findings {
-            match fates.iter_mut().find(|(fate, _)| *fate == story.finding.fate) {
-                Some((_, n)) => *n += 1,
-                None => fates.push((story.finding.fate.clone(), 1)),
-            }
-        }
-        fates.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        fates
+    pub fn fates(&self) -> Vec<(&'static str, usize)> {
+        fates(self.findings.iter().map(|story| &story.finding))
+    }
+
+    /// The findings by their ids, for whoever looks for more than one of them.
+    pub fn by_id(&self) -> BTreeMap<FindingId, &Story> {
+        self.findings.iter().map(|story| (story.finding.id, story)).collect()
     }
 
     /// Returns the reviewers, or the checks, each once and sorted by name: the order in which they ended says nothing.
@@ -348,29 +389,35 @@ impl Review {
 /// Says how it ended, and why in words. `ending` is the run's own word, `None` while it goes on.
 ///
 /// Stale is told apart from other failures, because more rounds would not help there.
-pub fn ended(ending: Option<&str>, waits: &[String], parts: &[Part], findings: &[Story]) -> (End, String) {
+pub fn ended(ending: Option<Ending>, waits: &[String], parts: &[Part], findings: &[Story]) -> (End, String) {
     // A loop that goes on has no outcome and has not failed.
-    let bad = |part: &&Part| !part.outcome.is_empty() && !is_good(&part.outcome);
-    let failed: Vec<&Part> = parts.iter().filter(bad).filter(|part| part.outcome != "cancelled").collect();
+    let bad = |outcome: &Outcome| !outcome.is_good() && *outcome != Outcome::Cancelled;
+    let failed: Vec<(&Part, &Outcome)> = parts
+        .iter()
+        .filter_map(|part| Some((part, part.outcome.as_ref().filter(|outcome| bad(outcome))?)))
+        .collect();
     // Stale only if every failed loop is: one that spent its rounds still moved.
-    let stale = !failed.is_empty() && failed.iter().all(|part| part.outcome == "stale");
-    let each = |parts: &[&Part]| -> String {
-        let said: Vec<String> =
-            parts.iter().take(5).map(|part| format!("{}: {}", part.subject, outcome_words(part))).collect();
+    let stale = !failed.is_empty() && failed.iter().all(|(_, outcome)| **outcome == Outcome::Stale);
+    let each = |parts: &[(&Part, &Outcome)]| -> String {
+        let said: Vec<String> = parts
+            .iter()
+            .take(5)
+            .map(|(part, outcome)| format!("{}: {}", part.subject, failed_words(part, outcome)))
+            .collect();
         // Five are enough for a sentence; the list of loops has all of them.
         let more = if parts.len() > 5 { format!("; and {} more", parts.len() - 5) } else { String::new() };
         format!("{}{more}.", said.join("; "))
     };
     match ending {
-        Some("passed") => (End::Passed, passed_words(parts, findings)),
-        Some("cancelled") => (End::Cancelled, "The run was called off before it was over.".to_owned()),
+        Some(Ending::Passed) => (End::Passed, passed_words(parts, findings)),
+        Some(Ending::Cancelled) => (End::Cancelled, "The run was called off before it was over.".to_owned()),
         Some(_) if stale => (End::Stale, format!("Nothing moved any more: {}", each(&failed))),
         // The run goes on without an approval, and the sentence must not read like a pass.
-        Some("concerns") => {
+        Some(Ending::Concerns) => {
             (End::Escalated, format!("It was not approved and goes on all the same: {}", each(&failed)))
         }
-        Some("stopped") => (End::Escalated, format!("A person stopped it: {}", each(&failed))),
-        Some(_) => (End::Escalated, format!("The gate stayed shut: {}", each(&failed))),
+        Some(Ending::Stopped) => (End::Escalated, format!("A person stopped it: {}", each(&failed))),
+        Some(Ending::Shut) => (End::Escalated, format!("The gate stayed shut: {}", each(&failed))),
         None if !waits.is_empty() => {
             let stuck = !failed.is_empty() && stale;
             let end = if stuck { End::Stale } else { End::Escalated };
@@ -380,21 +427,29 @@ pub fn ended(ending: Option<&str>, waits: &[String], parts: &[Part], findings: &
     }
 }
 
-fn is_good(outcome: &str) -> bool {
-    outcome.starts_with("passed") || outcome.starts_with("accepted")
-}
-
-fn outcome_words(part: &Part) -> String {
+/// Says how a loop failed.
+fn failed_words(part: &Part, outcome: &Outcome) -> String {
     let rounds = count(part.rounds.len(), "round");
-    match part.outcome.as_str() {
-        "exhausted" if part.rounds.len() == 1 => {
+    match outcome {
+        Outcome::Exhausted if part.rounds.len() == 1 => {
             "its only round is spent and not everything is settled".to_owned()
         }
-        "exhausted" => format!("its {rounds} are spent and not everything is settled"),
-        "stale" => format!("nothing changed any more after {rounds}"),
-        "stuck" => "its maker never finished, or a person ended it".to_owned(),
-        "failed" => "a step could not be done".to_owned(),
-        other => format!("{other} after {rounds}"),
+        Outcome::Exhausted => format!("its {rounds} are spent and not everything is settled"),
+        Outcome::Stale => format!("nothing changed any more after {rounds}"),
+        Outcome::Stuck => "its maker never finished, or a person ended it".to_owned(),
+        Outcome::Failed => "a step could not be done".to_owned(),
+        other => format!("{} after {rounds}", outcome_words(other)),
+    }
+}
+
+impl Part {
+    /// Says how it ended, or why it waits, or that it goes on.
+    pub fn stands(&self) -> String {
+        match &self.outcome {
+            Some(outcome) => outcome_words(outcome),
+            None if self.waits.is_empty() => "goes on".to_owned(),
+            None => self.waits.clone(),
+        }
     }
 }
 
@@ -404,8 +459,10 @@ fn passed_words(parts: &[Part], findings: &[Story]) -> String {
     let rounds: usize = parts.iter().map(|part| part.rounds.len()).sum();
     let accepted: Vec<String> = parts
         .iter()
-        .filter(|part| part.outcome.starts_with("accepted"))
-        .map(|part| format!("{} was {}", part.subject, part.outcome))
+        .filter_map(|part| {
+            let accepted = part.outcome.as_ref().filter(|outcome| matches!(outcome, Outcome::Accepted(_)))?;
+            Some(format!("{} was {}", part.subject, outcome_words(accepted)))
+        })
         .collect();
     // Accepted work was not approved by anybody, and the sentence must not blur that.
     let how = if accepted.is_empty() { "approved as it stands" } else { "approved, or accepted by a person" };
@@ -504,7 +561,7 @@ fn head(out: &mut String, review: &Review) {
     }
     if review.end != End::Passed {
         let open = review.in_the_way();
-        let blockers = open.iter().filter(|story| story.finding.severity == "blocker").count();
+        let blockers = open.iter().filter(|story| story.finding.severity == Severity::Blocker).count();
         let _ = writeln!(out, "- **Remaining Blockers**: {blockers}");
         let _ = writeln!(out, "- **Remaining Warnings**: {}", open.len() - blockers);
     }
@@ -515,15 +572,15 @@ fn head(out: &mut String, review: &Review) {
 
 fn summary(out: &mut String, review: &Review) {
     out.push_str("## Findings Summary\n\n");
-    let settled = |severity: &str| review.of(severity).filter(|story| story.is_settled()).count();
+    let settled = |severity: Severity| review.of(severity).filter(|story| story.is_settled()).count();
     let row = |name: &str, n: usize| vec![name.to_owned(), n.to_string()];
     let rows = [
         row("Total findings", review.findings.len()),
-        row("Blockers found", review.of("blocker").count()),
-        row("Blockers resolved", settled("blocker")),
-        row("Warnings found", review.of("warning").count()),
-        row("Warnings resolved", settled("warning")),
-        row("Suggestions (noted)", review.of("suggestion").count()),
+        row("Blockers found", review.of(Severity::Blocker).count()),
+        row("Blockers resolved", settled(Severity::Blocker)),
+        row("Warnings found", review.of(Severity::Warning).count()),
+        row("Warnings resolved", settled(Severity::Warning)),
+        row("Suggestions (noted)", review.of(Severity::Suggestion).count()),
     ];
     table(out, &["Metric", "Count"], &rows);
     let fates: Vec<String> = review.fates().iter().map(|(fate, n)| format!("{n} {fate}")).collect();
@@ -559,15 +616,15 @@ const DETAIL: [&str; 7] = ["#", "Severity", "File", "Issue", "Fix Applied", "Cyc
 
 fn settled_row(story: &Story) -> Vec<String> {
     let finding = &story.finding;
-    let done = match (finding.fate.as_str(), story.tried.last()) {
+    let done = match (&finding.fate, story.tried.last()) {
         // The builder's own words about the fix; any other fate is explained by its note.
-        (fate @ ("fixed" | "refuted"), Some(tried)) => format!("{fate} ({})", text(tried)),
+        (fate, Some(tried)) if fate.is_gone() => format!("{fate} ({})", text(tried)),
         (fate, _) => format!("{fate} {}", text(&finding.fate_note)).trim_end().to_owned(),
     };
     let round = story.settled_in.map(|round| round.to_string()).unwrap_or_default();
     vec![
-        finding.id.clone(),
-        finding.severity.to_uppercase(),
+        finding.id.to_string(),
+        finding.severity.word().to_uppercase(),
         text(&finding.place),
         std::iter::once(finding.claim.clone())
             .chain(finding.more())
@@ -576,7 +633,7 @@ fn settled_row(story: &Story) -> Vec<String> {
             .join("; "),
         done,
         round,
-        text(&finding.provenance),
+        text(&finding.provenance_words()),
     ]
 }
 
@@ -634,9 +691,10 @@ fn stall_words(review: &Review) -> String {
 pub fn recommendations(review: &Review) -> Vec<String> {
     let mut lines: Vec<(String, Vec<String>)> = Vec::new();
     for story in review.in_the_way() {
+        let id = story.finding.id.to_string();
         match lines.iter_mut().find(|(advice, _)| *advice == story.advice) {
-            Some((_, ids)) => ids.push(story.finding.id.clone()),
-            None => lines.push((story.advice.clone(), vec![story.finding.id.clone()])),
+            Some((_, ids)) => ids.push(id),
+            None => lines.push((story.advice.clone(), vec![id])),
         }
     }
     lines.retain(|(advice, _)| !advice.is_empty());
@@ -650,13 +708,13 @@ fn one(out: &mut String, story: &Story, each: &str) {
     let _ = writeln!(
         out,
         "- **Severity**: {}, raised by {} in round {} of {}",
-        finding.severity.to_uppercase(),
+        finding.severity.word().to_uppercase(),
         text(&and(&finding.by)),
         finding.first_round.max(1),
         text(&finding.of)
     );
-    if !finding.provenance.is_empty() {
-        let _ = writeln!(out, "- **Origin**: {}", text(&finding.provenance));
+    if let Some(provenance) = &finding.provenance {
+        let _ = writeln!(out, "- **Origin**: {provenance}");
     }
     let _ = writeln!(out, "- **Original Issue**: {}", text(&finding.claim));
     finding.more().iter().for_each(|more| {
@@ -689,10 +747,9 @@ fn judged(out: &mut String, review: &Review) {
         .loops
         .iter()
         .map(|part| {
-            let outcome = match (part.outcome.as_str(), part.waits.as_str()) {
-                ("", "") => "goes on".to_owned(),
-                ("", waits) => format!("waits: {waits}"),
-                (outcome, _) => outcome.to_owned(),
+            let outcome = match (&part.outcome, part.waits.as_str()) {
+                (None, waits) if !waits.is_empty() => format!("waits: {waits}"),
+                _ => part.stands(),
             };
             vec![text(&part.subject), text(&outcome), format!("{} of {}", part.rounds.len(), part.rounds_max)]
         })
@@ -702,7 +759,7 @@ fn judged(out: &mut String, review: &Review) {
 
 fn verdicts(out: &mut String, review: &Review) {
     // A check that passed is not news; one that failed is.
-    let news = |word: &&Word| !word.is_check || word.verdict != "passed";
+    let news = |word: &&Word| !word.is_check || word.verdict != LastWord::Passed;
     if !review.loops.iter().flat_map(|part| &part.words).any(|word| news(&word)) {
         return;
     }
@@ -723,7 +780,7 @@ fn verdicts(out: &mut String, review: &Review) {
                 let _ = write!(checked, ". On record: {}", text(&word.ran.join(", ")));
             }
             let who = if word.is_check { format!("check {}", text(&word.who)) } else { text(&word.who) };
-            let _ = writeln!(out, "- **{who}**{on}: {}{checked}", text(&word.verdict));
+            let _ = writeln!(out, "- **{who}**{on}: {}{checked}", text(&word.verdict.to_string()));
         }
     }
     out.push('\n');
@@ -750,6 +807,7 @@ fn cycle_delta(out: &mut String, review: &Review) {
     out.push_str("## Cycle Delta\n\n");
     out.push_str("> What changed from round to round. A review of one round has none.\n\n");
     let several = review.loops.len() > 1;
+    let known = review.by_id();
     for part in review.revised() {
         if several {
             let _ = writeln!(out, "### {}\n", text(&part.subject));
@@ -757,7 +815,7 @@ fn cycle_delta(out: &mut String, review: &Review) {
         let mark = if several { "####" } else { "###" };
         let _ = writeln!(out, "{mark} Progression Summary\n");
         progression(out, part);
-        for change in changes(review, part) {
+        for change in changes(&known, part) {
             let _ = writeln!(out, "{mark} {}\n", change.title);
             table(out, change.head, &change.rows);
         }
@@ -777,7 +835,10 @@ pub struct Changes {
 /// Returns the tables of a loop's delta, without the empty ones.
 ///
 /// Unchanged findings stand in a table of their own with all their rounds, because a row per round would repeat them.
-pub fn changes(review: &Review, part: &Part) -> Vec<Changes> {
+///
+/// `known` are the findings by their ids: looking through all of them for every row took a time that grew with the
+/// square of their number.
+pub fn changes(known: &BTreeMap<FindingId, &Story>, part: &Part) -> Vec<Changes> {
     let mut resolved = Vec::new();
     let mut new = Vec::new();
     let mut changed = Vec::new();
@@ -787,7 +848,7 @@ pub fn changes(review: &Review, part: &Part) -> Vec<Changes> {
         numbered.flat_map(|(n, round)| round.delta.rows.iter().map(move |row| (n + 1, row)))
     };
     for (n, row) in rows() {
-        let name = named(review, &row.id.to_string());
+        let name = named(known, row.id);
         let cell = |extra: &[String]| [name.as_slice(), extra].concat();
         let cycle = format!("Cycle {n}");
         let word = |severity: Option<Severity>| severity.map_or("", Severity::word).to_uppercase();
@@ -798,7 +859,7 @@ pub fn changes(review: &Review, part: &Part) -> Vec<Changes> {
             Class::Unchanged | Class::NotReported => {}
         }
     }
-    let same = unchanged(review, &rows().map(|(n, row)| (n, *row)).collect::<Vec<_>>());
+    let same = unchanged(known, &rows().map(|(n, row)| (n, *row)).collect::<Vec<_>>());
     let all = [
         Changes { title: "Findings Resolved", head: &["Finding", "File", "Resolved In"], rows: resolved },
         Changes {
@@ -821,18 +882,22 @@ pub fn changes(review: &Review, part: &Part) -> Vec<Changes> {
 }
 
 /// Lists findings that a round left as they were: one row each, with the rounds they were in.
-fn unchanged(review: &Review, rows: &[(usize, Row)]) -> Vec<Vec<String>> {
+fn unchanged(known: &BTreeMap<FindingId, &Story>, rows: &[(usize, Row)]) -> Vec<Vec<String>> {
     let mut found: Vec<(Row, Vec<usize>)> = Vec::new();
+    let mut places: BTreeMap<FindingId, usize> = BTreeMap::new();
     for (n, row) in rows.iter().filter(|(_, row)| matches!(row.class, Class::Unchanged | Class::NotReported))
     {
-        match found.iter_mut().find(|(known, _)| known.id == row.id) {
-            Some((known, rounds)) => {
+        match places.get(&row.id).and_then(|at| found.get_mut(*at)) {
+            Some((last, rounds)) => {
                 // The last state counts: a finding may be confirmed in one round and not in the next.
-                *known = *row;
+                *last = *row;
                 rounds.push(*n);
             }
             // Unchanged means that it was in the round before as well.
-            None => found.push((*row, vec![n - 1, *n])),
+            None => {
+                places.insert(row.id, found.len());
+                found.push((*row, vec![n - 1, *n]));
+            }
         }
     }
     let line = |(row, rounds): &(Row, Vec<usize>)| {
@@ -842,7 +907,7 @@ fn unchanged(review: &Review, rows: &[(usize, Row)]) -> Vec<Vec<String>> {
         // That nobody repeated it does not make it go away.
         let said = if row.class == Class::NotReported { "not confirmed" } else { "" };
         let severity = row.to.map_or("", Severity::word).to_uppercase();
-        let mut cells = named(review, &row.id.to_string());
+        let mut cells = named(known, row.id);
         cells.extend([severity, present.join(", "), said.to_owned()]);
         cells
     };
@@ -872,8 +937,8 @@ fn progression(out: &mut String, part: &Part) {
     table(out, &head, &progress_rows(part));
 }
 
-fn named(review: &Review, id: &str) -> Vec<String> {
-    let found = review.findings.iter().find(|story| story.finding.id == id);
+fn named(known: &BTreeMap<FindingId, &Story>, id: FindingId) -> Vec<String> {
+    let found = known.get(&id);
     let claim = found.map(|story| crate::plain::clipped(&story.finding.claim, 80)).unwrap_or_default();
     let place = found.map(|story| text(&story.finding.place)).unwrap_or_default();
     vec![format!("{id} {}", text(&claim)), place]
@@ -905,11 +970,11 @@ fn list(out: &mut String, title: &str, items: &[String]) {
 /// The block has a fixed form, and texts of reviewers cannot end it; `what_a_reviewer_wrote_cannot_end_an_escalation`
 /// tests that.
 fn escalations(out: &mut String, review: &Review) {
+    let rounds: BTreeMap<&str, usize> =
+        review.loops.iter().map(|part| (part.id.as_str(), part.rounds.len())).collect();
     for story in review.in_the_way() {
         let finding = &story.finding;
-        let rounds =
-            review.loops.iter().find(|part| part.id == finding.of).map_or(0, |part| part.rounds.len());
-        let rounds = count(rounds, "round");
+        let rounds = count(rounds.get(finding.of.as_str()).copied().unwrap_or(0), "round");
         let tries = match story.tried.len() {
             0 => "No fix was tried".to_owned(),
             n => format!("{} to fix it did not settle it", count(n, "attempt")),
@@ -1006,7 +1071,7 @@ pub fn next_steps(
 pub fn json(review: &Review) -> Result<serde_json::Value, serde_json::Error> {
     let mut value = serde_json::to_value(review)?;
     let fates: serde_json::Map<String, serde_json::Value> =
-        review.fates().into_iter().map(|(fate, n)| (fate, n.into())).collect();
+        review.fates().into_iter().map(|(fate, n)| (fate.to_owned(), n.into())).collect();
     value["fates"] = fates.into();
     Ok(value)
 }

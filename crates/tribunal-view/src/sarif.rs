@@ -3,6 +3,7 @@
 //!
 //! Every finding is in the log, also settled ones. `baselineState` and the suppressions say what still counts.
 
+use crate::provenance::Provenance;
 use crate::spoken::Identity;
 use serde_json::{Map, Value, json};
 use std::cmp::Ordering;
@@ -45,8 +46,7 @@ impl Baseline {
     ///
     /// A finding that survived a fix counts as updated, because it is no longer the same as in the round before.
     pub fn of(entry: &Entry, round: u32) -> Option<Baseline> {
-        let gone =
-            matches!(entry.fate, Fate::Fixed | Fate::Refuted | Fate::DuplicateOf(_) | Fate::SupersededBy(_));
+        let gone = entry.fate.is_gone() || entry.fate.is_replaced();
         match round {
             // Asked first: a finding can be gone in the round in which it was raised.
             _ if gone => Some(Baseline::Absent),
@@ -68,8 +68,8 @@ pub struct Item<'a> {
     pub entry: &'a Entry,
     /// The round that its loop is in.
     pub round: u32,
-    /// Where the finding came from, in words; empty if unknown.
-    pub origin: &'a str,
+    /// Where the finding came from, if known.
+    pub provenance: Option<Provenance>,
     /// The identities of the reviewers behind it.
     pub who: &'a [Identity],
 }
@@ -155,8 +155,8 @@ fn result(item: &Item<'_>, tools: &mut Tools) -> Value {
         result
             .insert("message".into(), json!({"text": format!("{}\n\n{}", message(claim), said.join("\n"))}));
     }
-    if !item.origin.is_empty() {
-        properties["tribunal/provenance"] = json!(item.origin);
+    if let Some(provenance) = item.provenance {
+        properties["tribunal/provenance"] = json!(provenance.to_string());
     }
     if !item.who.is_empty() {
         properties["tribunal/identities"] = json!(item.who);

@@ -68,10 +68,10 @@ pub fn headline(run: &RunView) -> String {
     }
     // An open question comes before the stage: a run that waits for a person does nothing until then.
     let state = match (&run.ending, run.questions.is_empty(), run.live) {
-        (Some(ending), _, _) => ending.clone(),
+        (Some(ending), _, _) => ending.word().to_owned(),
         (None, false, _) => "waits for you".to_owned(),
-        (None, true, true) => run.stage.clone(),
-        (None, true, false) => format!("{}, not running (`tribunal resume` goes on)", run.stage),
+        (None, true, true) => run.stands().to_owned(),
+        (None, true, false) => format!("{}, not running (`tribunal resume` goes on)", run.stands()),
     };
     let it = match &run.artifact {
         Some(artifact) => plain::line(artifact),

@@ -8,6 +8,7 @@ use crate::facts::{PlanState, RunView, beside_a_pass};
 use crate::style::{Style, columns};
 use crate::{plain, question, status, words};
 use std::fmt::Write;
+use tribunal_core::run::Ending;
 
 /// The number of plans whose words a summary repeats.
 const BUILT_SHOWN: usize = 3;
@@ -67,14 +68,13 @@ pub fn after(run: &RunView, style: Style) -> String {
 
 /// Draws the box around the name of a phase that is over; `None` if the terminal is too narrow for it.
 fn banner(run: &RunView, style: Style) -> Option<String> {
-    let word = match run.ending.as_deref()? {
-        "passed" if run.artifact.is_some() && !run.asked => "Written",
-        "passed" => "Built",
-        "concerns" => "Open concerns",
-        "shut" => "The gate stayed shut",
-        "stopped" => "Stopped",
-        "cancelled" => "Cancelled",
-        other => other,
+    let word = match run.ending? {
+        Ending::Passed if run.artifact.is_some() && !run.asked => "Written",
+        Ending::Passed => "Built",
+        Ending::Concerns => "Open concerns",
+        Ending::Shut => "The gate stayed shut",
+        Ending::Stopped => "Stopped",
+        Ending::Cancelled => "Cancelled",
     };
     // A phase is named by its folder: the number, then the words.
     let (number, name) = run.phase.split_once('-').unwrap_or((&run.phase, ""));
@@ -114,14 +114,15 @@ fn headline(run: &RunView) -> String {
         None => format!("Phase {}", plain::line(&run.phase)),
     };
     let time = words::duration(run.ms());
-    match run.ending.as_deref() {
+    match run.ending {
         // A pass without tests is never a bare one.
-        Some("passed") => format!("{it} passed in {time}{}", beside_a_pass(&run.commands)),
-        Some("concerns") => format!("{it} was not approved and goes on, with open concerns, after {time}"),
-        Some("shut") => format!("{it}: the gate stayed shut after {time}"),
-        Some("stopped") => format!("{it} was stopped after {time}"),
-        Some("cancelled") => format!("{it} was cancelled after {time}"),
-        Some(other) => format!("{it} ended {other} after {time}"),
+        Some(Ending::Passed) => format!("{it} passed in {time}{}", beside_a_pass(&run.commands)),
+        Some(Ending::Concerns) => {
+            format!("{it} was not approved and goes on, with open concerns, after {time}")
+        }
+        Some(Ending::Shut) => format!("{it}: the gate stayed shut after {time}"),
+        Some(Ending::Stopped) => format!("{it} was stopped after {time}"),
+        Some(Ending::Cancelled) => format!("{it} was cancelled after {time}"),
         // A question comes before the hint to resume: resuming alone would ask the same again.
         None if !run.questions.is_empty() => format!("{it} waits for you after {time}"),
         None => format!("{it} is not over; `tribunal resume {}` goes on", run.id),

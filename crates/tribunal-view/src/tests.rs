@@ -20,10 +20,10 @@ use tribunal_core::effect::{EffectId, Step, Try};
 use tribunal_core::evidence::{Lack, Matter, Refused};
 use tribunal_core::finding::{Answer, Claim, Fate, Reply, Said, Severity, Source, UnreadPart, Verdict};
 use tribunal_core::ids::{FindingId, LoopId, Of, Revision, Seat};
-use tribunal_core::ledger::{Delta, Mark, Tracked};
+use tribunal_core::ledger::{Delta, Entry, Mark, Tracked};
 use tribunal_core::panel::{Ruling, Unusable};
-use tribunal_core::review_loop::{Checked, Failure, FailureKind, LoopEvent, Outcome};
-use tribunal_core::run::{Ending, RunEvent};
+use tribunal_core::review_loop::{Checked, Failure, FailureKind, LoopEvent, LoopStage, Outcome};
+use tribunal_core::run::{Ending, RunEvent, RunStage};
 use tribunal_core::tables::tokens_of;
 use tribunal_core::words::Remarks;
 
@@ -44,21 +44,17 @@ fn plan(id: &str, title: &str, state: PlanState, gate: &str, verdict: &str, roun
     }
 }
 
-fn finding(id: &str, severity: &str, fate: &str, claim: &str) -> FindingView {
+fn finding(id: u32, severity: Severity, fate: Fate, claim: &str) -> FindingView {
+    let claim = Claim::new(severity, claim);
+    let entry = Entry { fate, reply: Some(Reply::Fixed), ..Entry::new(claim, BTreeSet::new(), 1) };
     FindingView {
-        id: id.to_owned(),
-        severity: severity.to_owned(),
-        fate: fate.to_owned(),
         place: "src/parse.rs:12".to_owned(),
-        claim: claim.to_owned(),
         suggestion: "check the length first".to_owned(),
         details: "The slice is taken before the check.\nA short line panics.".to_owned(),
         confidence: 95,
         by: vec!["loop-reviewer".to_owned()],
-        first_round: 1,
-        of: "01-02/task-1.3".to_owned(),
-        reply: "fixed".to_owned(),
-        ..FindingView::default()
+        words: Vec::new(),
+        ..FindingView::of(FindingId(id), &entry, "01-02/task-1.3")
     }
 }
 
@@ -77,7 +73,7 @@ fn question_view() -> QuestionView {
         subject: "plan 01-02, task 1".to_owned(),
         why: "F-2 survived two fixes that touched its code".to_owned(),
         offers: question::offers("01-02/task-1", "r", &["again", "fixed", "accept", "stop"]),
-        findings: vec![finding("F-2", "blocker", "open", "an empty line panics")],
+        findings: vec![finding(2, Severity::Blocker, Fate::Open, "an empty line panics")],
         place: Some("/tmp/project/.tribunal/runs/20261115-204340-01/lanes/01-02/tree".to_owned()),
         answered: None,
     }
@@ -87,7 +83,7 @@ fn run() -> RunView {
     RunView {
         id: "20261115-204340-01".to_owned(),
         phase: "01-first-steps".to_owned(),
-        stage: "building".to_owned(),
+        stage: Some(RunStage::Building),
         live: true,
         branch: "main".to_owned(),
         base: "1a2b3c4".to_owned(),
@@ -104,24 +100,24 @@ fn run() -> RunView {
             id: "01-02/task-1.3".to_owned(),
             plan: Some("01-02".to_owned()),
             of: "task".to_owned(),
-            state: "making".to_owned(),
+            state: LoopStage::Making,
             round: 2,
             rounds_max: 4,
             iterations: 2,
-            findings: vec!["F-1".to_owned(), "F-2".to_owned()],
+            findings: vec![FindingId(1), FindingId(2)],
             rounds: vec![RoundView {
                 round: 1,
                 said: vec!["unit: passed".to_owned(), "loop-reviewer: reject, 2 raised".to_owned()],
-                ruling: "rework".to_owned(),
+                ruling: Some(Ruling::Rework { must: Vec::new() }),
             }],
             ms: 41_000,
             cost_micros: 120_000,
             ..LoopView::default()
         }],
         findings: vec![
-            finding("F-1", "warning", "fixed", "the name says nothing"),
-            finding("F-2", "blocker", "open", "an empty line panics"),
-            finding("F-3", "suggestion", "advisory", "a table would be shorter <script>"),
+            finding(1, Severity::Warning, Fate::Fixed, "the name says nothing"),
+            finding(2, Severity::Blocker, Fate::Open, "an empty line panics"),
+            finding(3, Severity::Suggestion, Fate::Advisory, "a table would be shorter <script>"),
         ],
         running: vec![
             Activity { of: "01-02/task-1.3".to_owned(), who: "dev".to_owned(), since: 1_794_775_480_000 },
@@ -152,15 +148,15 @@ fn passed() -> RunView {
         rounds_max: 0,
         ..plan
     });
-    let findings = run().findings.into_iter().map(|finding| match finding.fate.as_str() {
-        "open" => FindingView { fate: "fixed".to_owned(), ..finding },
+    let findings = run().findings.into_iter().map(|finding| match finding.fate {
+        Fate::Open => FindingView { fate: Fate::Fixed, ..finding },
         _ => finding,
     });
     RunView {
         plans: plans.collect(),
         findings: findings.collect(),
-        stage: "ended".to_owned(),
-        ending: Some("passed".to_owned()),
+        stage: Some(RunStage::Ended),
+        ending: Some(Ending::Passed),
         live: false,
         running: Vec::new(),
         refused_landings: vec!["01-03 (conflict)".to_owned()],
@@ -200,7 +196,7 @@ fn a_summary() {
 #[test]
 fn a_summary_names_the_command_that_takes_the_result() {
     let command = "git merge refs/tribunal/r/head".to_owned();
-    let run = RunView { ending: Some("shut".to_owned()), take: Some(command.clone()), ..passed() };
+    let run = RunView { ending: Some(Ending::Shut), take: Some(command.clone()), ..passed() };
     let text = summary::text(&run, Style::PLAIN);
     assert!(text.contains(&format!("To take    main does not have the result: {command}\n")), "{text}");
     let said = summary::sentences(&run);
@@ -246,7 +242,7 @@ fn a_summary_without_rework() {
 
 #[test]
 fn a_status_of_what_never_began() {
-    let run = RunView { id: "r".to_owned(), stage: crate::facts::EMPTY.to_owned(), ..RunView::default() };
+    let run = RunView { id: "r".to_owned(), ..RunView::default() };
     let said = "○ r  never began, nothing was recorded (`tribunal gc` removes it)\n";
     assert_eq!(status::text(&run, Style::PLAIN), said);
     let beginning = RunView { live: true, ..run };

@@ -3,7 +3,8 @@
 
 use crate::bars::{Bar, bars};
 use crate::facts::FindingView;
-use crate::review::{Code, End, Part, Review, Round, Story, Word, ended, markdown};
+use crate::provenance::Provenance;
+use crate::review::{Code, End, LastWord, Part, Review, Round, Story, Word, ended, markdown};
 use crate::sarif::{Item, log, with_baseline};
 use crate::spoken::Identity;
 use crate::style::Style;
@@ -12,28 +13,29 @@ use crate::{account, annotations, delta, html, intake};
 use insta::assert_snapshot;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use tribunal_core::finding::{Claim, Fate, Severity, Source};
+use tribunal_core::finding::{Claim, Fate, Severity, Source, Verdict};
 use tribunal_core::ids::{Check, FindingId, Seat};
 use tribunal_core::ledger::{Entry, Ledger, Mark, Tracked};
+use tribunal_core::panel::Ruling;
+use tribunal_core::review_loop::Outcome;
+use tribunal_core::run::Ending;
 use tribunal_core::words::Remarks;
 use tribunal_findings::delta::{Now, Standing, cycle_delta};
 use tribunal_findings::track::pair::Scorer;
 use tribunal_findings::track::{Change, compare_reports};
 use tribunal_findings::{CycleDelta, read, read_report};
 
-fn story(id: u32, severity: &str, fate: &str, place: &str, claim: &str) -> Story {
+fn story(id: u32, severity: Severity, fate: Fate, place: &str, claim: &str) -> Story {
+    let entry = Entry { fate, ..Entry::new(Claim::new(severity, claim), BTreeSet::new(), 1) };
     let finding = FindingView {
-        id: format!("F-{id}"),
-        severity: severity.to_owned(),
-        fate: fate.to_owned(),
         place: place.to_owned(),
-        claim: claim.to_owned(),
         confidence: 90,
         by: vec!["security-reviewer".to_owned()],
-        first_round: 1,
-        ..FindingView::default()
+        words: Vec::new(),
+        ..FindingView::of(FindingId(id), &entry, "")
     };
-    Story { finding, ..Story::default() }
+    let (why, advice, fix) = (String::new(), String::new(), String::new());
+    Story { finding, settled_in: None, tried: Vec::new(), why, advice, code: None, fix, remarks: Vec::new() }
 }
 
 fn delta_of(before: &[(u32, Severity)], now: &[(u32, Severity, Standing, Mark)]) -> CycleDelta {
@@ -44,11 +46,11 @@ fn delta_of(before: &[(u32, Severity)], now: &[(u32, Severity, Standing, Mark)])
     cycle_delta(&before, &now.collect())
 }
 
-fn word(who: &str, verdict: &str, checked: &str) -> Word {
+fn word(who: &str, verdict: Verdict, checked: &str) -> Word {
     Word {
         identity: None,
         who: who.to_owned(),
-        verdict: verdict.to_owned(),
+        verdict: LastWord::Verdict(verdict),
         checked: checked.to_owned(),
         shown: "all 12 hunks".to_owned(),
         ran: Vec::new(),
@@ -78,17 +80,32 @@ fn who() -> Who {
 }
 
 fn review(end: End) -> Review {
-    let mut open =
-        story(1, "blocker", "fixed", "src/login.rs:40-44", "the session token is written to the log");
+    let mut open = story(
+        1,
+        Severity::Blocker,
+        Fate::Fixed,
+        "src/login.rs:40-44",
+        "the session token is written to the log",
+    );
     open.finding.suggestion = "log the session's number instead".to_owned();
     open.tried = vec!["round 1: removed the token from the message".to_owned()];
     open.settled_in = Some(2);
-    let mut second =
-        story(2, "warning", "fixed", "src/login.rs:90", "a failed login is retried without delay");
+    let mut second = story(
+        2,
+        Severity::Warning,
+        Fate::Fixed,
+        "src/login.rs:90",
+        "a failed login is retried without delay",
+    );
     second.tried = vec!["round 1: waits twice as long after each failure".to_owned()];
     second.settled_in = Some(2);
-    let mut note =
-        story(3, "suggestion", "advisory", "src/login.rs:12", "the function is long | and could be split");
+    let mut note = story(
+        3,
+        Severity::Suggestion,
+        Fate::Advisory,
+        "src/login.rs:12",
+        "the function is long | and could be split",
+    );
     note.finding.by = vec!["code-reviewer".to_owned()];
     let first = Round {
         open: [1, 1, 1],
@@ -107,19 +124,23 @@ fn review(end: End) -> Review {
         ),
         open: [0, 0, 1],
         bar: Bar { round: 2, settled: 2, aside: 1, ..Bar::default() },
-        ruling: "pass".to_owned(),
+        ruling: Some(Ruling::Pass { checks_only: false }),
     };
     let part = Part {
         spoken: Vec::new(),
         id: "phase.1".to_owned(),
         subject: "the whole change".to_owned(),
-        outcome: "passed".to_owned(),
+        outcome: Some(Outcome::Passed),
         waits: String::new(),
         rounds_max: 3,
         rounds: vec![first, second_round],
         words: vec![
-            word("security-reviewer", "approve", "every place that writes a log line, and the retry loop"),
-            word("code-reviewer", "approve", "the new module and its tests"),
+            word(
+                "security-reviewer",
+                Verdict::Approve,
+                "every place that writes a log line, and the retry loop",
+            ),
+            word("code-reviewer", Verdict::Approve, "the new module and its tests"),
         ],
     };
     Review {
@@ -141,8 +162,8 @@ fn review(end: End) -> Review {
 fn not_passed(end: End) -> Review {
     let mut review = review(end);
     let warning = Severity::Warning;
-    review.loops[0].outcome = if end == End::Stale { "stale" } else { "exhausted" }.to_owned();
-    review.findings[0].finding.fate = "unresolved".to_owned();
+    review.loops[0].outcome = Some(if end == End::Stale { Outcome::Stale } else { Outcome::Exhausted });
+    review.findings[0].finding.fate = Fate::Unresolved;
     review.findings[0].settled_in = None;
     review.findings[0].tried.push("round 2: the token is hashed before it is written".to_owned());
     review.findings[0].why = "security-reviewer: a hash of a short token is found by trying all".to_owned();
@@ -155,13 +176,18 @@ fn not_passed(end: End) -> Review {
             (4, warning, Standing::Present, Mark::FixInduced),
         ],
     );
-    let mut induced =
-        story(4, "warning", "unresolved", "src/login.rs:43", "the hash is computed with the lock held");
+    let mut induced = story(
+        4,
+        Severity::Warning,
+        Fate::Unresolved,
+        "src/login.rs:43",
+        "the hash is computed with the lock held",
+    );
     induced.finding.first_round = 2;
     review.findings.push(induced);
     review.loops[0].rounds[1].open = [1, 1, 1];
     review.loops[0].rounds[1].bar = Bar { round: 2, old: 1, new: 1, settled: 1, aside: 1 };
-    review.loops[0].words[0].verdict = "reject".to_owned();
+    review.loops[0].words[0].verdict = LastWord::Verdict(Verdict::Reject);
     review.next = vec![
         "tribunal decide phase fixed — you fixed it, and it is judged again".to_owned(),
         "tribunal decide phase again — one more round".to_owned(),
@@ -208,7 +234,7 @@ fn a_review_that_stalled() {
         ),
         open: [1, 1, 1],
         bar: Bar { round: 3, old: 2, settled: 1, aside: 1, ..Bar::default() },
-        ruling: "rework".to_owned(),
+        ruling: Some(Ruling::Rework { must: Vec::new() }),
     };
     review.loops[0].rounds.push(same);
     review.reason =
@@ -274,7 +300,13 @@ fn ledger() -> Ledger {
 fn items(ledger: &Ledger) -> Vec<Item<'_>> {
     ledger
         .iter()
-        .map(|(id, entry): (FindingId, &Entry)| Item { id, entry, round: 2, origin: "original", who: &[] })
+        .map(|(id, entry): (FindingId, &Entry)| Item {
+            id,
+            entry,
+            round: 2,
+            provenance: Some(Provenance::Original),
+            who: &[],
+        })
         .collect()
 }
 
@@ -431,8 +463,7 @@ fn a_page_is_harmless() {
     let mut review = not_passed(End::Escalated);
     for story in &mut review.findings {
         let finding = &mut story.finding;
-        for text in [&mut finding.claim, &mut finding.place, &mut finding.provenance, &mut finding.fate_note]
-        {
+        for text in [&mut finding.claim, &mut finding.place, &mut finding.fate_note] {
             *text = hostile.to_owned();
         }
         finding.by = vec![hostile.to_owned()];
@@ -472,7 +503,7 @@ fn several_loops_are_one_review() {
     other.rounds.truncate(1);
     other.words = vec![Word {
         who: "verification".to_owned(),
-        verdict: "failed".to_owned(),
+        verdict: LastWord::Failed,
         is_check: true,
         ..Word::default()
     }];
@@ -504,31 +535,38 @@ fn tables_add_up() {
 
 #[test]
 fn how_it_ended_is_said_in_a_sentence() {
-    let part = |outcome: &str| Part {
+    let part = |outcome: &Option<Outcome>| Part {
         subject: "plan 01-01".to_owned(),
-        outcome: outcome.to_owned(),
+        outcome: outcome.clone(),
         ..Part::default()
     };
+    let accepted = Outcome::Accepted("ann".to_owned());
     let waits = ["plan 01-02: its rounds are spent".to_owned()];
     for (ending, waits, outcome, end, words) in [
-        (Some("passed"), &[][..], "passed", End::Passed, "nothing that had to be fixed was found"),
-        (Some("passed"), &[][..], "accepted by ann", End::Passed, "plan 01-01 was accepted by ann"),
         (
-            Some("shut"),
+            Some(Ending::Passed),
             &[][..],
-            "exhausted",
+            Some(Outcome::Passed),
+            End::Passed,
+            "nothing that had to be fixed was found",
+        ),
+        (Some(Ending::Passed), &[][..], Some(accepted), End::Passed, "plan 01-01 was accepted by ann"),
+        (
+            Some(Ending::Shut),
+            &[][..],
+            Some(Outcome::Exhausted),
             End::Escalated,
             "The gate stayed shut: plan 01-01: its 0 rounds are spent",
         ),
-        (Some("shut"), &[][..], "stale", End::Stale, "Nothing moved any more"),
-        (Some("stopped"), &[][..], "stuck", End::Escalated, "A person stopped it"),
-        (Some("cancelled"), &[][..], "cancelled", End::Cancelled, "called off"),
-        (None, &waits[..], "", End::Escalated, "It waits for a person: plan 01-02: its rounds are spent."),
-        (None, &waits[..], "stale", End::Stale, "It waits for a person"),
-        (None, &[][..], "", End::Running, "not over"),
+        (Some(Ending::Shut), &[][..], Some(Outcome::Stale), End::Stale, "Nothing moved any more"),
+        (Some(Ending::Stopped), &[][..], Some(Outcome::Stuck), End::Escalated, "A person stopped it"),
+        (Some(Ending::Cancelled), &[][..], Some(Outcome::Cancelled), End::Cancelled, "called off"),
+        (None, &waits[..], None, End::Escalated, "It waits for a person: plan 01-02: its rounds are spent."),
+        (None, &waits[..], Some(Outcome::Stale), End::Stale, "It waits for a person"),
+        (None, &[][..], None, End::Running, "not over"),
     ] {
-        let (found, said) = ended(ending, waits, &[part(outcome)], &[]);
-        assert_eq!(found, end, "{ending:?} {outcome}");
+        let (found, said) = ended(ending, waits, &[part(&outcome)], &[]);
+        assert_eq!(found, end, "{ending:?} {outcome:?}");
         assert!(said.contains(words), "{said}");
     }
 }

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use tribunal_core::finding::Claim;
+use tribunal_core::finding::{Claim, Severity};
 use tribunal_core::ids::{FindingId, Seat};
 use tribunal_core::ledger::Entry;
 
@@ -30,12 +30,13 @@ pub struct Voice {
 }
 
 /// What one reviewer or check said about a finding.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct WordsView {
     /// Who.
     pub by: String,
     /// How bad it is to them.
-    pub severity: String,
+    #[schemars(with = "String")]
+    pub severity: Severity,
     /// What is wrong.
     pub claim: String,
     /// The rest of the text.
@@ -131,7 +132,7 @@ pub(crate) fn voices(entry: &Entry, than: &Claim) -> Vec<Voice> {
 pub(crate) fn words(entry: &Entry) -> Vec<WordsView> {
     let view = |words: &tribunal_core::words::Words| WordsView {
         by: line(&words.by.to_string()),
-        severity: words.claim.severity.word().to_owned(),
+        severity: words.claim.severity,
         claim: line(&words.claim.claim),
         details: plain::block(&rest(&words.claim)),
         suggestion: line(&words.claim.suggestion),

@@ -1,285 +1,34 @@
 //! Turns the journal's facts into the views that people see. It copies and counts; the words belong to `tribunal-view`,
 //! the decisions to `tribunal-core`.
 //!
-//! The machines' state comes from the `Docket`. The `Chronicle` adds what that fold does not keep, such as times and
-//! what was said in each round. Both are folds of the same rows, so a page, a report and a progress line made from one
-//! journal agree.
+//! The state comes from the `Docket`; the `Chronicle` adds what that does not keep, such as times and what was said in
+//! each round. Both are parts of a `History`, so a page, a report and a progress line made from one journal agree.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use tribunal_core::effect::{EffectId, FinishStep, Step};
-use tribunal_core::finding::{Answer, Source, Verdict};
 use tribunal_core::gate::GateResult;
-use tribunal_core::held::Held;
 use tribunal_core::ids::{FindingId, LoopId, PlanId};
-use tribunal_core::ledger::{Entry, Mark, Tracked};
-use tribunal_core::review_loop::{Loop, LoopEvent, Outcome};
+use tribunal_core::ledger::Entry;
+use tribunal_core::review_loop::{Loop, LoopStage, Outcome};
 use tribunal_core::run::{Ending, Job, Run, RunEvent, Standing};
 use tribunal_engine::budget::dollars;
 use tribunal_engine::docket::ChainNote;
+use tribunal_engine::history::Chronicle;
 use tribunal_engine::inbox::{self, OpenQuestion, Reaction};
 use tribunal_engine::mail::Body;
-use tribunal_engine::review::{
-    Origins, command_verdict, commands, entry_number, escalated, last_word, refused, ruling_word, unreviewed,
-};
+use tribunal_engine::review::{commands, entry_number, escalated, last_word, refused, unreviewed};
 use tribunal_engine::spoken;
 use tribunal_engine::who;
-use tribunal_engine::{Docket, DocketError, Fact, Note, Stamped};
-use tribunal_journal::{Mail, Reader, RowRef};
-use tribunal_view::events::{self, Event, Kind};
+use tribunal_engine::{Docket, Fact, Note};
+use tribunal_journal::Mail;
+use tribunal_view::events::{self, Event, Kind, Topic};
 use tribunal_view::facts::{
-    Activity, EMPTY, EffortView, FindingView, LoopView, OfferView, PlanState, PlanView, QuestionView,
-    RoundView, RunView, WAITS,
+    Activity, EffortView, FindingView, LoopView, OfferView, PlanState, PlanView, QuestionView, RunView, WAITS,
 };
+use tribunal_view::provenance::Provenance;
 use tribunal_view::{branch, plain, question, sandbox, summary, words};
 use tribunal_world::Artifact;
-
-/// What people want to know of a run and the fold does not keep: times, counts, and what was said in each round.
-///
-/// It decides nothing. Feed it every fact in order, from the first one or from a `Story` that was read before.
-#[derive(Clone, Debug, Default)]
-pub struct Chronicle {
-    failures: u64,
-    finish: Vec<String>,
-    forwarded: bool,
-    /// The user's branch has other commits than the result stands on.
-    moved: bool,
-    refused: Vec<String>,
-    decisions: Vec<String>,
-    order: Vec<LoopId>,
-    spans: BTreeMap<LoopId, (u64, Option<u64>)>,
-    rounds: BTreeMap<LoopId, Vec<RoundView>>,
-    /// What reviewers said in the round that is not tracked yet.
-    spoken: BTreeMap<LoopId, Vec<Spoken>>,
-    /// What is said of checks that ran a command of the project and did not simply pass.
-    commands: BTreeMap<String, String>,
-    started: BTreeMap<EffectId, u64>,
-    origins: Origins,
-}
-
-/// A reviewer's findings, of which only tracking can tell how many are new.
-#[derive(Clone, Debug)]
-struct Spoken {
-    seat: Source,
-    /// The place of the reviewer's line in what was said in the round.
-    at: usize,
-    claims: usize,
-    words: String,
-}
-
-/// A whole journal, read for people.
-///
-/// One decoding of each row feeds both folds; read a journal through this when you need more than the state.
-pub struct Story {
-    /// The state of the machines.
-    pub docket: Docket,
-    /// What the state does not keep.
-    pub chronicle: Chronicle,
-}
-
-impl Story {
-    /// Reads a journal from its first row.
-    pub fn read(reader: &Reader) -> Result<Story, DocketError> {
-        let mut story = Story { docket: Docket::default(), chronicle: Chronicle::default() };
-        reader.each(1, |row| story.take(&row).map(drop))?;
-        Ok(story)
-    }
-
-    /// Takes the next row and returns it decoded, so that no caller decodes it again.
-    pub fn take(&mut self, row: &RowRef<'_>) -> Result<Fact, DocketError> {
-        let fact = Fact::decode(row)?;
-        self.docket.take_fact(row, &fact)?;
-        self.chronicle.take(row.at, &fact);
-        Ok(fact)
-    }
-}
-
-impl Chronicle {
-    /// True if it begins with the run: no loop was opened and nothing decided before.
-    pub fn is_new(&self) -> bool {
-        self.order.is_empty() && self.decisions.is_empty()
-    }
-
-    /// Takes facts as they are committed.
-    pub fn extend(&mut self, facts: &[Stamped]) {
-        facts.iter().for_each(|stamped| self.take(stamped.at.0, &stamped.fact));
-    }
-
-    fn take(&mut self, at: u64, fact: &Fact) {
-        self.origins.take(fact);
-        match fact {
-            Fact::Loop(id, event) => self.take_loop(at, id, event),
-            Fact::Run(event) => self.take_run(at, event),
-            // Parts of an answer that could not be read are shown with the round, where their absence would mislead.
-            Fact::Note(Note::Launch(launch)) => {
-                let of = LoopId::new(of_note(&Note::Launch(launch.clone())));
-                for what in &launch.unread {
-                    self.say(&of, format!("not read: {}", plain::clipped(what, 300)));
-                }
-            }
-            Fact::Note(Note::Command(note)) => {
-                self.commands.extend(command_verdict(note).map(|word| (note.effect.clone(), word)));
-            }
-            Fact::Note(_) => {}
-        }
-    }
-
-    fn take_loop(&mut self, at: u64, id: &LoopId, event: &LoopEvent) {
-        match event {
-            LoopEvent::Opened(_) => {
-                self.order.push(id.clone());
-                self.spans.insert(id.clone(), (at, None));
-            }
-            LoopEvent::Intended { effect, .. } => {
-                self.started.insert(effect.clone(), at);
-            }
-            LoopEvent::RoundBegan { round, .. } => {
-                self.rounds
-                    .entry(id.clone())
-                    .or_default()
-                    .push(RoundView { round: *round, ..RoundView::default() });
-            }
-            LoopEvent::Failed { effect, failure } => {
-                self.failures += 1;
-                let why = events::of_loop(id, event);
-                let why = match &why {
-                    Some(Kind::Failed { why, .. }) => why.replace('_', " "),
-                    _ => failure.text.clone(),
-                };
-                if matches!(effect.step, Step::Judge(_) | Step::Check(_)) {
-                    self.say(id, format!("{}: {why}", events::who(&effect.step)));
-                }
-            }
-            LoopEvent::Checked { effect, checked } => {
-                let who = events::who(&effect.step);
-                let said = match checked.findings.first() {
-                    // The note about the command is journaled before the check's result, so it is known here.
-                    None => self.commands.remove(&effect.to_string()).unwrap_or_else(|| "passed".to_owned()),
-                    Some(first) => format!("failed, {}", plain::clipped(&first.claim, 200)),
-                };
-                self.say(id, format!("{who}: {said}"));
-            }
-            LoopEvent::Unchecked { effect, why } => {
-                let who = events::who(&effect.step);
-                self.say(id, format!("{who}: did not run and stopped nothing: {}", plain::clipped(why, 200)));
-            }
-            LoopEvent::NotCovered { effect, shown, .. }
-            | LoopEvent::TooLarge { effect, shown }
-            | LoopEvent::VerdictKept { effect, shown } => {
-                let kept = matches!(event, LoopEvent::VerdictKept { .. });
-                let words = if kept { question::verdict_kept } else { question::not_covered };
-                self.say(id, words(&events::who(&effect.step), *shown));
-            }
-            LoopEvent::Answered { effect, answer, shown, .. } => {
-                let who = events::who(&effect.step);
-                match answer.verdict {
-                    Verdict::Approve if !answer.checked.is_empty() => {
-                        let checked = plain::clipped(&answer.checked, 200);
-                        self.say(id, format!("{who}: approve, was shown {shown}, says it checked {checked}"));
-                    }
-                    verdict => self.spoke(id, &effect.step, answer, format!("{who}: {verdict}")),
-                }
-            }
-            LoopEvent::Tracked { findings, .. } => self.tracked(id, findings),
-            LoopEvent::Ruled { ruling } => {
-                let word = ruling_word(ruling);
-                if let Some(round) = self.rounds.get_mut(id).and_then(|rounds| rounds.last_mut()) {
-                    round.ruling = word.to_owned();
-                }
-            }
-            LoopEvent::Decided(decision) => {
-                self.decided(&question::subject(id.as_str()), events::of_loop(id, event), &decision.by);
-            }
-            LoopEvent::Ended { .. } => {
-                if let Some(span) = self.spans.get_mut(id) {
-                    span.1 = Some(at);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn take_run(&mut self, at: u64, event: &RunEvent) {
-        match event {
-            RunEvent::Intended { effect, .. } => {
-                self.started.insert(effect.clone(), at);
-            }
-            RunEvent::Failed { .. } => self.failures += 1,
-            RunEvent::LandingRefused { effect, .. } => {
-                if let Some(Kind::Failed { why, .. }) = events::of_run(event) {
-                    self.refused.push(format!("{} ({})", effect.of, why.replace('_', " ")));
-                }
-            }
-            RunEvent::LaneDecided { plan, decision } => {
-                self.decided(&format!("plan {plan}"), events::of_run(event), &decision.by);
-            }
-            RunEvent::HeldDecided(decision) => {
-                self.decided("the result", events::of_run(event), &decision.by);
-            }
-            // The last hold counts: a branch that had moved may have been brought back.
-            RunEvent::Held { held, .. } => self.moved = matches!(held, Held::Moved | Held::Conflict(_)),
-            // The closing steps were done for the result before the rebase. They are done again for the rebased one.
-            RunEvent::Rebased { .. } => {
-                (self.forwarded, self.moved) = (false, false);
-                self.finish.clear();
-            }
-            RunEvent::PlanDropped { plan, by } => {
-                self.decisions.push(format!("plan {plan} {}", words::dropped(by)))
-            }
-            RunEvent::Finished { effect, note } => {
-                self.forwarded |= effect.step == Step::Finish(FinishStep::Forward);
-                self.finish.extend((!note.is_empty()).then(|| note.clone()));
-            }
-            _ => {}
-        }
-    }
-
-    fn spoke(&mut self, id: &LoopId, step: &Step, answer: &Answer, words: String) {
-        // A reviewer that words one finding twice has raised it once.
-        let claims: BTreeSet<&str> = answer.raised.iter().map(|claim| claim.claim.as_str()).collect();
-        let at = self.rounds.get(id).and_then(|rounds| rounds.last()).map_or(0, |round| round.said.len());
-        let raised = claims.len();
-        self.say(id, format!("{words}, {raised} raised"));
-        if let Step::Judge(seat) = step {
-            let spoken = Spoken { seat: Source::Seat(seat.clone()), at, claims: raised, words };
-            self.spoken.entry(id.clone()).or_default().push(spoken);
-        }
-    }
-
-    /// Rewrites the lines of the round once tracking has told new findings from those of the round before.
-    ///
-    /// A reviewer that repeats a finding has not raised it again; without this a round would look worse than it is.
-    fn tracked(&mut self, id: &LoopId, findings: &[Tracked]) {
-        let round = self.rounds.get_mut(id).and_then(|rounds| rounds.last_mut());
-        let (Some(round), Some(spoken)) = (round, self.spoken.remove(id)) else { return };
-        for Spoken { seat, at, claims, words } in spoken {
-            let is_new = |finding: &&Tracked| finding.mark != Mark::Persistent && finding.by.contains(&seat);
-            // A finding may be held by several reviewers; one of them never gets credit for more than it raised.
-            let new = findings.iter().filter(is_new).count().min(claims);
-            let again = match claims - new {
-                0 => String::new(),
-                n => format!(", {n} again"),
-            };
-            if let Some(said) = round.said.get_mut(at) {
-                *said = format!("{words}, {new} raised{again}");
-            }
-        }
-    }
-
-    fn say(&mut self, id: &LoopId, text: String) {
-        // Before the first round there is no line to add to, and nothing is lost: the journal has the fact.
-        if let Some(round) = self.rounds.get_mut(id).and_then(|rounds| rounds.last_mut()) {
-            round.said.push(text);
-        }
-    }
-
-    fn decided(&mut self, subject: &str, kind: Option<Kind>, by: &str) {
-        let Some(Kind::Decided { choice, note, .. }) = kind else { return };
-        let note = if note.is_empty() { String::new() } else { format!(" ({note})") };
-        self.decisions.push(format!("{subject}: {choice}, by {by}{note}"));
-    }
-}
 
 /// The most discovered issues that a report lists.
 const DISCOVERED_MAX: usize = 20;
@@ -321,8 +70,8 @@ pub fn run_view(docket: &Docket, chronicle: &Chronicle, around: &Around) -> RunV
         phase: plain::line(&phase.or(made).unwrap_or_else(|| about.phase.clone())),
         artifact: about.artifact(),
         asked: about.asked.is_some(),
-        stage: run.map_or(EMPTY, Run::stage_name).to_owned(),
-        ending: run.and_then(Run::ending).map(|ending| ending.word().to_owned()),
+        stage: run.map(Run::stage),
+        ending: run.and_then(Run::ending),
         live: around.live,
         branch: plain::line(&about.branch),
         base: about.base.clone(),
@@ -338,7 +87,7 @@ pub fn run_view(docket: &Docket, chronicle: &Chronicle, around: &Around) -> RunV
         findings,
         running: running(docket, chronicle),
         questions: questions(docket, &around.id),
-        decisions: chronicle.decisions.iter().map(|text| plain::line(text)).collect(),
+        decisions: chronicle.decisions.iter().map(|decided| decided.words.clone()).collect(),
         effort: effort(docket, chronicle),
         refused_landings: chronicle.refused.clone(),
         finish: chronicle.finish.iter().map(|text| plain::line(text)).collect(),
@@ -378,7 +127,7 @@ fn left_behind(docket: &Docket) -> impl Iterator<Item = String> {
 /// Every finding once. A loop that took a finding over has the last word on it.
 fn findings(docket: &Docket, chronicle: &Chronicle) -> Vec<FindingView> {
     let view = |(id, entry, lp): (FindingId, Cow<'_, Entry>, &Loop)| FindingView {
-        provenance: chronicle.origins.words(id),
+        provenance: chronicle.origins.of(id),
         identities: spoken::identities(docket, lp.id(), &entry),
         ..FindingView::of(id, &entry, lp.id().as_str())
     };
@@ -486,15 +235,15 @@ fn at_loop(view: PlanView, docket: &Docket, id: &PlanId) -> PlanView {
     // The loop that still runs counts before one that has ended, and a later loop before an earlier one.
     let live = loops_of(docket, id).max_by_key(|lp| (lp.outcome().is_none(), entry_number(lp.id())));
     let Some(lp) = live else { return view };
-    let verdict = match (lp.state_name(), lp.round()) {
-        ("making", 0) => "making".to_owned(),
-        ("making", _) => "rework".to_owned(),
+    let verdict = match (lp.stage(), lp.round()) {
+        (LoopStage::Making, 1..) => "rework",
         // People know these states as a part of the review.
-        ("tracking" | "ruled", _) => "judging".to_owned(),
-        ("waiting", _) => WAITS.to_owned(),
-        ("ended" | "closing", _) => lp.outcome().map_or("ending", Outcome::word).to_owned(),
-        (state, _) => state.to_owned(),
+        (LoopStage::Tracking | LoopStage::Ruled, _) => LoopStage::Judging.word(),
+        (LoopStage::Waiting, _) => WAITS,
+        (LoopStage::Ended | LoopStage::Closing, _) => lp.outcome().map_or("ending", Outcome::word),
+        (stage, _) => stage.word(),
     };
+    let verdict = verdict.to_owned();
     PlanView { verdict, round: lp.round(), rounds_max: lp.rounds_max(), ..view }
 }
 
@@ -511,26 +260,19 @@ fn loop_view(docket: &Docket, chronicle: &Chronicle, id: &LoopId) -> Option<Loop
         id: id.to_string(),
         plan: id.as_str().split_once('/').map(|(plan, _)| plan.to_owned()),
         of: lp.policy().of.word().to_owned(),
-        state: lp.state_name().to_owned(),
-        outcome: lp.outcome().map(|outcome| outcome_words(docket, id, outcome)),
+        state: lp.stage(),
+        outcome: docket.outcome(id),
         round: lp.round(),
         rounds_max: lp.rounds_max(),
         iterations: lp.iterations(),
         revision: lp.revision().map(|revision| revision.as_str().to_owned()),
-        findings: lp.ledger().iter().map(|(id, _)| id.to_string()).collect(),
+        findings: lp.ledger().iter().map(|(id, _)| id).collect(),
         rounds: chronicle.rounds.get(id).cloned().unwrap_or_default(),
         // The last fact and not the clock: the same rows always give the same view.
         ms: ended.unwrap_or(docket.at.0).saturating_sub(began),
         cost_micros: launches.map(|launch| launch.cost_micros).sum(),
         spoken: spoken::of_loop(docket, id),
     })
-}
-
-fn outcome_words(docket: &Docket, id: &LoopId, outcome: &Outcome) -> String {
-    match docket.accepter(id) {
-        Some(by) => format!("accepted by {}", plain::line(by)),
-        None => outcome.word().to_owned(),
-    }
 }
 
 fn running(docket: &Docket, chronicle: &Chronicle) -> Vec<Activity> {
@@ -565,10 +307,9 @@ fn effort(docket: &Docket, chronicle: &Chronicle) -> EffortView {
 /// would read.
 fn discovered(docket: &Docket, findings: &[FindingView]) -> Vec<String> {
     let told = docket.launches.iter().flat_map(|launch| launch.discovered.iter().cloned());
-    let before = findings.iter().filter(|finding| {
-        finding.provenance == "pre-existing"
-            && matches!(finding.fate.as_str(), "open" | "unresolved" | "carried" | "advisory")
-    });
+    let before = findings
+        .iter()
+        .filter(|finding| finding.provenance == Some(Provenance::PreExisting) && finding.fate.stands());
     let before = before.map(|finding| match finding.place.is_empty() {
         true => finding.claim.clone(),
         false => format!("{} ({})", finding.claim, finding.place),
@@ -658,7 +399,7 @@ fn next(docket: &Docket, take: Option<&String>, around: &Around) -> Vec<String> 
         Some(_) if docket.about.review.is_some() => take.into_iter().chain([show]).collect(),
         Some(Ending::Passed) => {
             let first = take.unwrap_or_else(|| "git log --oneline -10".to_owned());
-            let uat = crate::commands::uat::wanted(ending.map(Ending::word), &docket.about.autonomy);
+            let uat = crate::commands::uat::wanted(ending, &docket.about.autonomy);
             let uat = uat.then(|| format!("tribunal uat {phase}"));
             let further = around.next_phase.as_ref().map(|phase| format!("tribunal run {phase}"));
             [first, show].into_iter().chain(uat).chain(further).collect()
@@ -739,7 +480,7 @@ pub fn event(run: &str, seq: u64, at: u64, fact: &Fact) -> Option<Event> {
     let (of, what) = match fact {
         Fact::Run(event) => ("run".to_owned(), events::of_run(event)?),
         Fact::Loop(id, event) => (id.to_string(), events::of_loop(id, event)?),
-        Fact::Note(note) => (of_note(note).to_owned(), note_kind(note)?),
+        Fact::Note(note) => (note.of().to_owned(), note_kind(note)?),
     };
     let of = match (&what, fact) {
         // Readers follow a plan, so its landings and questions are filed under it and not under the run.
@@ -766,53 +507,42 @@ fn plan_of(event: &RunEvent) -> Option<&str> {
     }
 }
 
-/// The loop or plan that a note is about.
-fn of_note(note: &Note) -> &str {
-    match note {
-        Note::Launch(launch) | Note::Lost(launch) => launch.of(),
-        Note::Gate(gate) => gate.of.as_str(),
-        Note::Command(command) => command.of(),
-        Note::Judge(note) => note.of(),
-        _ => "run",
-    }
-}
-
 fn note_kind(note: &Note) -> Option<Kind> {
     Some(match note {
         Note::Run(about) if about.asked.is_some() => {
             let it = about.artifact().unwrap_or_default();
-            events::note("asked", &format!("“{it}”, for the branch {}", about.branch))
+            events::note(Topic::Asked, &format!("“{it}”, for the branch {}", about.branch))
         }
         Note::Run(about) => {
             let it = about.artifact().unwrap_or_else(|| format!("phase {}", about.phase));
-            events::note("run", &format!("{it} on branch {}", about.branch))
+            events::note(Topic::Run, &format!("{it} on branch {}", about.branch))
         }
         Note::Promised { facts, .. } => events::note(
-            "sandbox",
+            Topic::Sandbox,
             &format!("the run goes on under another sandbox: {}", sandbox::words(facts)),
         ),
-        Note::Warning(text) => events::note("warning", text),
+        Note::Warning(text) => events::note(Topic::Warning, text),
         Note::AlreadyThere { plan } => {
             let text = format!("the branch had it already: nothing of plan {plan} was left to land");
-            events::note("warning", &text)
+            events::note(Topic::Warning, &text)
         }
-        Note::Left { command } => events::note("left", &format!("to take the result: {command}")),
-        Note::Spent(spent) => events::note("budget", &spent.to_string()),
-        Note::Raised(_) => events::note("budget", "a person changed what may be spent"),
+        Note::Left { command } => events::note(Topic::Left, &format!("to take the result: {command}")),
+        Note::Spent(spent) => events::note(Topic::Budget, &spent.to_string()),
+        Note::Raised(_) => events::note(Topic::Budget, "a person changed what may be spent"),
         Note::Traced { .. } => return None,
-        Note::Editor(remark) => events::note("editor", &remark.words()),
+        Note::Editor(remark) => events::note(Topic::Editor, &remark.words()),
         Note::Strayed(stray) => {
             let files = stray.files.join(", ");
-            events::note("strayed", &format!("{} changed {files}, which was put back", stray.maker))
+            events::note(Topic::Strayed, &format!("{} changed {files}, which was put back", stray.maker))
         }
         Note::Convened(review) => {
             let seats: Vec<&str> = review.seats.iter().map(|seat| seat.id.as_str()).collect();
-            events::note("panel", &format!("{} is reviewed by {}", review.target, seats.join(", ")))
+            events::note(Topic::Panel, &format!("{} is reviewed by {}", review.target, seats.join(", ")))
         }
         Note::Aside(aside) if aside.count == 0 => return None,
         Note::Aside(aside) => {
             let text = format!("{}: {} on lines that did not change", aside.check, aside.count);
-            events::note("filtered", &text)
+            events::note(Topic::Filtered, &text)
         }
         // A command that passed is no news; the check says so already.
         Note::Command(note) if note.answer.is_green() => return None,
@@ -823,9 +553,9 @@ fn note_kind(note: &Note) -> Option<Kind> {
                 false => format!("`{}`: ", note.shown),
             };
             let text = format!("{}: {shown}{}", note.command, note.answer.text());
-            events::note("command", &text)
+            events::note(Topic::Command, &text)
         }
-        Note::Judge(note) => events::note("command", &note.text),
+        Note::Judge(note) => events::note(Topic::Command, &note.text),
         // The protocol's log records every gate; people want to know only which ones are shut.
         Note::Gate(gate) if gate.ruling.result == GateResult::Pass => return None,
         Note::Gate(gate) => {
@@ -834,11 +564,14 @@ fn note_kind(note: &Note) -> Option<Kind> {
                 GateResult::Fail => "failed",
                 GateResult::DidNotRun => "did not run",
             };
-            events::note("gate", &format!("{} before the task {word}: {}", gate.gate, gate.ruling.evidence))
+            events::note(
+                Topic::Gate,
+                &format!("{} before the task {word}: {}", gate.gate, gate.ruling.evidence),
+            )
         }
-        Note::Resumed => events::note("resumed", "the run goes on"),
+        Note::Resumed => events::note(Topic::Resumed, "the run goes on"),
         Note::Ignored { effect } => {
-            events::note("ignored", &format!("{effect} reported when nobody asked any more"))
+            events::note(Topic::Ignored, &format!("{effect} reported when nobody asked any more"))
         }
         Note::Lost(launch) => {
             let counts = match launch.cost_unknown {
@@ -846,7 +579,7 @@ fn note_kind(note: &Note) -> Option<Kind> {
                 false => format!("its {} count", dollars(launch.cost_micros)),
             };
             let who = if launch.role.is_empty() { "an agent" } else { launch.role.as_str() };
-            events::note("lost", &format!("{who} was lost before it answered; {counts}"))
+            events::note(Topic::Lost, &format!("{who} was lost before it answered; {counts}"))
         }
         Note::Launch(launch) => {
             let said = |what: &str, list: &[String]| match list.is_empty() {
@@ -864,7 +597,7 @@ fn note_kind(note: &Note) -> Option<Kind> {
                 ("cost_micros", launch.cost_micros),
             ];
             Kind::Note {
-                topic: "launch".to_owned(),
+                topic: Topic::Launch,
                 text: plain::clipped(&text, 2_000),
                 figures: figures.into_iter().map(|(name, n)| (name.to_owned(), n)).collect(),
             }

@@ -5,7 +5,7 @@
 //! tick on threads of their own. Nothing here is read back: a run looks the same with `--quiet`.
 
 use crate::args::Globals;
-use crate::facts::{self, Around, Chronicle};
+use crate::facts::{self, Around};
 use crate::out;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{IsTerminal, Write};
@@ -18,6 +18,7 @@ use tribunal_core::ids::LoopId;
 use tribunal_core::machine::Machine;
 use tribunal_core::review_loop::{Loop, LoopWant};
 use tribunal_engine::docket::Fact;
+use tribunal_engine::history::Chronicle;
 use tribunal_engine::{Docket, Stamped, Watch};
 use tribunal_process::lock;
 use tribunal_view::events::{self, Kind};

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::review_loop::LoopEvent;
-use tribunal_core::run::RunEvent;
+use tribunal_core::run::{Ending, RunEvent};
 use tribunal_engine::docket::LaunchNote;
 use tribunal_engine::{DocketError, Fact, Note};
 use tribunal_view::{events, plain};
@@ -99,7 +99,7 @@ impl Fold {
             RunEvent::Ended { ending } => {
                 self.set(ROOT, "tribunal.ending", json!(ending.word()));
                 // Every other ending, concerns included, marks the trace as an error.
-                let failed = (ending.word() != "passed").then(|| ending.word().to_owned());
+                let failed = (*ending != Ending::Passed).then(|| ending.word().to_owned());
                 self.end(at, ROOT, failed);
             }
             _ => {}
@@ -261,7 +261,6 @@ mod tests {
     use std::collections::BTreeSet;
     use tribunal_core::effect::{FinishStep, Try};
     use tribunal_core::ids::Of;
-    use tribunal_core::run::Ending;
 
     #[test]
     fn what_was_cut_off_did_not_succeed() {

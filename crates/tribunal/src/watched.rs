@@ -5,16 +5,17 @@
 //! for days.
 
 use crate::commands::{report, status};
-use crate::facts::{self, Chronicle, Story};
+use crate::facts;
 use crate::failure::Failure;
 use crate::place::{Place, Seen};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use tribunal_core::ids::FindingId;
 use tribunal_core::run::RunEvent;
-use tribunal_engine::review::Record;
-use tribunal_engine::{Docket, DocketError, Fact};
+use tribunal_engine::history::History;
+use tribunal_engine::{DocketError, Fact};
 use tribunal_journal::{Reader, RowRef};
-use tribunal_view::events::{Event, Kind};
+use tribunal_view::events::{self, Event, Kind};
 use tribunal_view::facts::RunView;
 use tribunal_view::review::Review;
 use tribunal_view::web::{Step, Told, told};
@@ -26,15 +27,14 @@ const TAIL: usize = 200;
 const STEPS: usize = 200;
 
 /// The steps of each finding, by its id.
-pub type Steps = BTreeMap<String, Arc<Vec<Step>>>;
+pub type Steps = BTreeMap<FindingId, Arc<Vec<Step>>>;
 
 /// A run and everything that the pages and tools show of it.
 ///
 /// Ask `changed` first, which is cheap, and call `follow` only if it says so.
 pub struct Watched {
     seen: Seen,
-    story: Story,
-    record: Record,
+    history: History,
     tail: VecDeque<Told>,
     steps: Steps,
     began: u64,
@@ -45,9 +45,8 @@ impl Watched {
     /// Opens a run; nothing is read before the first `follow`.
     pub fn open(place: &Place, run: &str) -> Result<Watched, Failure> {
         let seen = place.read(run)?;
-        let story = Story { docket: Docket::default(), chronicle: Chronicle::default() };
-        let (record, tail, steps) = (Record::default(), VecDeque::new(), Steps::new());
-        Ok(Watched { seen, story, record, tail, steps, began: 0, seq: 0 })
+        let (history, tail, steps) = (History::default(), VecDeque::new(), Steps::new());
+        Ok(Watched { seen, history, tail, steps, began: 0, seq: 0 })
     }
 
     /// True if anything was committed since the last call, and on the first call.
@@ -57,10 +56,9 @@ impl Watched {
 
     /// Reads the rows that are new.
     pub fn follow(&mut self) -> Result<(), Failure> {
-        let Watched { seen, story, record, tail, steps, began, seq } = self;
+        let Watched { seen, history, tail, steps, began, seq } = self;
         seen.reader.each(*seq + 1, |row| {
-            let fact = story.take(&row)?;
-            record.take(&fact).map_err(DocketError::at(&row))?;
+            let fact = history.take(&row)?;
             // The first row's time is when the run began; clocks on the pages count from it.
             if *seq == 0 {
                 *began = row.at;
@@ -90,17 +88,17 @@ impl Watched {
 
     /// The run as people see it now.
     pub fn view(&self) -> Result<RunView, Failure> {
-        let mut view = status::view_of(&self.seen, &self.story)?;
+        let mut view = status::view_of(&self.seen, &self.history)?;
         // The places are checkouts on disk; they are looked up only when a question needs them.
         if !view.questions.is_empty() {
-            crate::commands::run::add_places(&mut view, &self.seen.dir, &self.story.docket);
+            crate::commands::run::add_places(&mut view, &self.seen.dir, &self.history.docket);
         }
         Ok(view)
     }
 
     /// The review of the run's findings as it stands.
     pub fn review(&self) -> Review {
-        let review = report::of(&self.story.docket, &self.record, &self.seen.id, &self.seen.dir);
+        let review = report::of(&self.history, &self.seen.id, &self.seen.dir);
         report::with_remarks(review, &self.seen)
     }
 
@@ -127,28 +125,28 @@ fn note_steps(steps: &mut Steps, event: &Event, began: u64) {
 }
 
 /// The findings that an event names, each with what the event says about it.
-fn about_findings(what: &Kind) -> Vec<(String, String)> {
+fn about_findings(what: &Kind) -> Vec<(FindingId, String)> {
     match what {
         Kind::Tracked { findings, .. } => {
             let words = |one: &tribunal_view::events::TrackedView| {
                 let by = one.by.join(", ");
-                let text = format!("{}, {} ({}); held by {by}", one.fate, one.mark, one.claim.severity);
-                (one.id.clone(), text)
+                let mark = events::mark_word(one.mark);
+                (one.id, format!("{}, {mark} ({}); held by {by}", one.fate, one.claim.severity))
             };
             findings.iter().map(words).collect()
         }
         Kind::Made { who, replies, .. } => {
-            let words = |(id, reply): (&String, &String)| (id.clone(), format!("{who} answers: {reply}"));
+            let words = |(id, reply): (&FindingId, &String)| (*id, format!("{who} answers: {reply}"));
             replies.iter().map(words).collect()
         }
         Kind::Answered { seat, said, .. } => {
-            let words = |(id, word): (&String, &String)| (id.clone(), format!("{seat} says: {word}"));
+            let words = |(id, word): (&FindingId, &String)| (*id, format!("{seat} says: {word}"));
             said.iter().map(words).collect()
         }
-        Kind::Heard { finding, .. } => vec![(finding.clone(), log::words(what))],
+        Kind::Heard { finding, .. } => vec![(*finding, log::words(what))],
         Kind::Ruled { findings, .. } => {
             let text = plain::clipped(&log::words(what), 200);
-            findings.iter().map(|id| (id.clone(), text.clone())).collect()
+            findings.iter().map(|id| (*id, text.clone())).collect()
         }
         _ => Vec::new(),
     }

@@ -20,7 +20,7 @@ pub use crate::failure::{Failure, FailureKind};
 pub use events::LoopEvent;
 pub use messages::{Checked, LoopIn, LoopReport, LoopWant, Opened, Opening, Share};
 pub use question::{Choice, Decision, Offer, Outcome, Question, Why};
-pub use state::Loop;
+pub use state::{Loop, LoopStage};
 
 use crate::effect::{EffectId, Step, Try};
 use crate::machine::{Machine, OutOfOrder};

@@ -9,11 +9,12 @@ use super::question::{Outcome, Question};
 use crate::converge::{self, Pass, Round, RoundRecord};
 use crate::cover::{Look, kept};
 use crate::effect::{EffectId, Intents, Step, Try};
-use crate::finding::{Answer, Fate};
+use crate::finding::Answer;
 use crate::ids::{Check, FindingId, LoopId, Of, Revision, Seat};
 use crate::ledger::{Delta, Handed, Ledger};
 use crate::panel::{Bench, Ruling};
 use crate::policy::Policy;
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -89,18 +90,67 @@ pub(super) enum State {
 }
 
 impl State {
-    pub(super) fn name(&self) -> &'static str {
+    pub(super) fn stage(&self) -> LoopStage {
         match self {
-            State::Making { .. } => "making",
-            State::Made { .. } => "made",
-            State::Checking { .. } => "checking",
-            State::Judging { .. } => "judging",
-            State::Tracking { .. } => "tracking",
-            State::Hearing { .. } => "hearing",
-            State::Ruled { .. } => "ruled",
-            State::Waiting { .. } => "waiting",
-            State::Closing { .. } => "closing",
-            State::Ended { .. } => "ended",
+            State::Making { .. } => LoopStage::Making,
+            State::Made { .. } => LoopStage::Made,
+            State::Checking { .. } => LoopStage::Checking,
+            State::Judging { .. } => LoopStage::Judging,
+            State::Tracking { .. } => LoopStage::Tracking,
+            State::Hearing { .. } => LoopStage::Hearing,
+            State::Ruled { .. } => LoopStage::Ruled,
+            State::Waiting { .. } => LoopStage::Waiting,
+            State::Closing { .. } => LoopStage::Closing,
+            State::Ended { .. } => LoopStage::Ended,
+        }
+    }
+
+    pub(super) fn name(&self) -> &'static str {
+        self.stage().word()
+    }
+}
+
+/// Where a loop stands, without what its state holds: what is shown to people.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoopStage {
+    /// Its builder or a fixer is at work.
+    #[default]
+    Making,
+    /// A revision is there, and no round has begun for it.
+    Made,
+    /// The checks run.
+    Checking,
+    /// The reviewers are asked.
+    Judging,
+    /// Findings are matched to those of the rounds before.
+    Tracking,
+    /// Contested findings are heard.
+    Hearing,
+    /// The round has its ruling.
+    Ruled,
+    /// A person is asked.
+    Waiting,
+    /// It is about to end.
+    Closing,
+    /// It is over.
+    Ended,
+}
+
+impl LoopStage {
+    /// The name of the stage as people read it.
+    pub fn word(self) -> &'static str {
+        match self {
+            LoopStage::Making => "making",
+            LoopStage::Made => "made",
+            LoopStage::Checking => "checking",
+            LoopStage::Judging => "judging",
+            LoopStage::Tracking => "tracking",
+            LoopStage::Hearing => "hearing",
+            LoopStage::Ruled => "ruled",
+            LoopStage::Waiting => "waiting",
+            LoopStage::Closing => "closing",
+            LoopStage::Ended => "ended",
         }
     }
 }
@@ -274,6 +324,10 @@ impl Loop {
     pub fn delta(&self) -> Delta {
         self.delta
     }
+    /// Where it stands.
+    pub fn stage(&self) -> LoopStage {
+        self.state.stage()
+    }
     /// The name of its state, for people.
     pub fn state_name(&self) -> &'static str {
         self.state.name()
@@ -319,10 +373,9 @@ impl Loop {
     /// A retry is a new loop: an ended loop that comes to life again would break the law that nothing follows an end.
     pub fn handed(&self) -> Vec<Handed> {
         // The end of a loop has turned its open findings into unresolved ones.
-        let left = |fate: &Fate| matches!(fate, Fate::Open | Fate::Unresolved);
         self.ledger
             .iter()
-            .filter(|(_, entry)| left(&entry.fate) && entry.severity.must_fix())
+            .filter(|(_, entry)| entry.fate.is_open() && entry.severity.must_fix())
             .map(|(id, entry)| Handed { id, entry: entry.clone() })
             .collect()
     }

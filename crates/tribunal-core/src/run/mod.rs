@@ -22,7 +22,7 @@ pub use messages::{Ending, Refusal, RunIn, RunReport, RunWant, Subject};
 pub use plan::Standing;
 pub use question::{Job, LaneChoice, LaneDecision, LaneOffer, Stuck, Was};
 pub use spec::{ChainSpec, Exists, Land, PlanGate, PlanSpec, Policies, RunSpec, TasksDone};
-pub use state::{REBASES_MAX, Run, UNCHANGED};
+pub use state::{REBASES_MAX, Run, RunStage, UNCHANGED};
 
 use crate::effect::EffectId;
 use crate::ids::Of;

@@ -11,6 +11,7 @@ use crate::effect::{EffectId, FinishStep, Intents, Step, Try};
 use crate::held::Held;
 use crate::ids::{Of, PlanId, Revision, Time};
 use crate::policy::Policy;
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// How often a result is rebased for one order to land it: the branch may move again while the rest is judged again.
@@ -92,18 +93,66 @@ pub(super) enum Stage {
 }
 
 impl Stage {
-    pub(super) fn name(&self) -> &'static str {
+    pub(super) fn kind(&self) -> RunStage {
         match self {
-            Stage::Gating => "gating",
-            Stage::Building { .. } => "building",
-            Stage::Reviewing => "reviewing",
-            Stage::Polishing { .. } => "polishing",
-            Stage::Closing { .. } => "closing",
-            Stage::Finishing { .. } => "finishing",
-            Stage::Held { .. } => "held",
-            Stage::Rebasing { .. } => "rebasing",
-            Stage::Carrying { .. } => "carrying",
-            Stage::Ended { .. } => "ended",
+            Stage::Gating => RunStage::Gating,
+            Stage::Building { .. } => RunStage::Building,
+            Stage::Reviewing => RunStage::Reviewing,
+            Stage::Polishing { .. } => RunStage::Polishing,
+            Stage::Closing { .. } => RunStage::Closing,
+            Stage::Finishing { .. } => RunStage::Finishing,
+            Stage::Held { .. } => RunStage::Held,
+            Stage::Rebasing { .. } => RunStage::Rebasing,
+            Stage::Carrying { .. } => RunStage::Carrying,
+            Stage::Ended { .. } => RunStage::Ended,
+        }
+    }
+
+    pub(super) fn name(&self) -> &'static str {
+        self.kind().word()
+    }
+}
+
+/// How far a run has come, without what its stage holds: what is shown to people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunStage {
+    /// Plans are reviewed before any code.
+    Gating,
+    /// Plans are built.
+    Building,
+    /// The whole is reviewed.
+    Reviewing,
+    /// What passed is polished.
+    Polishing,
+    /// The ending is settled, and work that is not wanted any more is stopped.
+    Closing,
+    /// The result is brought to the user's branch.
+    Finishing,
+    /// The user's branch lacks the result, and a person is asked.
+    Held,
+    /// The run branch begins anew at the user's branch.
+    Rebasing,
+    /// The approval is compared with the rebased result.
+    Carrying,
+    /// It is over.
+    Ended,
+}
+
+impl RunStage {
+    /// The name of the stage as people read it.
+    pub fn word(self) -> &'static str {
+        match self {
+            RunStage::Gating => "gating",
+            RunStage::Building => "building",
+            RunStage::Reviewing => "reviewing",
+            RunStage::Polishing => "polishing",
+            RunStage::Closing => "closing",
+            RunStage::Finishing => "finishing",
+            RunStage::Held => "held",
+            RunStage::Rebasing => "rebasing",
+            RunStage::Carrying => "carrying",
+            RunStage::Ended => "ended",
         }
     }
 }
@@ -159,6 +208,10 @@ impl Run {
     /// The spec it was opened with.
     pub fn spec(&self) -> &RunSpec {
         &self.spec
+    }
+    /// How far it has come.
+    pub fn stage(&self) -> RunStage {
+        self.stage.kind()
     }
     /// The name of its stage, for people.
     pub fn stage_name(&self) -> &'static str {

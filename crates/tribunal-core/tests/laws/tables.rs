@@ -1240,3 +1240,30 @@ fn width_takes_the_first() {
     assert!(launches(&waiting, 3, 2).is_empty());
     assert_eq!(launches(&waiting, 0, 9), waiting);
 }
+
+/// Each fate with what may be asked of it: open, settled, needs a person, stands, live.
+#[test]
+fn what_a_fate_means() {
+    let of = |fate: &Fate| {
+        [fate.is_open(), fate.is_settled(), fate.needs_person(), fate.stands(), fate.is_live()].map(u8::from)
+    };
+    for (fate, expect) in [
+        (Fate::Open, [1, 0, 1, 1, 1]),
+        (Fate::Unresolved, [1, 0, 1, 1, 0]),
+        (Fate::Carried, [0, 0, 1, 1, 0]),
+        (Fate::Advisory, [0, 0, 0, 1, 1]),
+        (Fate::Deferred, [0, 0, 0, 0, 1]),
+        (Fate::Filtered, [0, 0, 0, 0, 0]),
+        (Fate::Discarded, [0, 0, 0, 0, 0]),
+        (Fate::Fixed, [0, 1, 0, 0, 0]),
+        (Fate::Refuted, [0, 1, 0, 0, 0]),
+        (Fate::Waived("ann".to_owned()), [0, 1, 0, 0, 0]),
+        (Fate::DuplicateOf(FindingId(1)), [0, 1, 0, 0, 0]),
+        (Fate::SupersededBy(FindingId(1)), [0, 1, 0, 0, 0]),
+    ] {
+        assert_eq!(of(&fate), expect, "{fate}");
+        assert!(!(fate.is_open() && fate.is_settled()), "{fate} is one of both at most");
+        assert_eq!(fate.is_gone(), matches!(fate, Fate::Fixed | Fate::Refuted), "{fate}");
+        assert_eq!(fate.to_string(), fate.word());
+    }
+}

@@ -8,7 +8,7 @@ use super::anchor::{Anchor, Anchors, Side};
 use super::change::{Hunk, Mapped};
 use super::moves::Moves;
 use super::reversal::Changed;
-use super::{Input, Match, by_check, is_live, is_new, layout, makers, region};
+use super::{Input, Match, by_check, is_new, layout, makers, region};
 use crate::delta::{CycleDelta, Now, Standing, cycle_delta};
 use crate::similar::named;
 use crate::triage::{Raised, Triaged};
@@ -39,7 +39,7 @@ pub(super) fn repeated(
     // it.
     let waived = known.filter(|entry| holds(input, entry) && is_that(input, triaged, entry));
     let mark = match known {
-        Some(entry) if is_live(entry) || waived.is_some() => Mark::Persistent,
+        Some(entry) if entry.fate.is_live() || waived.is_some() => Mark::Persistent,
         // Nobody has seen it as a finding yet, so it is as new as one without an entry.
         Some(entry) if matches!(entry.fate, Fate::Discarded | Fate::Filtered) => {
             fresh_mark(input, triaged.claim(), anchor)
@@ -400,7 +400,7 @@ pub(super) fn cycle(
     let before: BTreeMap<FindingId, Severity> = input
         .ledger
         .iter()
-        .filter(|(_, entry)| is_live(entry))
+        .filter(|(_, entry)| entry.fate.is_live())
         .map(|(id, entry)| (id, entry.severity))
         .collect();
     let mut now = BTreeMap::new();
@@ -411,8 +411,8 @@ pub(super) fn cycle(
         if hidden {
             continue;
         }
-        let standing = match one.fate {
-            Fate::Fixed | Fate::Refuted => Standing::Gone,
+        let standing = match &one.fate {
+            fate if fate.is_gone() => Standing::Gone,
             _ if silent.contains(id) => Standing::Silent,
             _ => Standing::Present,
         };

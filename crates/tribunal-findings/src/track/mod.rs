@@ -164,7 +164,7 @@ pub fn track(input: &Input<'_>) -> Outcome {
         }
     }
     // A waived finding is asked, too: its waiver ends when its code changes.
-    let speaks = |entry: &Entry| is_live(entry) || matches!(entry.fate, Fate::Waived(_));
+    let speaks = |entry: &Entry| entry.fate.is_live() || matches!(entry.fate, Fate::Waived(_));
     let unrepeated: Vec<(FindingId, &Entry)> =
         input.ledger.iter().filter(|(id, entry)| speaks(entry) && !tracked.contains_key(id)).collect();
     let moves = fates::moves(input, unrepeated.iter().map(|(_, entry)| &entry.claim), &mut anchors);
@@ -182,16 +182,11 @@ pub fn track(input: &Input<'_>) -> Outcome {
     Outcome { delta, cycle, matches, removed: changed.removed, tracked: tracked.into_values().collect() }
 }
 
-/// Whether this round can say anything about an entry by silence or by answer.
-fn is_live(entry: &Entry) -> bool {
-    matches!(entry.fate, Fate::Open | Fate::Deferred | Fate::Advisory)
-}
-
 /// How reluctantly a claim is taken for an entry: open entries first, settled ones only when the words are clearly
 /// theirs.
 fn reluctance(entry: &Entry) -> f64 {
-    match entry.fate {
-        Fate::Open | Fate::Deferred | Fate::Advisory => 0.0,
+    match &entry.fate {
+        fate if fate.is_live() => 0.0,
         Fate::Discarded | Fate::Filtered => 0.5,
         _ => 1.0,
     }

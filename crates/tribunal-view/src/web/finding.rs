@@ -7,6 +7,8 @@ use super::html::Html;
 use super::{Root, Shell, cell, fact, pages, table, table_end};
 use crate::facts::{FindingView, RunView};
 use crate::review::{Review, Story};
+use crate::typed::reply_words;
+use tribunal_core::ids::FindingId;
 
 /// The number of findings on a page.
 const SHOWN: usize = 200;
@@ -32,11 +34,10 @@ pub(super) fn table_of<'a>(
 ) {
     table(html, caption, &["finding", "severity", "stands", "where", "claim", "by"]);
     for finding in findings {
-        html.raw("<tr><th scope=\"row\">")
-            .link(&["runs", run, "findings", &finding.id], &finding.id)
-            .raw("</th>");
+        let id = finding.id.to_string();
+        html.raw("<tr><th scope=\"row\">").link(&["runs", run, "findings", &id], &id).raw("</th>");
         // The severity is the class as well; it is escaped like any text.
-        html.raw("<td class=\"").text(&finding.severity).raw("\">").text(&finding.severity).raw("</td>");
+        html.raw("<td class=\"").text(finding.severity).raw("\">").text(finding.severity).raw("</td>");
         cell(html, format!("{} {}", finding.fate, finding.fate_note));
         html.raw("<td><code>").text(&finding.place).raw("</code></td>");
         cell(html, &finding.claim);
@@ -62,9 +63,11 @@ pub fn findings(view: &RunView, from: usize, waiting: usize) -> String {
 
 /// Writes one finding's story; `None` if the run has no such finding.
 pub fn finding(view: &RunView, review: &Review, steps: &[Step], id: &str, waiting: usize) -> Option<String> {
-    let finding = view.findings.iter().find(|finding| finding.id == id)?;
+    // Only a name that is written as it is shown has a page.
+    let known = FindingId::parse(id).filter(|known| known.to_string() == id)?;
+    let finding = view.findings.iter().find(|finding| finding.id == known)?;
     // The review need not hold every finding of the run.
-    let story = review.findings.iter().find(|story| story.finding.id == id);
+    let story = review.findings.iter().find(|story| story.finding.id == known);
     let title = format!("Finding {id}");
     let page =
         Shell { title: &title, waiting, run: Some(&view.id), live: None, root: Root::Up(3) }.around(|html| {
@@ -73,15 +76,16 @@ pub fn finding(view: &RunView, review: &Review, steps: &[Step], id: &str, waitin
                 .raw("</h1>\n<p>")
                 .text(&finding.claim)
                 .raw("</p>\n<dl class=\"facts\">\n");
-            fact(html, "severity", &finding.severity);
+            fact(html, "severity", finding.severity.word());
             fact(html, "stands", &format!("{} {}", finding.fate, finding.fate_note));
             fact(html, "where", &finding.place);
             fact(html, "raised by", &finding.by.join(", "));
             fact(html, "confidence", &format!("{} of 100", finding.confidence));
             fact(html, "first seen", &format!("round {}", finding.first_round));
-            fact(html, "origin", &finding.provenance);
+            fact(html, "origin", &finding.provenance_words());
             fact(html, "suggestion", &finding.suggestion);
-            fact(html, "the maker says", &finding.reply);
+            let reply = finding.reply.as_ref().map(reply_words).unwrap_or_default();
+            fact(html, "the maker says", &reply);
             let settled = story.and_then(|story| story.settled_in).map(|round| format!("round {round}"));
             fact(html, "settled in", &settled.unwrap_or_default());
             fact(html, "why it is open", story.map(|story| story.why.as_str()).unwrap_or_default());

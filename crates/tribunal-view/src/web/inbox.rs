@@ -48,9 +48,8 @@ fn one(html: &mut Html, question: &QuestionView, token: &str, by: &str) {
     if !question.findings.is_empty() {
         html.raw("<ul>\n");
         for finding in question.findings.iter().take(20) {
-            html.raw("<li>")
-                .link(&["runs", &question.run, "findings", &finding.id], finding.line())
-                .raw("</li>\n");
+            let id = finding.id.to_string();
+            html.raw("<li>").link(&["runs", &question.run, "findings", &id], finding.line()).raw("</li>\n");
         }
         html.raw("</ul>\n");
     }

@@ -8,11 +8,15 @@ use super::html::Html;
 use super::{Root, Shell, cell, fact, mark, pages, table, table_end};
 use crate::events::Event;
 use crate::facts::{CommandView, LoopView, PlanState, RunView};
-use crate::html::{PARTS, picture, standing, total};
+use crate::html::{PARTS, picture, total};
 use crate::review::{self, Part, Review};
 use crate::style::Mark;
+use crate::typed::ruling_word;
 use crate::{log, words};
 use serde::Serialize;
+use std::collections::BTreeSet;
+use tribunal_core::finding::Fate;
+use tribunal_core::ids::FindingId;
 
 /// The number of loops and findings on the page of a run.
 const SHOWN: usize = 30;
@@ -90,16 +94,15 @@ fn live(html: &mut Html, id: &'static str, part: impl FnOnce(&mut Html)) {
 }
 
 fn head(html: &mut Html, view: &RunView) {
-    let stands = view.ending.as_deref().unwrap_or(&view.stage);
     html.raw("<p>");
-    mark(html, view.mark(), stands);
+    mark(html, view.mark(), view.stands());
     html.raw(" ").text(view.artifact.as_ref().unwrap_or(&view.phase)).raw("</p>\n");
     if !view.happened.is_empty() {
         html.raw("<p>").text(&view.happened).raw("</p>\n");
     }
     let landed = view.plans.iter().filter(|plan| plan.state == PlanState::Landed).count();
     let queued = view.plans.iter().filter(|plan| plan.state == PlanState::Landing).count();
-    let open = view.findings.iter().filter(|finding| finding.fate == "open").count();
+    let open = view.open_findings();
     let effort = &view.effort;
     let tiles = [
         (
@@ -132,7 +135,7 @@ fn head(html: &mut Html, view: &RunView) {
 
 /// Says what the launches brought: findings that ended well, per launch.
 fn yielded(view: &RunView) -> String {
-    let settled = view.findings.iter().filter(|finding| matches!(finding.fate.as_str(), "fixed" | "refuted"));
+    let settled = view.findings.iter().filter(|finding| finding.fate.is_gone());
     // Nothing was launched yet, so there is no ratio to show.
     match view.effort.launches {
         0 => "—".to_owned(),
@@ -242,11 +245,11 @@ fn loops_table(html: &mut Html, run: &str, caption: &str, parts: &[&Part]) {
         html.raw("<tr><th scope=\"row\">").link(&["runs", run, "loops", &part.id], &part.id).raw("</th>");
         cell(html, &part.subject);
         html.raw("<td>");
-        mark(html, standing_mark(part), standing(part));
+        mark(html, standing_mark(part), &part.stands());
         html.raw("</td>");
         cell(html, of_max(u32::try_from(part.rounds.len()).unwrap_or(u32::MAX), part.rounds_max));
         let last = part.rounds.last();
-        cell(html, last.map(|round| round.ruling.as_str()).unwrap_or_default());
+        cell(html, ruling_word(last.and_then(|round| round.ruling.as_ref())));
         cell(html, last.map(|round| round.open.iter().sum::<usize>().to_string()).unwrap_or_default());
         html.raw("</tr>\n");
     }
@@ -254,12 +257,12 @@ fn loops_table(html: &mut Html, run: &str, caption: &str, parts: &[&Part]) {
 }
 
 fn standing_mark(part: &Part) -> Mark {
-    match (part.outcome.as_str(), part.waits.as_str()) {
-        ("", "") => Mark::Running,
+    match &part.outcome {
+        None if part.waits.is_empty() => Mark::Running,
         // It waits for a person.
-        ("", _) => Mark::Warning,
-        (outcome, _) if outcome.starts_with("passed") || outcome.starts_with("accepted") => Mark::Complete,
-        _ => Mark::Failed,
+        None => Mark::Warning,
+        Some(outcome) if outcome.is_good() => Mark::Complete,
+        Some(_) => Mark::Failed,
     }
 }
 
@@ -270,9 +273,9 @@ fn found(html: &mut Html, view: &RunView) {
     html.raw("<h2>Findings</h2>\n<p>");
     let fates: Vec<String> = view.fates().into_iter().map(|(fate, n)| format!("{n} {fate}")).collect();
     html.text(words::and(&fates)).raw("</p>\n");
-    let open = view.findings.iter().filter(|finding| finding.fate == "open");
+    let open = view.findings.iter().filter(|finding| finding.fate == Fate::Open);
     // The newest of the settled ones, because the list is short.
-    let rest = view.findings.iter().rev().filter(|finding| finding.fate != "open");
+    let rest = view.findings.iter().rev().filter(|finding| finding.fate != Fate::Open);
     // Open findings come first, however old they are.
     table_of(html, &view.id, "Open findings first, then the newest", open.chain(rest).take(SHOWN));
     if view.findings.len() > SHOWN {
@@ -310,7 +313,8 @@ pub fn one_loop(view: &RunView, review: &Review, id: &str, waiting: usize) -> Op
                 super::inbox::spoken(html, &lp.spoken);
             }
             html.raw("<h2>Findings</h2>\n");
-            let held = view.findings.iter().filter(|finding| lp.findings.contains(&finding.id));
+            let held: BTreeSet<FindingId> = lp.findings.iter().copied().collect();
+            let held = view.findings.iter().filter(|finding| held.contains(&finding.id));
             table_of(html, &view.id, "Findings this loop held", held);
         });
     Some(page)
@@ -319,7 +323,7 @@ pub fn one_loop(view: &RunView, review: &Review, id: &str, waiting: usize) -> Op
 fn facts(html: &mut Html, lp: &LoopView, part: Option<&Part>) {
     html.raw("<dl class=\"facts\">\n");
     fact(html, "about", part.map(|part| part.subject.as_str()).unwrap_or_default());
-    fact(html, "stands", lp.outcome.as_deref().unwrap_or(&lp.state));
+    fact(html, "stands", &lp.stands());
     fact(html, "rounds", &format!("{} of {}", lp.round, lp.rounds_max));
     fact(html, "runs of the maker", &lp.iterations.to_string());
     fact(html, "took", &words::duration(lp.ms));
@@ -340,7 +344,7 @@ fn shape(html: &mut Html, review: &Review, part: &Part) {
         html.text(colour).raw("\"/></svg>").text(name).raw(" &nbsp; ");
     }
     html.raw("</p>\n").draw(|out| picture(out, part));
-    for change in review::changes(review, part) {
+    for change in review::changes(&review.by_id(), part) {
         html.raw("<h3>").text(change.title).raw("</h3>\n");
         table(html, change.title, change.head);
         for row in &change.rows {
@@ -359,7 +363,7 @@ fn timeline(html: &mut Html, lp: &LoopView) {
         html.raw("<p>No round was judged yet.</p>\n");
     }
     for round in &lp.rounds {
-        let ruling = if round.ruling.is_empty() { "under way" } else { &round.ruling };
+        let ruling = round.ruling_words();
         html.raw("<h3>Round ").text(round.round).raw(": ").text(ruling).raw("</h3>\n<ul>\n");
         round.said.iter().for_each(|said| {
             html.raw("<li>").text(said).raw("</li>\n");

@@ -205,7 +205,7 @@ fn deviations(docket: &Docket, plan: &PlanId) -> Vec<String> {
         let how = match &entry.fate {
             Fate::Waived(who) => format!("accepted by {}", plain::line(who)),
             Fate::Advisory | Fate::Carried | Fate::Deferred => "told to the reviewer".to_owned(),
-            Fate::Open | Fate::Unresolved => "left open".to_owned(),
+            fate if fate.is_open() => "left open".to_owned(),
             _ => continue,
         };
         let line = format!("{} ({how})", plain::clipped(&entry.claim.claim, DEVIATION_MAX));

@@ -42,9 +42,8 @@ use tribunal_view::prompt::{self, FindingLine, MakerBrief, MakerJob, PlanBrief};
 pub(crate) const TOOL: &str = "tool:";
 /// The fixer that is an agent without a personality.
 pub(crate) const ANYBODY: &str = "fixer";
-/// The fixer for findings that nobody can fix.
-pub(crate) const NOBODY: &str = "nobody";
 pub(crate) use tribunal_core::checks::FIX_SCOPE as SCOPE;
+pub(crate) use tribunal_view::log::NOBODY;
 /// How many bytes of a diff are read.
 const DIFF_MAX: usize = 64 << 20;
 /// How many findings a commit's message names.

@@ -41,7 +41,8 @@ use tribunal_core::run::{Ending, Job, Refusal, RunReport, Subject};
 use tribunal_docs::chain::Artifact;
 use tribunal_engine::crash;
 use tribunal_engine::docket::{ChainNote, CommandNote, Docket, DocketError, LaunchNote, Note};
-use tribunal_engine::review::{self, Record, from_agents, gate_notes, rule_notes, unreviewed};
+use tribunal_engine::history::History;
+use tribunal_engine::review::{self, from_agents, gate_notes, rule_notes, unreviewed};
 use tribunal_engine::who;
 use tribunal_engine::world::{Probe, Report};
 use tribunal_git::{
@@ -972,9 +973,8 @@ impl Finishing {
         }
         let head = site.run_head().map_err(text)?;
         let read = Reader::open(&site.dir).map_err(DocketError::from);
-        let read = read.and_then(|reader| Record::read_with_docket(&reader));
-        let (docket, record) = read.map_err(|error| error.to_string())?;
-        let phase = record.chain(&docket, &site.run, self.ending);
+        let read = read.and_then(|reader| History::read(&reader));
+        let phase = read.map_err(|error| error.to_string())?.chain(&site.run, self.ending);
         for (name, render) in RECORDS {
             let path = format!("{}/{name}", note.folder);
             let before = match self.tracked {
@@ -1039,18 +1039,18 @@ impl Finishing {
 
     /// The REVIEW document of the run, rendered from its journal.
     fn reviewed(&self, site: &Site) -> Result<String, DocketError> {
-        let (docket, record) = Record::read_with_docket(&Reader::open(&site.dir)?)?;
-        let settings = &site.settings;
+        let history = History::read(&Reader::open(&site.dir)?)?;
+        let (docket, settings) = (&history.docket, &site.settings);
         let notes = [
-            tests_of(&docket),
-            unreviewed(&docket),
+            tests_of(docket),
+            unreviewed(docket),
             gate_notes(&settings.gates),
             rule_notes(&settings.git),
             docket.about.unkept(),
-            from_agents(&docket),
+            from_agents(docket),
         ]
         .concat();
-        let review = record.review(&docket, &site.run, notes, &[]);
+        let review = history.review(&site.run, notes, &[]);
         Ok(tribunal_view::review::markdown(&review))
     }
 

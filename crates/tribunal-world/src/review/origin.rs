@@ -3,8 +3,8 @@
 //!
 //! The code is pure: the changes are read from git by the caller and handed in.
 
-use tribunal_engine::review::Origin;
 use tribunal_findings::track::Change;
+use tribunal_view::provenance::Provenance;
 
 /// How many lines of one finding are followed at most.
 const LINES_MAX: u32 = 40;
@@ -21,34 +21,34 @@ impl Past<'_> {
     /// The origin of lines of the newest version.
     ///
     /// The youngest line decides: a finding that spans old code and a new line was introduced with the new line.
-    pub(crate) fn origin(&self, file: &str, from: u32, to: u32) -> Origin {
+    pub(crate) fn origin(&self, file: &str, from: u32, to: u32) -> Provenance {
         let last = to.clamp(from, from.saturating_add(LINES_MAX));
-        (from..=last).map(|line| self.of_line(file, line)).max_by_key(age).unwrap_or(Origin::Original)
+        (from..=last).map(|line| self.of_line(file, line)).max_by_key(age).unwrap_or(Provenance::Original)
     }
 
-    fn of_line(&self, file: &str, line: u32) -> Origin {
+    fn of_line(&self, file: &str, line: u32) -> Provenance {
         let mut at = (file.to_owned(), line);
         for (n, change) in (1u32..).zip(self.fixes).collect::<Vec<_>>().into_iter().rev() {
             match back(change, &at.0, at.1) {
                 Some(earlier) => at = earlier,
-                None => return Origin::Fix(n),
+                None => return Provenance::Fix(n),
             }
         }
         let before = self.first.and_then(|change| back(change, &at.0, at.1));
         match before {
-            Some(_) => Origin::PreExisting,
+            Some(_) => Provenance::PreExisting,
             // Present in the first version and raised only after a fix: the earlier rounds missed it.
-            None if self.fixes.is_empty() => Origin::Original,
-            None => Origin::MissedEarlier,
+            None if self.fixes.is_empty() => Provenance::Original,
+            None => Provenance::MissedEarlier,
         }
     }
 }
 
-fn age(origin: &Origin) -> u32 {
+fn age(origin: &Provenance) -> u32 {
     match origin {
-        Origin::PreExisting => 0,
-        Origin::Original | Origin::MissedEarlier => 1,
-        Origin::Fix(n) => n.saturating_add(1),
+        Provenance::PreExisting => 0,
+        Provenance::Original | Provenance::MissedEarlier => 1,
+        Provenance::Fix(n) => n.saturating_add(1),
     }
 }
 
@@ -84,20 +84,20 @@ mod tests {
             "diff --git a/b.sh b/b.sh\nnew file mode 100755\n--- /dev/null\n+++ b/b.sh\n@@ -0,0 +1,1 @@\n+x\n",
         );
         let fixes = [fix, other];
-        let check = |fixes: &[Change], file: &str, from: u32, to: u32, expect: Origin| {
+        let check = |fixes: &[Change], file: &str, from: u32, to: u32, expect: Provenance| {
             let past = Past { fixes, first: Some(&first) };
             assert_eq!(past.origin(file, from, to), expect, "{file}:{from}-{to}");
         };
-        check(&[], "a.sh", 1, 1, Origin::PreExisting);
-        check(&[], "a.sh", 2, 2, Origin::Original);
-        check(&[], "a.sh", 4, 4, Origin::PreExisting);
-        check(&fixes, "a.sh", 2, 2, Origin::MissedEarlier);
-        check(&fixes, "a.sh", 3, 3, Origin::Fix(1));
-        check(&fixes, "a.sh", 5, 5, Origin::PreExisting);
-        check(&fixes, "a.sh", 1, 5, Origin::Fix(1));
-        check(&fixes, "b.sh", 1, 1, Origin::Fix(2));
-        check(&fixes, "untouched", 7, 7, Origin::PreExisting);
+        check(&[], "a.sh", 1, 1, Provenance::PreExisting);
+        check(&[], "a.sh", 2, 2, Provenance::Original);
+        check(&[], "a.sh", 4, 4, Provenance::PreExisting);
+        check(&fixes, "a.sh", 2, 2, Provenance::MissedEarlier);
+        check(&fixes, "a.sh", 3, 3, Provenance::Fix(1));
+        check(&fixes, "a.sh", 5, 5, Provenance::PreExisting);
+        check(&fixes, "a.sh", 1, 5, Provenance::Fix(1));
+        check(&fixes, "b.sh", 1, 1, Provenance::Fix(2));
+        check(&fixes, "untouched", 7, 7, Provenance::PreExisting);
         let unknown = Past { fixes: &[], first: None };
-        assert_eq!(unknown.origin("PLAN.md", 3, 3), Origin::Original);
+        assert_eq!(unknown.origin("PLAN.md", 3, 3), Provenance::Original);
     }
 }

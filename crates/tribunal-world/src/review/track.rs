@@ -18,12 +18,12 @@ use tribunal_core::panel::{Bench, CheckState};
 use tribunal_core::review_loop::{Failure, FailureKind, Loop, LoopReport};
 use tribunal_core::run::Subject;
 use tribunal_engine::docket::{Docket, Note};
-use tribunal_engine::review::Origin;
 use tribunal_engine::world::Report;
 use tribunal_findings::excerpt::{excerpt, hunks};
 use tribunal_findings::track::{Block, Change, Input, Outcome, Side, ToolWords, track};
 use tribunal_findings::{Excerpt, Panel, Raised, triage};
 use tribunal_git::{GitError, GitPath, Oid};
+use tribunal_view::provenance::Provenance;
 
 /// At most this many bytes of diff are read for tracking.
 const DIFF_CAP: usize = 64 << 20;
@@ -244,7 +244,7 @@ impl Tracking {
         site: &Site,
         outcome: &Outcome,
         fixes: &[Change],
-    ) -> Result<Vec<Option<Origin>>, GitError> {
+    ) -> Result<Vec<Option<Provenance>>, GitError> {
         if !outcome.tracked.iter().any(is_new) {
             return Ok(Vec::new());
         }
@@ -263,7 +263,7 @@ impl Tracking {
                 u32::try_from(text.lines().count()).ok()
             })
         };
-        let mut origin = |tracked: &Tracked| -> Option<Origin> {
+        let mut origin = |tracked: &Tracked| -> Option<Provenance> {
             let claim = &tracked.claim;
             match (claim.file.as_deref(), claim.line) {
                 // A line beyond the end of the file cannot be followed.
@@ -271,7 +271,7 @@ impl Tracking {
                     Some(past.origin(file, line, claim.end.unwrap_or(line)))
                 }
                 // A finding without lines to follow is as old as the round that raised it first.
-                _ if fixes.is_empty() => Some(Origin::Original),
+                _ if fixes.is_empty() => Some(Provenance::Original),
                 _ => None,
             }
         };

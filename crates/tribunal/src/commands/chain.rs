@@ -8,10 +8,10 @@ use super::run::{Stay, asked};
 use super::{resume, run};
 use crate::args::{ChainArgs, Globals};
 use crate::exit::Done;
-use crate::facts::Chronicle;
 use crate::failure::Failure;
 use crate::place::Place;
 use crate::{config, out};
+use tribunal_engine::history::Chronicle;
 use tribunal_view::plain;
 use tribunal_world::{Artifact, Ask, ChainAsk};
 

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::out;
 use crate::place::{Place, Seen};
 use tribunal_core::held::Arrival;
-use tribunal_core::run::{Ending, Run};
+use tribunal_core::run::{Ending, Run, RunStage};
 use tribunal_engine::Docket;
 use tribunal_engine::inbox::{self, Answer, OpenQuestion, Reaction, Reason};
 use tribunal_view::plain;
@@ -69,8 +69,8 @@ pub fn if_there(place: &Place, project: &Project, id: &str) -> Result<(), Failur
 /// True if the run was on its way to the branch when it was interrupted.
 fn is_landing(docket: &Docket) -> bool {
     let on_its_way = |run: &Run| {
-        let again =
-            run.ground().is_some() || ["finishing", "rebasing", "carrying"].contains(&run.stage_name());
+        let again = run.ground().is_some()
+            || matches!(run.stage(), RunStage::Finishing | RunStage::Rebasing | RunStage::Carrying);
         // With a question open it waits for a person and is not on its way.
         again && run.ending().is_none() && inbox::questions(docket).is_empty()
     };

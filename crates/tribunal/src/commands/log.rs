@@ -9,8 +9,9 @@ use crate::facts;
 use crate::failure::Failure;
 use crate::out;
 use crate::place::{Place, Seen};
+use crate::watched::is_end;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use tribunal_engine::{Docket, DocketError, Fact};
+use tribunal_engine::{DocketError, Fact};
 use tribunal_view::style::Style;
 use tribunal_view::{events, log};
 
@@ -35,10 +36,10 @@ pub fn run(globals: &Globals, args: &Log) -> Result<Done, Failure> {
         style: out::stdout_style(globals),
         began: 0,
         next: 1,
-        docket: Docket::default(),
+        over: false,
     };
     tail.print()?;
-    while args.follow && !tail.is_over() {
+    while args.follow && !tail.over {
         if !wait() {
             break;
         }
@@ -57,22 +58,22 @@ struct Tail<'a> {
     style: Style,
     began: u64,
     next: u64,
-    docket: Docket,
+    /// The run has ended.
+    over: bool,
 }
 
 impl Tail<'_> {
     /// Prints the events that are new.
     fn print(&mut self) -> Result<(), Failure> {
         let mut text = String::new();
-        let Tail { seen, json, all, style, began, next, docket } = self;
+        let Tail { seen, json, all, style, began, next, over } = self;
         seen.reader.each(*next, |row| {
-            // Folded only to know when the run is over.
-            docket.take(&row)?;
             *next = row.seq + 1;
             if *began == 0 {
                 *began = row.at;
             }
             let fact = Fact::decode(&row)?;
+            *over |= is_end(&fact);
             let event = facts::event(&seen.id, row.seq, row.at, &fact);
             if let Some(event) = event.filter(|event| *all || log::matters(&event.what)) {
                 text.push_str(&if *json { events::json(&event) } else { log::line(&event, *began, *style) });
@@ -81,10 +82,6 @@ impl Tail<'_> {
             Ok::<(), DocketError>(())
         })?;
         if text.is_empty() { Ok(()) } else { out::data(&text) }
-    }
-
-    fn is_over(&self) -> bool {
-        self.docket.run.as_ref().is_some_and(|run| run.ending().is_some())
     }
 }
 

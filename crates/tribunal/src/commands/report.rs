@@ -12,10 +12,9 @@ use crate::given::Given;
 use crate::out;
 use crate::place::{Place, Seen};
 use std::path::Path;
-use tribunal_core::ids::FindingId;
-use tribunal_engine::Docket;
 use tribunal_engine::editor::Remarks;
-use tribunal_engine::review::{Record, commands, from_agents, last_word, unreviewed};
+use tribunal_engine::history::History;
+use tribunal_engine::review::{commands, from_agents, last_word, unreviewed};
 use tribunal_engine::spoken;
 use tribunal_view::facts::CommandView;
 use tribunal_view::review::Review;
@@ -28,7 +27,7 @@ use tribunal_view::{account, annotations, html, review, words};
 pub fn run(globals: &Globals, args: &Report) -> Result<Done, Failure> {
     let place = Place::here()?;
     let seen = place.read(&place.find(args.run.as_deref())?)?;
-    let (docket, record) = read(&seen)?;
+    let history = History::read(&seen.reader)?;
     let form = match (args.format, args.html, globals.json) {
         (Some(form), _, _) => form,
         (None, true, _) => ReportForm::Html,
@@ -40,7 +39,7 @@ pub fn run(globals: &Globals, args: &Report) -> Result<Done, Failure> {
         Some(_) => Style::PLAIN,
         None => out::stdout_style(globals),
     };
-    let text = text(globals, form, &docket, &record, &seen, style)?;
+    let text = text(globals, form, &history, &seen, style)?;
     match &args.output {
         None => out::data(&text)?,
         Some(path) => {
@@ -53,18 +52,14 @@ pub fn run(globals: &Globals, args: &Report) -> Result<Done, Failure> {
     Ok(Done::Passed)
 }
 
-/// Reads a journal once for both folds that a report needs.
-pub fn read(seen: &Seen) -> Result<(Docket, Record), Failure> {
-    Ok(Record::read_with_docket(&seen.reader)?)
-}
-
 /// The review of a run as it stands, without the remarks of editor agents.
-pub fn of(docket: &Docket, record: &Record, run: &str, run_dir: &Path) -> Review {
+pub fn of(history: &History, run: &str, run_dir: &Path) -> Review {
+    let docket = &history.docket;
     let commands = commands(docket).iter().map(CommandView::line).collect();
     let notes =
         [commands, unreviewed(docket), status::gates(run_dir), docket.about.unkept(), from_agents(docket)]
             .concat();
-    record.review(docket, run, notes, &facts::questions(docket, run))
+    history.review(run, notes, &facts::questions(docket, run))
 }
 
 /// Adds the remarks of editor agents, or leaves the review as it is if the mailbox cannot be read.
@@ -73,7 +68,7 @@ pub fn of(docket: &Docket, record: &Record, run: &str, run_dir: &Path) -> Review
 pub fn with_remarks(mut review: Review, seen: &Seen) -> Review {
     let remarks = Remarks::read(&seen.reader.mail().unwrap_or_default());
     for story in &mut review.findings {
-        story.remarks = FindingId::parse(&story.finding.id).map(|id| remarks.lines(id)).unwrap_or_default();
+        story.remarks = remarks.lines(story.finding.id);
     }
     review
 }
@@ -81,32 +76,31 @@ pub fn with_remarks(mut review: Review, seen: &Seen) -> Review {
 fn text(
     globals: &Globals,
     form: ReportForm,
-    docket: &Docket,
-    record: &Record,
+    history: &History,
     seen: &Seen,
     style: Style,
 ) -> Result<String, Failure> {
     // Made on demand: SARIF and annotations do not need it, and a large run takes a while.
     let review = || {
-        let mut review = with_remarks(of(docket, record, &seen.id, &seen.dir), seen);
+        let mut review = with_remarks(of(history, &seen.id, &seen.dir), seen);
         if let Some(dir) = globals.elsewhere() {
             review.next.iter_mut().for_each(|step| *step = words::told_from_elsewhere(step, &dir));
         }
         review
     };
     // Kept outside of `items`, which borrows from it.
+    let docket = &history.docket;
     let last = last_word(docket);
-    let origins: Vec<String> = last.iter().map(|(id, _, _)| record.provenance(*id)).collect();
     let who: Vec<Vec<Identity>> =
         last.iter().map(|(_, entry, lp)| spoken::identities(docket, lp.id(), entry)).collect();
     let items = || -> Vec<Item<'_>> {
-        let found = last.iter().zip(&origins).zip(&who);
+        let found = last.iter().zip(&who);
         found
-            .map(|(((id, entry, lp), origin), who)| Item {
+            .map(|((id, entry, lp), who)| Item {
                 id: *id,
                 entry: entry.as_ref(),
                 round: lp.round(),
-                origin,
+                provenance: history.provenance(*id),
                 who,
             })
             .collect()

@@ -7,7 +7,6 @@ use super::run::Stay;
 use crate::args::{Globals, Resume, WaitArgs};
 use crate::config;
 use crate::exit::Done;
-use crate::facts::Story;
 use crate::failure::Failure;
 use crate::out;
 use crate::place::{Place, never_began};
@@ -15,6 +14,7 @@ use tribunal_core::run::Run;
 use tribunal_engine::Docket;
 use tribunal_engine::budget::Caps;
 use tribunal_engine::docket::RunNote;
+use tribunal_engine::history::History;
 use tribunal_engine::settings::Settings;
 use tribunal_world::{Artifact, Project};
 
@@ -172,7 +172,7 @@ fn go_on_with(
     (waiting, asks): (WaitArgs, bool),
     caps: Option<Caps>,
 ) -> Result<Done, Failure> {
-    let Story { docket, chronicle: before } = Story::read(&place.read(id)?.reader)?;
+    let History { docket, chronicle: before, .. } = History::read(&place.read(id)?.reader)?;
     if docket.run.is_none() {
         return Err(never_began(id));
     }

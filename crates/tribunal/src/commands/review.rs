@@ -7,7 +7,6 @@
 use super::run::Stay;
 use crate::args::{Globals, Review, ReviewForm};
 use crate::exit::Done;
-use crate::facts::Chronicle;
 use crate::failure::Failure;
 use crate::given::Given;
 use crate::place::Place;
@@ -15,16 +14,19 @@ use crate::{config, out};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{BufRead, IsTerminal};
-use tribunal_core::finding::{Claim, Fate};
+use tribunal_core::finding::Claim;
 use tribunal_core::ids::FindingId;
 use tribunal_core::ledger::Entry;
 use tribunal_core::review_loop::{Loop, Outcome};
+use tribunal_core::run::Ending;
 use tribunal_engine::Docket;
 use tribunal_engine::docket::ReviewNote;
-use tribunal_engine::review::{Record, commands, last_word};
+use tribunal_engine::history::{Chronicle, History};
+use tribunal_engine::review::{commands, last_word};
 use tribunal_engine::spoken::identities;
-use tribunal_view::examined::{self, Aside, Examined, Judge, Row, Since};
+use tribunal_view::examined::{self, Aside, Examined, Judge, Row, Since, Stands};
 use tribunal_view::facts::RunView;
+use tribunal_view::log::NOBODY;
 use tribunal_view::sarif::{self, Item};
 use tribunal_view::style::Style;
 use tribunal_view::{annotations, plain, review as reviewed};
@@ -114,7 +116,7 @@ fn nothing(globals: &Globals, args: &Review, note: &ReviewNote) -> Result<Done, 
     }
     let one = Examined {
         target: target.clone(),
-        end: "passed".to_owned(),
+        end: Stands::Over(Ending::Passed),
         reason: "nothing changed".to_owned(),
         notes: vec!["nothing changed: nobody had anything to judge".to_owned()],
         ..Examined::default()
@@ -187,21 +189,21 @@ fn confirmed(
     }
 }
 
-/// Shows the result of a review. The docket is the one in memory; the record and the review were made from the journal.
+/// Shows the result of a review, from the history of its run.
 pub fn tell(
     globals: &Globals,
     shown: &Shown,
-    docket: &Docket,
-    record: &Record,
+    history: &History,
     review: reviewed::Review,
     view: &RunView,
 ) -> Result<(), Failure> {
+    let docket = &history.docket;
     let Some(note) = docket.about.review.as_deref() else { return Ok(()) };
     let form = shown.form.unwrap_or(if globals.json { ReviewForm::Json } else { ReviewForm::Text });
     let last = last_word(docket);
     // These two print findings alone, so nothing else is built for them.
     if matches!(form, ReviewForm::Sarif | ReviewForm::Github) {
-        return as_items(docket, record, note, &last, |items| show_items(form, items));
+        return as_items(history, note, &last, |items| show_items(form, items));
     }
     let mut one = Examined {
         run: review.run.clone(),
@@ -221,7 +223,7 @@ pub fn tell(
         findings: rows(review.findings, docket, note, &last),
     };
     // Without a finding in the way `--fix` would change nothing.
-    if one.end == "shut" && !note.fix && one.findings.iter().any(|row| row.in_the_way) {
+    if one.end == Stands::Over(Ending::Shut) && !note.fix && one.findings.iter().any(|row| row.in_the_way) {
         one.next.push("the same command with --fix has it mended".to_owned());
     }
     show(form, &one, out::stdout_style(globals))
@@ -237,9 +239,9 @@ fn rows(
     note: &ReviewNote,
     last: &[LastWord<'_>],
 ) -> Vec<Row> {
-    // By printed id, once: searching the list for every finding took seconds with thousands of them.
-    let entries: HashMap<String, &Entry> =
-        last.iter().map(|(id, entry, _)| (id.to_string(), entry.as_ref())).collect();
+    // Once: searching the list for every finding took seconds with thousands of them.
+    let entries: HashMap<FindingId, &Entry> =
+        last.iter().map(|(id, entry, _)| (*id, entry.as_ref())).collect();
     let aside = said_aside(docket);
     let row = |story: reviewed::Story| {
         let entry = entries.get(&story.finding.id).copied();
@@ -258,8 +260,7 @@ fn rows(
 ///
 /// It copies every entry, so only those two forms come here.
 fn as_items(
-    docket: &Docket,
-    record: &Record,
+    history: &History,
     note: &ReviewNote,
     last: &[LastWord<'_>],
     show: impl FnOnce(&[Item<'_>]) -> Result<(), Failure>,
@@ -267,14 +268,18 @@ fn as_items(
     let earlier = note.previous.is_some();
     let compared: Vec<Entry> = last.iter().map(|(_, entry, _)| compared(entry, earlier)).collect();
     let round = |lp: &Loop| lp.round() + u32::from(earlier);
-    let origins: Vec<String> = last.iter().map(|(id, _, _)| record.provenance(*id)).collect();
-    let who: Vec<_> = last.iter().map(|(_, entry, lp)| identities(docket, lp.id(), entry)).collect();
+    let who: Vec<_> = last.iter().map(|(_, entry, lp)| identities(&history.docket, lp.id(), entry)).collect();
     let items: Vec<Item<'_>> = last
         .iter()
         .zip(&compared)
-        .zip(&origins)
         .zip(&who)
-        .map(|((((id, _, lp), entry), origin), who)| Item { id: *id, entry, round: round(lp), origin, who })
+        .map(|(((id, _, lp), entry), who)| Item {
+            id: *id,
+            entry,
+            round: round(lp),
+            provenance: history.provenance(*id),
+            who,
+        })
         .collect();
     show(&items)
 }
@@ -331,11 +336,11 @@ fn reason(docket: &Docket, view: &RunView) -> String {
     plain::line(words)
 }
 
-fn end_of(view: &RunView) -> String {
-    match &view.ending {
-        Some(ending) => ending.clone(),
-        None if !view.questions.is_empty() => "waits".to_owned(),
-        None => "running".to_owned(),
+fn end_of(view: &RunView) -> Stands {
+    match view.ending {
+        Some(ending) => Stands::Over(ending),
+        None if !view.questions.is_empty() => Stands::Waits,
+        None => Stands::Running,
     }
 }
 
@@ -348,7 +353,7 @@ fn judges(review: &reviewed::Review, note: &ReviewNote) -> Vec<Judge> {
             // The panel names a tool without the prefix; both must meet below.
             name: word.who.strip_prefix("check ").unwrap_or(&word.who).to_owned(),
             is_check: word.is_check,
-            verdict: word.verdict.clone(),
+            verdict: Some(word.verdict.clone()),
             checked: word.checked.clone(),
         })
         .collect();
@@ -388,7 +393,7 @@ fn since(entry: &Entry, aside: &HashSet<Words<'_>>, note: &ReviewNote) -> Since 
     }
     // Round 0 is before the first round of this review, so the finding was carried over.
     let taken_over = entry.first_round == 0;
-    let gone = matches!(entry.fate, Fate::Fixed | Fate::Refuted);
+    let gone = entry.fate.is_gone();
     match (taken_over, gone) {
         (false, _) => Since::New,
         (true, false) => Since::Persisting,
@@ -448,7 +453,7 @@ fn notes(docket: &Docket, note: &ReviewNote) -> Vec<String> {
     let left = |lp: &Loop| {
         lp.ledger()
             .iter()
-            .any(|(_, entry)| entry.fixer.as_ref().is_some_and(|fixer| fixer.as_str() == "nobody"))
+            .any(|(_, entry)| entry.fixer.as_ref().is_some_and(|fixer| fixer.as_str() == NOBODY))
     };
     if note.fix && docket.loops.values().any(left) {
         notes.push("what no tool mends was left: no agent is configured".to_owned());

@@ -6,7 +6,7 @@
 use super::{resume, trust};
 use crate::args::{Globals, Run, WaitArgs};
 use crate::exit::Done;
-use crate::facts::{self, Around, Chronicle};
+use crate::facts::{self, Around};
 use crate::failure::Failure;
 use crate::notice::Notices;
 use crate::place::Place;
@@ -14,8 +14,9 @@ use crate::progress::Progress;
 use crate::{config, out, signals, test_command};
 use std::io::IsTerminal;
 use std::path::Path;
+use tribunal_core::run::Ending;
 use tribunal_engine::docket::RunNote;
-use tribunal_engine::review::Record;
+use tribunal_engine::history::{Chronicle, History};
 use tribunal_engine::settings::Settings;
 use tribunal_engine::{Docket, DocketError, End, Engine, Stamped, Watch};
 use tribunal_journal::Reader;
@@ -118,7 +119,7 @@ pub struct Stay<'a> {
 struct Stayed {
     engine: Engine<RealWorld>,
     chronicle: Chronicle,
-    record: Option<Record>,
+    history: Option<History>,
     end: End,
     warnings: Vec<String>,
 }
@@ -130,7 +131,7 @@ impl Stay<'_> {
     }
 
     fn stay(&self, mut engine: Engine<RealWorld>, before: Chronicle) -> Result<Stayed, Failure> {
-        let (handle, is_new) = (engine.world().handle(), before.is_new());
+        let handle = engine.world().handle();
         let progress = Progress::new(self.globals, self.id, engine.docket(), before, self.waiting.attach);
         let interrupt = move |signal| handle.interrupt(signal);
         let caught =
@@ -139,13 +140,14 @@ impl Stay<'_> {
         let files = builds(&engine.docket().about).then(|| Projection::open(self.project, self.id));
         let (run, root) = (&self.settings.run, self.project.root());
         let notices = Notices::new(run, self.id, root, engine.docket());
-        // A single review may find very much, so its record is folded as it comes and nothing is left to read at the
+        // A single review may find very much, so its history is folded as it comes and nothing is left to read at the
         // end. A run of a thousand loops would hold all of that in memory a second time; there the journal is read
         // instead.
-        let record = (is_new && engine.docket().about.review.is_some()).then(Record::default);
-        let mut watching = Watching { progress, files, notices, record };
+        let single = engine.docket().about.review.is_some();
+        let history = single.then(|| self.history().ok()).flatten();
+        let mut watching = Watching { progress, files, notices, history };
         let ended = engine.run(&mut watching);
-        let Watching { progress, files, notices, record } = watching;
+        let Watching { progress, files, notices, history } = watching;
         // The run has stopped: from here on Ctrl-C ends the command as usual.
         drop(caught);
         let why = files.and_then(|files| files.map_or_else(Some, |files| files.finish(engine.docket())));
@@ -158,13 +160,13 @@ impl Stay<'_> {
         // Only now: the block must leave the screen and the files must be closed, even if the engine failed.
         let end = ended?;
         let warnings = why.into_iter().chain(told.into_iter().flatten()).collect();
-        Ok(Stayed { engine, chronicle, record, end, warnings })
+        Ok(Stayed { engine, chronicle, history, end, warnings })
     }
 
     fn told(&self, stayed: Stayed) -> Result<Done, Failure> {
-        let Stayed { engine, chronicle, record, end, warnings } = stayed;
+        let Stayed { engine, chronicle, history, end, warnings } = stayed;
         warnings.iter().for_each(|why| out::say(&format!("warning: {why}")));
-        let done = self.tell(engine.docket(), &chronicle, record, &end)?;
+        let done = self.tell(engine.docket(), &chronicle, history, &end)?;
         self.tried_out(engine, done)
     }
 
@@ -193,7 +195,8 @@ impl Stay<'_> {
         // The lock of the run goes with the engine: the test that follows may take minutes.
         drop(engine);
         let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-        let wanted = super::uat::wanted(Some("passed"), &about.autonomy) && terminal && !self.globals.quiet;
+        let wanted =
+            super::uat::wanted(Some(Ending::Passed), &about.autonomy) && terminal && !self.globals.quiet;
         let built = builds(&about);
         // A script that reads JSON has nobody who could try anything out.
         if done != Done::Passed || self.globals.json || !built || !(self.uat || wanted) {
@@ -203,25 +206,25 @@ impl Stay<'_> {
         super::uat::walk(self.globals, self.project, self.settings, Some(phase))
     }
 
-    /// The review of the findings and the record it is made from, which is read from the journal if nobody kept it.
-    fn reviewed(
-        &self,
-        docket: &Docket,
-        record: Option<Record>,
-        dir: &Path,
-    ) -> Result<(Review, Record), DocketError> {
-        let record = match record {
-            Some(record) => record,
-            None => Record::read(&Reader::open(dir)?)?,
+    /// The review of the findings and the history it is made from, which is read from the journal if nobody kept it.
+    fn reviewed(&self, history: Option<History>, dir: &Path) -> Result<(Review, History), DocketError> {
+        let history = match history {
+            Some(history) => history,
+            None => self.history()?,
         };
-        Ok((super::report::of(docket, &record, self.id, dir), record))
+        Ok((super::report::of(&history, self.id, dir), history))
+    }
+
+    /// The history of the run as far as it is in the journal.
+    fn history(&self) -> Result<History, DocketError> {
+        History::read(&Reader::open(&self.project.run_dir(self.id))?)
     }
 
     fn tell(
         &self,
         docket: &Docket,
         chronicle: &Chronicle,
-        record: Option<Record>,
+        history: Option<History>,
         end: &End,
     ) -> Result<Done, Failure> {
         let dir = self.project.run_dir(self.id);
@@ -243,7 +246,7 @@ impl Stay<'_> {
             view.report = None;
         }
         // Made once, for the file and for the output.
-        let told = self.reviewed(docket, record, &dir);
+        let told = self.reviewed(history, &dir);
         if let Err(why) = write_review(&told, &review) {
             out::say(&format!("warning: the review could not be written: {why}"));
             view.review = None;
@@ -251,8 +254,8 @@ impl Stay<'_> {
         // After the report is written: it lies in the project, but the output is read where the command was given.
         self.globals.elsewhere().iter().for_each(|dir| view.from_elsewhere(dir));
         let said = if docket.about.review.is_some() {
-            let (review, record) = told?;
-            super::review::tell(self.globals, &self.shown, docket, &record, review, &view)
+            let (review, history) = told?;
+            super::review::tell(self.globals, &self.shown, &history, review, &view)
         } else if docket.about.asked.is_some() && !matches!(end, End::Suspended { .. }) && !self.globals.quiet
         {
             super::do_::tell(self, docket, &view)
@@ -334,18 +337,18 @@ struct Watching {
     progress: Progress,
     files: Option<Result<Projection, String>>,
     notices: Option<Notices>,
-    /// What the report needs besides the docket; `None` if it is read from the journal at the end.
-    record: Option<Record>,
+    /// What the report is made from; `None` if it is read from the journal at the end.
+    history: Option<History>,
 }
 
 impl Watch for Watching {
     fn committed(&mut self, docket: &Docket, facts: &[Stamped]) {
         self.progress.committed(docket, facts);
-        if let Some(record) = &mut self.record
-            && facts.iter().any(|stamped| record.take(&stamped.fact).is_err())
+        if let Some(history) = &mut self.history
+            && facts.iter().any(|stamped| history.apply(stamped.at, &stamped.fact).is_err())
         {
             // The journal is read instead at the end, and that error says what is wrong with it.
-            self.record = None;
+            self.history = None;
         }
         if let Some(Ok(files)) = &mut self.files {
             files.committed(docket, facts);
@@ -376,7 +379,7 @@ pub fn add_places(view: &mut RunView, run_dir: &Path, docket: &Docket) {
 }
 
 /// Writes the review into the run's folder: no file of the user's is written while a run lives.
-fn write_review(told: &Result<(Review, Record), DocketError>, path: &Path) -> Result<(), String> {
+fn write_review(told: &Result<(Review, History), DocketError>, path: &Path) -> Result<(), String> {
     let (review, _) = told.as_ref().map_err(ToString::to_string)?;
     let text = tribunal_view::review::markdown(review);
     tribunal_world::write_atomic(path, text.as_bytes()).map_err(|error| error.to_string())

@@ -31,7 +31,7 @@ pub fn run(globals: &Globals, args: &Show) -> Result<Done, Failure> {
             Found::Finding(finding) if globals.json => out::json(finding)?,
             Found::Finding(finding) => {
                 let remarks = Remarks::read(&seen.reader.mail()?);
-                let said = FindingId::parse(&finding.id).map(|id| remarks.lines(id)).unwrap_or_default();
+                let said = remarks.lines(finding.id);
                 let said: String =
                     said.iter().map(|line| format!("  {}\n", style.wrap(line, "    "))).collect();
                 out::data(&(detail::finding(finding, style) + &said))?;
@@ -73,7 +73,7 @@ enum Found<'a> {
 fn find<'a>(view: &'a RunView, what: &str) -> Result<Found<'a>, Failure> {
     let shown = tribunal_view::plain::clipped(what, 80);
     if let Some(id) = FindingId::parse(what).filter(|_| is_finding(what)) {
-        let found = view.findings.iter().find(|finding| finding.id == id.to_string());
+        let found = view.findings.iter().find(|finding| finding.id == id);
         return found.map(Found::Finding).ok_or_else(|| {
             let failure = Failure::usage(format!("run {} has no finding {id}", view.id));
             match view.findings.last() {

@@ -6,15 +6,16 @@
 use super::land;
 use crate::args::{Globals, Status};
 use crate::exit::Done;
-use crate::facts::{self, Around, Story};
+use crate::facts::{self, Around};
 use crate::failure::Failure;
 use crate::out;
 use crate::place::{Place, Seen};
 use std::path::Path;
 use tribunal_engine::Docket;
+use tribunal_engine::history::History;
 use tribunal_engine::review::{gate_notes, rule_notes};
 use tribunal_journal::Reader;
-use tribunal_view::facts::{EMPTY, RunView};
+use tribunal_view::facts::RunView;
 use tribunal_view::status;
 use tribunal_world::{review_path, settings_of};
 
@@ -31,9 +32,7 @@ pub fn run(globals: &Globals, args: &Status) -> Result<Done, Failure> {
     let id = place.find(args.run.as_deref())?;
     let mut view = match Reader::open(&place.run_dir(&id)) {
         // The run died in its first moments, so there is nothing to read; its existence is shown all the same.
-        Err(tribunal_journal::Error::Missing { .. }) => {
-            RunView { id: id.clone(), stage: EMPTY.to_owned(), ..RunView::default() }
-        }
+        Err(tribunal_journal::Error::Missing { .. }) => RunView { id: id.clone(), ..RunView::default() },
         _ => {
             let seen = place.read(&id)?;
             let mut view = view(&seen)?;
@@ -63,23 +62,23 @@ pub fn run(globals: &Globals, args: &Status) -> Result<Done, Failure> {
 
 /// A run as people see it now.
 pub fn view(seen: &Seen) -> Result<RunView, Failure> {
-    view_of(seen, &Story::read(&seen.reader)?)
+    view_of(seen, &History::read(&seen.reader)?)
 }
 
 /// A run as people see it now, from a journal that was read already.
-pub fn view_of(seen: &Seen, story: &Story) -> Result<RunView, Failure> {
+pub fn view_of(seen: &Seen, history: &History) -> Result<RunView, Failure> {
     let there = |name: &str| Some(seen.dir.join(name)).filter(|path| path.is_file());
     let around = Around {
         id: seen.id.clone(),
         live: seen.is_live(),
         report: there("report.md"),
-        review: there(&review_name(&story.docket)),
+        review: there(&review_name(&history.docket)),
         gates: gates(&seen.dir),
         next_phase: None,
     };
-    let mut view = facts::run_view(&story.docket, &story.chronicle, &around);
-    super::run::add_places(&mut view, &seen.dir, &story.docket);
-    facts::mark_answered(&mut view, &story.docket, &seen.reader.mail()?);
+    let mut view = facts::run_view(&history.docket, &history.chronicle, &around);
+    super::run::add_places(&mut view, &seen.dir, &history.docket);
+    facts::mark_answered(&mut view, &history.docket, &seen.reader.mail()?);
     if view.live {
         // A live run is as old as this moment; its last fact may be minutes back.
         view.at = view.at.max(crate::progress::now());

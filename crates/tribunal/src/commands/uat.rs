@@ -11,6 +11,7 @@ use crate::place::Place;
 use crate::{config, out};
 use std::io::BufRead;
 use std::path::PathBuf;
+use tribunal_core::run::Ending;
 use tribunal_docs::{Uat, UatAnswer, uat_answer, write_uat};
 use tribunal_engine::settings::Settings;
 use tribunal_git::{GitPath, Sign, Signature};
@@ -214,8 +215,8 @@ fn report(globals: &Globals, uat: &Uat, path: &std::path::Path) -> Result<Done, 
 }
 
 /// True if a person should try out what a passed run built; the autonomy setting decides.
-pub fn wanted(view_ending: Option<&str>, autonomy: &str) -> bool {
-    view_ending == Some("passed") && matches!(autonomy, "cautious" | "standard")
+pub fn wanted(ending: Option<Ending>, autonomy: &str) -> bool {
+    ending == Some(Ending::Passed) && matches!(autonomy, "cautious" | "standard")
 }
 
 /// Inbox items for phases that nobody has tried out. Nothing waits for them.
@@ -231,7 +232,7 @@ pub fn open(place: &Place) -> Vec<QuestionView> {
         }
         // Noted before the checks below: an older run of the phase must not bring back an item that the newest settled.
         seen.push(about.phase.clone());
-        let ending = docket.run.as_ref().and_then(|run| run.ending()).map(|ending| ending.word());
+        let ending = docket.run.as_ref().and_then(|run| run.ending());
         if wanted(ending, &about.autonomy) && !accepted(place, &about.phase_path, &about.phase) {
             items.push(item(&id, &about.phase));
         }

@@ -24,7 +24,7 @@ use tribunal_engine::mail::Body;
 use tribunal_journal::Posted;
 use tribunal_server::Desk;
 use tribunal_view::facts::FindingView;
-use tribunal_view::plain;
+use tribunal_view::{plain, typed};
 
 const ABOUT: &str = "Tribunal runs reviews of code and keeps every finding until it is settled. Start a review with \
     start_review, follow it with get_run, read what was found with list_findings and get_finding, claim a finding before \
@@ -76,14 +76,14 @@ impl Project {
     fn run(&self, which: &Which) -> Result<Value, Failure> {
         let shown = self.shown(which)?;
         let view = &shown.view;
-        let open = view.findings.iter().filter(|finding| is_open(finding)).count();
+        let open = view.findings.iter().filter(|finding| finding.fate.needs_person()).count();
         // Ten are enough for an agent to choose from, and keep the answer short.
         let others: Vec<String> =
             self.place.runs().into_iter().filter(|run| *run != view.id).take(10).collect();
         Ok(json!({
             "run": view.id,
             "about": view.phase,
-            "stage": view.stage,
+            "stage": typed::stage_word(view.stage),
             "ending": view.ending,
             "live": view.live,
             "happened": view.happened,
@@ -102,15 +102,14 @@ impl Project {
         let chosen: Vec<&FindingView> =
             shown.view.findings.iter().filter(|finding| wanted.takes(finding)).collect();
         let line = |finding: &&FindingView| {
-            let id = FindingId::parse(&finding.id);
             json!({
                 "id": finding.id,
                 "severity": finding.severity,
-                "fate": finding.fate,
+                "fate": finding.fate.word(),
                 "where": finding.place,
                 // A list is for choosing; `get_finding` has the whole text.
                 "claim": plain::clipped(&finding.claim, 300),
-                "claimed_by": id.and_then(|id| remarks.holder(id, now())),
+                "claimed_by": remarks.holder(finding.id, now()),
             })
         };
         let page: Vec<Value> = chosen.iter().skip(wanted.offset).take(wanted.limit).map(line).collect();
@@ -127,10 +126,9 @@ impl Project {
 
     fn finding(&self, which: &Which, id: FindingId) -> Result<Value, Failure> {
         let shown = self.shown(which)?;
-        let name = id.to_string();
         let finding = find(&shown, id)?;
-        let story = shown.review.findings.iter().find(|story| story.finding.id == name);
-        let steps = shown.steps.get(&name).map(|steps| {
+        let story = shown.review.findings.iter().find(|story| story.finding.id == id);
+        let steps = shown.steps.get(&id).map(|steps| {
             let told =
                 steps.iter().map(|step| format!("#{} {} {}: {}", step.seq, step.when, step.of, step.text));
             told.collect::<Vec<_>>()
@@ -235,14 +233,8 @@ fn refused(remarks: &Remarks, id: FindingId, by: &str, word: &Word) -> Option<Re
     }
 }
 
-/// True if nobody has settled the finding.
-fn is_open(finding: &FindingView) -> bool {
-    matches!(finding.fate.as_str(), "open" | "unresolved" | "carried")
-}
-
 fn find(shown: &Shown, id: FindingId) -> Result<&FindingView, Failure> {
-    let name = id.to_string();
-    shown.view.findings.iter().find(|finding| finding.id == name).ok_or_else(|| {
+    shown.view.findings.iter().find(|finding| finding.id == id).ok_or_else(|| {
         Failure::usage(format!("run {} has no finding {id}", shown.view.id)).hint("list_findings names them")
     })
 }

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use tribunal_agent::reporting::Tool;
+use tribunal_core::finding::Severity;
 use tribunal_core::ids::FindingId;
 use tribunal_engine::editor::{Stance, TEXT_MAX};
 use tribunal_view::facts::FindingView;
@@ -82,9 +83,8 @@ pub struct Which {
 pub struct Wanted {
     /// The run whose findings are listed.
     pub which: Which,
-    /// `open`, `settled`, `all`, or one fate.
-    fate: String,
-    severity: Option<String>,
+    group: Group,
+    severity: Option<Severity>,
     /// How many matching findings to skip.
     pub offset: usize,
     /// How many findings to return at most.
@@ -94,15 +94,35 @@ pub struct Wanted {
 impl Wanted {
     /// True if a finding matches.
     pub fn takes(&self, finding: &FindingView) -> bool {
-        let open = super::is_open(finding);
-        let fate = match self.fate.as_str() {
-            "all" => true,
-            "open" => open,
+        let fate = match &self.group {
+            Group::All => true,
+            Group::Open => finding.fate.needs_person(),
             // Everything that nobody has to do anything about, whatever its fate.
-            "settled" => !open,
-            fate => finding.fate == fate,
+            Group::Settled => !finding.fate.needs_person(),
+            Group::Fate(word) => finding.fate.word() == word,
         };
-        fate && self.severity.as_ref().is_none_or(|severity| finding.severity == *severity)
+        fate && self.severity.is_none_or(|severity| finding.severity == severity)
+    }
+}
+
+/// The findings that a list is restricted to.
+#[derive(Debug, PartialEq, Eq)]
+enum Group {
+    Open,
+    Settled,
+    All,
+    /// Those with the fate of this name.
+    Fate(String),
+}
+
+impl Group {
+    fn read(word: String) -> Group {
+        let groups = [Group::Open, Group::Settled, Group::All];
+        FATES
+            .iter()
+            .zip(groups)
+            .find(|(name, _)| **name == word)
+            .map_or(Group::Fate(word), |(_, group)| group)
     }
 }
 
@@ -219,9 +239,10 @@ fn start(args: StartArgs) -> Result<Start, String> {
 }
 
 fn wanted(args: ListArgs) -> Result<Wanted, String> {
-    let fate = args.fate.unwrap_or_else(|| "open".to_owned());
-    one_of("fate", &fate, &FATES)?;
+    args.fate.iter().try_for_each(|fate| one_of("fate", fate, &FATES))?;
     args.severity.iter().try_for_each(|severity| one_of("severity", severity, &SEVERITIES))?;
+    let group = args.fate.map_or(Group::Open, Group::read);
+    let severity = args.severity.and_then(|word| Severity::ALL.into_iter().find(|one| one.word() == word));
     let number = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
     // A limit out of range is refused and not clamped, as the schema promises.
     let limit = args.limit.map_or(LIMIT, number);
@@ -229,7 +250,7 @@ fn wanted(args: ListArgs) -> Result<Wanted, String> {
         return Err(format!("limit: 1 to {LIMIT_MAX}"));
     }
     let offset = args.offset.map_or(0, number);
-    Ok(Wanted { which: which(args.run)?, fate, severity: args.severity, offset, limit })
+    Ok(Wanted { which: which(args.run)?, group, severity, offset, limit })
 }
 
 fn one_of(field: &str, word: &str, words: &[&str]) -> Result<(), String> {

@@ -2,17 +2,19 @@
 
 use super::*;
 use tribunal_core::cover::Shown;
-use tribunal_core::effect::Try;
-use tribunal_core::finding::{Answer, Claim, Fate, Severity, Source};
+use tribunal_core::effect::{EffectId, Step, Try};
+use tribunal_core::finding::{Answer, Claim, Fate, Severity, Source, Verdict};
 use tribunal_core::ids::{Of, Revision, Seat, Time};
 use tribunal_core::ledger::{Delta, Mark, Tracked};
 use tribunal_core::machine::{self, Machine};
 use tribunal_core::policy::{Policy, Use};
-use tribunal_core::review_loop::{LoopIn, LoopReport, Opened, Opening};
+use tribunal_core::review_loop::{LoopEvent, LoopIn, LoopReport, Opened, Opening};
 use tribunal_core::run::{Land, PlanGate, PlanSpec, Policies, RunSpec};
 use tribunal_core::words::Remarks;
 use tribunal_engine::docket::{LaunchNote, RunNote};
-use tribunal_journal::{Head, Journal, NewRow, Turn};
+use tribunal_engine::history::History;
+use tribunal_engine::{DocketError, Stamped};
+use tribunal_journal::{Head, Journal, NewRow, Reader, Turn};
 use tribunal_view::log;
 use tribunal_view::style::Style;
 
@@ -162,7 +164,7 @@ fn a_journal_is_read_for_people() {
     let run = dir.path().join("r");
     journal(&run);
     let reader = Reader::open(&run).unwrap();
-    let story = Story::read(&reader).unwrap();
+    let story = History::read(&reader).unwrap();
     let around = Around { id: "r".to_owned(), ..Around::default() };
     let view = run_view(&story.docket, &story.chronicle, &around);
     insta::assert_snapshot!(serde_json::to_string_pretty(&view).unwrap());
@@ -185,7 +187,7 @@ fn live_and_later_agree() {
     let dir = tempfile::tempdir().unwrap();
     let run = dir.path().join("r");
     journal(&run);
-    let story = Story::read(&Reader::open(&run).unwrap()).unwrap();
+    let story = History::read(&Reader::open(&run).unwrap()).unwrap();
     let mut chronicle = Chronicle::default();
     for (second, facts) in (1..).zip(facts()) {
         let stamp = |fact| Stamped { seq: second, at: Time(second * 1_000), fact };

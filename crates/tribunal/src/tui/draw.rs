@@ -9,6 +9,8 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Line;
 use ratatui::widgets::{Block, Borders, Clear, List, ListItem, ListState, Paragraph, Wrap};
+use tribunal_core::review_loop::LoopStage;
+use tribunal_view::facts::{LoopView, WAITS};
 use tribunal_view::style::{Mark, Style as Words};
 use tribunal_view::{detail, question, words};
 
@@ -52,9 +54,8 @@ fn bold() -> Style {
 fn headline(model: &Model, width: usize) -> String {
     let view = &model.shown.view;
     let waits = waiting(model) > 0;
-    let stands = view.ending.as_deref().unwrap_or(if waits { "waits for you" } else { &view.stage });
-    let is_open = |fate: &str| matches!(fate, "open" | "unresolved");
-    let open = view.findings.iter().filter(|finding| is_open(&finding.fate)).count();
+    let stands = if view.ending.is_none() && waits { WAITS } else { view.stands() };
+    let open = view.findings.iter().filter(|finding| finding.fate.is_open()).count();
     let effort = &view.effort;
     // The clock of a run that nobody runs stands still.
     let end = if view.live { model.now } else { view.at };
@@ -148,20 +149,20 @@ fn lines(model: &Model, of: View) -> Vec<(Option<Mark>, String)> {
                 let who: Vec<&str> =
                     view.running.iter().filter(|one| one.of == lp.id).map(|one| one.who.as_str()).collect();
                 let who = if who.is_empty() { String::new() } else { format!(" — {}", who.join(", ")) };
-                let stands = lp.outcome.as_deref().unwrap_or(&lp.state);
+                let stands = lp.stands();
                 // The number after the dot only tells two loops of one task apart.
                 let name = lp.id.rsplit_once('.').map_or(lp.id.as_str(), |(name, _)| name);
                 let text = format!("{name} {}/{} {stands}{who}", lp.round, lp.rounds_max);
-                (Some(mark_of(lp.outcome.as_deref(), &lp.state)), text)
+                (Some(mark_of(lp)), text)
             })
             .collect(),
         View::Findings => view
             .findings
             .iter()
             .map(|finding| {
-                let mark = match finding.fate.as_str() {
-                    "open" | "unresolved" => Mark::Warning,
-                    "fixed" | "refuted" | "waived" => Mark::Complete,
+                let mark = match &finding.fate {
+                    fate if fate.is_open() => Mark::Warning,
+                    fate if fate.is_settled() && !fate.is_replaced() => Mark::Complete,
                     _ => Mark::Skipped,
                 };
                 (Some(mark), format!("{} ({})", finding.line(), finding.fate))
@@ -194,12 +195,11 @@ fn lines(model: &Model, of: View) -> Vec<(Option<Mark>, String)> {
     }
 }
 
-fn mark_of(outcome: Option<&str>, state: &str) -> Mark {
-    match outcome {
-        None if state == "waiting" => Mark::Warning,
+fn mark_of(lp: &LoopView) -> Mark {
+    match &lp.outcome {
+        None if lp.state == LoopStage::Waiting => Mark::Warning,
         None => Mark::Running,
-        Some("accepted") => Mark::Complete,
-        Some(outcome) if outcome.starts_with("passed") => Mark::Complete,
+        Some(outcome) if outcome.is_good() => Mark::Complete,
         Some(_) => Mark::Failed,
     }
 }

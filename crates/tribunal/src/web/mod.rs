@@ -14,6 +14,7 @@ use crate::{args, watched};
 use feed::Tail;
 pub use shelf::{Shelf, Shown};
 use std::sync::Arc;
+use tribunal_core::ids::FindingId;
 use tribunal_engine::inbox::Answer as Answered;
 use tribunal_server::web::{Answer, Method, Request, Site};
 use tribunal_view::facts::QuestionView;
@@ -92,7 +93,8 @@ impl Pages {
             ["loops"] => made(&|| Some(pages::loops(review, at, waiting))),
             ["findings"] => made(&|| Some(pages::findings(view, at, waiting))),
             ["findings", id] => {
-                let steps = shown.steps.get(*id).cloned().unwrap_or_default();
+                let known = FindingId::parse(id).and_then(|id| shown.steps.get(&id));
+                let steps = known.cloned().unwrap_or_default();
                 made(&|| pages::finding(view, review, &steps, id, waiting))
             }
             ["journal"] => made(&|| {

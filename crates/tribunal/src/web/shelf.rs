@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, TryLockError};
 use std::time::{Duration, Instant};
 use tribunal_process::lock;
-use tribunal_view::facts::{EMPTY, PlanState, RunView};
+use tribunal_view::facts::{PlanState, RunView};
 use tribunal_view::review::Review;
 use tribunal_view::web::{RunLine, Told};
 
@@ -191,18 +191,17 @@ impl Shelf {
 
 fn line(view: &RunView) -> RunLine {
     let landed = view.plans.iter().filter(|plan| plan.state == PlanState::Landed).count();
-    let open = view.findings.iter().filter(|finding| finding.fate == "open").count();
     RunLine {
         id: view.id.clone(),
         phase: view.artifact.clone().unwrap_or_else(|| view.phase.clone()),
         mark: Some(view.mark()),
-        stands: view.ending.clone().unwrap_or_else(|| view.stage.clone()),
+        stands: view.stands().to_owned(),
         live: view.live,
         began: view.began,
         plans: (landed, view.plans.len()),
-        findings: (open, view.findings.len()),
+        findings: (view.open_findings(), view.findings.len()),
         questions: view.questions.iter().filter(|question| question.answered.is_none()).count(),
         cost: view.effort.money(),
-        over: view.ending.is_some() || (view.stage == EMPTY && !view.live),
+        over: view.ending.is_some() || view.never_began(),
     }
 }

@@ -4,6 +4,7 @@
 mod edges;
 mod files;
 mod tree;
+mod types;
 mod words;
 
 pub use tree::Tree;
@@ -75,7 +76,7 @@ pub fn home() -> PathBuf {
 /// How many files there are, and everything that is wrong with them, in order.
 fn check(root: &Path) -> std::io::Result<(usize, Vec<Wrong>)> {
     let tree = Tree::read(root)?;
-    let mut wrong: Vec<Wrong> = [edges::check, words::check, files::check]
+    let mut wrong: Vec<Wrong> = [edges::check, types::check, words::check, files::check]
         .into_iter()
         .flat_map(|rule: fn(&Tree) -> Vec<Wrong>| rule(&tree))
         .collect();
@@ -136,6 +137,39 @@ mod tests {
         let many: Vec<(String, &str)> = (0..21).map(|n| (format!("f{n}.txt"), "x\n")).collect();
         let many: Vec<(&str, &str)> = many.iter().map(|(name, text)| (name.as_str(), *text)).collect();
         finds(&many, "the root has 21 entries");
+    }
+
+    #[test]
+    fn words_of_types_are_not_compared() {
+        let code = |line: &str| format!("//! A file.\n{line}\n");
+        let view = "crates/tribunal-view/src/lib.rs";
+        for line in [
+            "if finding.fate == \"open\" {}",
+            "if \"open\" != fate {}",
+            "view.ending == Some(\"passed\")",
+            "matches!(fate.as_str(), \"fixed\" | \"refuted\")",
+            "    \"stale\" if made => 1,",
+            "    Some(\"shut\") => 1,",
+        ] {
+            finds(
+                &[(view, &code(line))],
+                "crates/tribunal-view/src/lib.rs:2: a word of our own types is compared",
+            );
+        }
+        for line in [
+            "// fate == \"open\"",
+            "row.name == \"pre-commit\"",
+            "Mark::Running => \"waiting\",",
+            "let said = format!(\"passed\");",
+        ] {
+            finds(&[(view, &code(line))], "");
+        }
+        // Core gives the words, and whoever reads foreign text compares them.
+        let read = code("if word == \"blocker\" {}");
+        finds(
+            &[("crates/tribunal-core/src/x.rs", &read), ("crates/tribunal/src/commands/dedupe.rs", &read)],
+            "",
+        );
     }
 
     #[test]
