@@ -487,11 +487,19 @@ impl Bench {
         self.failures().any(|(check, _)| entry.by.contains(&Source::Check(check.clone())))
     }
 
+    /// Whether a reviewer says that what a failing check asks about is so. The check could not tell, and the reviewer
+    /// can, so its answer sends the work back even where a warning alone would pass.
+    fn is_upheld(&self, id: FindingId, entry: &Entry) -> bool {
+        let says_so = |(_, answer): (&Seat, &Answer)| answer.said.get(&id) == Some(&Said::StillThere);
+        entry.claim.asks && self.failing_check_holds(entry) && self.voices().any(says_so)
+    }
+
     /// Whether a check that fails in this round holds something open that causes rework.
     fn a_check_is_ground(&self, policy: &Policy, ledger: &Ledger) -> bool {
         ledger
             .open()
-            .any(|(_, entry)| needs_rework(policy, entry.severity) && self.failing_check_holds(entry))
+            .filter(|(_, entry)| self.failing_check_holds(entry))
+            .any(|(id, entry)| needs_rework(policy, entry.severity) || self.is_upheld(id, entry))
     }
 
     /// A reviewer that rejected (or set a condition where none passes) with no open must-fix finding of its own, and
@@ -629,7 +637,9 @@ impl Bench {
         let grounds = |id: FindingId, entry: &Entry| {
             self.is_present(id, entry)
                 && !for_nobody(entry)
-                && (needs_rework(policy, entry.severity) || self.author_rejected(entry))
+                && (needs_rework(policy, entry.severity)
+                    || self.author_rejected(entry)
+                    || self.is_upheld(id, entry))
         };
         if open.iter().any(|(id, entry)| grounds(*id, entry)) {
             return Ruling::Rework { must: open.iter().map(|(id, _)| *id).collect() };

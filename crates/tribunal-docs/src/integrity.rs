@@ -175,7 +175,7 @@ pub fn checks_in(text: &str) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
 
-fn is_comment(line: &str) -> bool {
+pub(crate) fn is_comment(line: &str) -> bool {
     // `#[test]` is Rust, and `#ifdef` is C.
     let hash = line.starts_with('#')
         && !line.starts_with("#[")
@@ -277,7 +277,7 @@ fn is_test_head(line: &str) -> bool {
     HEADS.iter().any(|head| line.starts_with(head)) || function() || called() || added()
 }
 
-fn is_assertion(line: &str) -> bool {
+pub(crate) fn is_assertion(line: &str) -> bool {
     const WORDS: [&str; 22] = [
         "assert",
         "expect(",

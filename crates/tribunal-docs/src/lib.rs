@@ -8,6 +8,7 @@
 pub mod chain;
 mod contract;
 mod front;
+pub mod gutted;
 pub mod hidden;
 pub mod import;
 mod install_script;

@@ -229,3 +229,47 @@ fn a_proof_holds_for_its_revision() {
     assert_eq!(live.outcome(), Some(&Outcome::Passed));
     assert_eq!(live.ledger().proof(FindingId(1)), Some("bin/one.sh:2"));
 }
+
+/// A task's work, about which a check asks with a warning: such warnings pass.
+fn task() -> Loop {
+    let policy = Policy {
+        seats: vec![Seat::new("reviewer")],
+        checks: vec![Check::new(CHECK)],
+        ..Policy::of(Use::Task)
+    };
+    let opening = Opening::Judge { revision: Revision::new("r1"), open: Vec::new(), since: None };
+    let mut live = Loop::open(&Opened { id: LoopId::new("loop"), policy, opening, at: Time(0) });
+    settle(&mut live).unwrap();
+    let findings = vec![Claim { severity: Severity::Warning, ..question(1) }];
+    say(&mut live, |step| matches!(step, Step::Check(_)), LoopReport::Checked(Checked { findings }));
+    tracks(&mut live, vec![doubt()]);
+    live
+}
+
+fn doubt() -> Tracked {
+    let claim = Claim { severity: Severity::Warning, ..question(1) };
+    Tracked { claim, severity: Severity::Warning, ..tracked(1) }
+}
+
+/// The table: where warnings pass, the reviewer's word on what the check asks decides, and it has to say one.
+#[test]
+fn a_question_of_a_check_is_the_reviewers_where_warnings_pass() {
+    for (verdict, said, state) in [
+        (Verdict::Approve, Some(shown()), "ended"),
+        (Verdict::Approve, Some(Said::Resolved), "ended"),
+        (Verdict::Approve, Some(Said::StillThere), "making"),
+        // A reject needs no other ground than the question.
+        (Verdict::Reject, Some(Said::StillThere), "making"),
+        (Verdict::Approve, None, "judging"),
+    ] {
+        let mut live = task();
+        assert_eq!(put(&live), [FindingId(1)], "it has its id before anybody is asked");
+        judges(&mut live, verdict, &said.iter().map(|said| (1, said.clone())).collect::<Vec<_>>());
+        if said.is_some() {
+            tracks(&mut live, vec![doubt()]);
+        }
+        assert_eq!(live.state_name(), state, "{verdict} {said:?}");
+        let fate = &live.ledger().get(FindingId(1)).unwrap().fate;
+        assert_eq!(*fate == Fate::Refuted, said == Some(shown()), "only a reason closes it: {said:?}");
+    }
+}

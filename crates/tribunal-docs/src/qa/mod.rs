@@ -11,6 +11,7 @@ mod regression;
 mod renamed;
 mod requirements;
 mod runners;
+mod subtests;
 mod summaries;
 mod test_lines;
 mod test_run;

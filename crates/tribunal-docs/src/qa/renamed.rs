@@ -1,10 +1,12 @@
 //! Recognises tests that have another name or another place and are still the same.
 //!
 //! A test whose name is gone may have been removed. It still exists where a new test has the same lines: its own, from
-//! the one that names it to the end of its body, with the new name in the place of the old one. A name that only the
-//! runner makes up, and that stands in no line of a file, is not followed.
+//! the one that names it to the end of its body, with the new name in the place of the old one. Subtests of Go are
+//! followed by the text from which Go makes their names (`subtests`). Any other name that only a runner makes up, and that
+//! stands in no line of a file, is not followed.
 
 use super::regression::{Regression, RegressionKind};
+use super::subtests;
 use std::collections::BTreeSet;
 
 /// A changed file, before and now.
@@ -74,7 +76,10 @@ pub fn without_renamed(
             return false;
         };
         // A new test that stands for one that is gone is used up.
-        let at = fresh.iter().position(|new| is_same(&Name::of(gone), &Name::of(new), files));
+        let is_it = |new: &&String| {
+            is_same(&Name::of(gone), &Name::of(new), files) || subtests::is_same(gone, new, files)
+        };
+        let at = fresh.iter().position(is_it);
         at.map(|at| fresh.remove(at)).is_some()
     };
     worse.into_iter().filter(|one| !is_there(one)).collect()
@@ -100,7 +105,7 @@ fn is_same(gone: &Name<'_>, new: &Name<'_>, files: &[ChangedText]) -> bool {
 /// indented deeper. A line of brackets alone ends it.
 ///
 /// A line without a body only mentions the name, as a call or a comment does.
-fn bodies(text: &str, name: &str) -> Vec<Vec<String>> {
+pub(super) fn bodies(text: &str, name: &str) -> Vec<Vec<String>> {
     let depth = |line: &str| line.len() - line.trim_start().len();
     let lines: Vec<&str> = text.lines().collect();
     let mut found = Vec::new();

@@ -10,13 +10,14 @@ use crate::site::Site;
 use crate::site::base::Base;
 use crate::site::meanwhile::Meanwhile;
 use crate::site::two_sides::TwoSides;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 pub(crate) use tribunal_core::checks::{CONTRACT, INTEGRITY};
 use tribunal_core::contract::{Breaches, Contract, alike, covers, gathered};
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::finding::{Claim, FixableBy, Severity};
 use tribunal_core::ids::PlanId;
+use tribunal_docs::gutted;
 use tribunal_docs::hidden::{hidden, hidden_in};
 use tribunal_docs::integrity;
 use tribunal_docs::secret::{Secret, encoded, is_secret_name, readings, secrets, secrets_in};
@@ -26,6 +27,8 @@ use tribunal_git::{GitError, GitPath, Oid};
 const DIFF_MAX: usize = 4 << 20;
 /// At most this many further files are listed beside a finding that stands for very many files.
 const OTHERS_NAMED: usize = 100;
+/// What is said of a test or helper whose body lost its last assertion.
+const CHECKS_NOTHING: &str = "checks nothing any more, under the same name";
 /// Shorter values of secret variables are not searched for: they cannot be told from ordinary words.
 const OWN_MIN: usize = 12;
 
@@ -118,7 +121,7 @@ impl Guard {
         commit: &Oid,
         paths: &[GitPath],
     ) -> Result<Vec<Claim>, GitError> {
-        let (mut found, mut tests) = (Vec::new(), Vec::new());
+        let (mut found, mut tests, mut whole) = (Vec::new(), Vec::new(), Vec::new());
         let steers = self.steering(site)?;
         for path in paths {
             // A change may have tens of thousands of files, and reading them must not outlive the run.
@@ -144,17 +147,25 @@ impl Guard {
                 let claim = told(Severity::Suggestion, &name, text, FixableBy::Dev);
                 found.push(Noticed { words: "configures a lint".to_owned(), claim });
             }
+            found.extend(less_checked(&name, &both));
             if integrity::is_test(&name) {
                 match both {
                     TwoSides { old: Some(_), now: Some(_) } => tests.push(path.clone()),
                     // A file on one side only needs no diff from git; all others are asked for in one call below.
-                    both => found.extend(weakened(&name, &both.one_sided())),
+                    both => whole.push((name, both)),
                 }
             }
         }
+        found.extend(one_sided(&whole));
         let diffs = site.repo.diff_texts(base, commit, &tests, DIFF_MAX)?;
         for (path, diff) in tests.iter().zip(diffs) {
-            found.extend(weakened(&path.to_string(), &String::from_utf8_lossy(&diff.bytes)));
+            let name = path.to_string();
+            // Where the bodies that check nothing any more are named, the number of their assertions says no more.
+            let is_named = found
+                .iter()
+                .any(|one| one.words == CHECKS_NOTHING && one.claim.file.as_deref() == Some(name.as_str()));
+            let more = weakened(&name, &String::from_utf8_lossy(&diff.bytes));
+            found.extend(more.into_iter().filter(|one| !(is_named && one.words.contains("assertion"))));
         }
         found.extend(links_out(site, base, commit)?);
         Ok(together(found))
@@ -189,11 +200,55 @@ pub(crate) fn together(found: Vec<Noticed>) -> Vec<Claim> {
 
 /// The checks that a diff of a test file takes away.
 fn weakened(name: &str, diff: &str) -> Vec<Noticed> {
-    let one = |what: String| {
-        let claim = told(Severity::Suggestion, name, format!("{name}: {what}"), FixableBy::Dev);
-        Noticed { words: what, claim }
-    };
-    integrity::weakened(diff).into_iter().map(one).collect()
+    integrity::weakened(diff).into_iter().map(|what| question(name, what.clone(), what)).collect()
+}
+
+/// What is taken away with test files that are gone, and skipped in those that are new. A file that only has another path is
+/// neither.
+fn one_sided(files: &[(String, TwoSides)]) -> Vec<Noticed> {
+    let new: BTreeSet<&Vec<u8>> = files.iter().filter_map(|(_, both)| both.now.as_ref()).collect();
+    let moved = |both: &TwoSides| both.old.as_ref().is_some_and(|old| new.contains(old));
+    let left = files.iter().filter(|(_, both)| !moved(both));
+    left.flat_map(|(name, both)| weakened(name, &both.one_sided())).collect()
+}
+
+/// Tests of a file that keep their names and check less, which no runner counts.
+fn less_checked(name: &str, both: &TwoSides) -> Vec<Noticed> {
+    const NAMED: usize = 5;
+    let text =
+        |side: &Option<Vec<u8>>| String::from_utf8_lossy(side.as_deref().unwrap_or_default()).into_owned();
+    let (before, now) = (text(&both.old), text(&both.now));
+    // A file that is gone is a finding of its own.
+    if both.now.is_none() {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    let gutted = gutted::gutted(name, &before, &now);
+    if !gutted.is_empty() {
+        let named: Vec<String> = gutted.iter().take(NAMED).map(|name| format!("`{name}`")).collect();
+        let more = gutted.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let text = format!("{}{more} {CHECKS_NOTHING}", named.join(", "));
+        found.push(question(name, CHECKS_NOTHING.to_owned(), text));
+    }
+    let without = gutted::without_effect(name, &before, &now).into_iter();
+    found.extend(without.map(|what| question(name, what.clone(), what)));
+    let cases = gutted::fewer_cases(name, &before, &now);
+    if cases > 0 {
+        let words = "a list of cases got shorter";
+        found.push(question(name, words.to_owned(), format!("{words}, by {cases}")));
+    }
+    found
+}
+
+/// What a change may have taken from its tests. It may have its reasons, so it is put to the reviewers, and each of them has
+/// to answer it: it is shown among hundreds of lines otherwise, and passed over.
+fn question(name: &str, words: String, what: String) -> Noticed {
+    let mut claim = told(Severity::Warning, name, format!("{name}: {what}"), FixableBy::Dev);
+    claim.suggestion =
+        "say what checks it now, or why nothing has to; otherwise it is still there".to_owned();
+    claim.asks = true;
+    Noticed { words, claim }
 }
 
 /// The finding about files outside the contract.

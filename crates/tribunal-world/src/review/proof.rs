@@ -7,9 +7,11 @@
 use crate::check::{Command, Commands};
 use crate::site::base::fork;
 use crate::site::{Site, lock};
+use tribunal_core::checks::INTEGRITY;
 use tribunal_core::effect::EffectId;
-use tribunal_core::finding::{Answer, Said};
-use tribunal_core::ids::FindingId;
+use tribunal_core::finding::{Answer, Said, Source};
+use tribunal_core::ids::{Check, FindingId};
+use tribunal_core::ledger::Entry;
 use tribunal_core::review_loop::{Loop, LoopReport};
 use tribunal_docs::qa::{ProofFacts, TestRun, named_proof};
 use tribunal_findings::Change;
@@ -27,6 +29,8 @@ const NEAR: usize = 3;
 pub(crate) struct Questions {
     /// Each question with the words of the must-have it is about.
     asked: Vec<(FindingId, String)>,
+    /// Questions that the reviewer's own reason settles.
+    judged: Vec<FindingId>,
     /// The plan's commands, which an answer may name as a proof.
     commands: Vec<Command>,
 }
@@ -34,12 +38,16 @@ pub(crate) struct Questions {
 impl Questions {
     /// The questions that are open in a loop.
     pub(crate) fn of(lp: &Loop, commands: Vec<Command>) -> Questions {
+        // What a change took from its tests is judged by the reviewer, and has no proof that could be looked up.
+        let judged = |entry: &Entry| entry.by.contains(&Source::Check(Check::new(INTEGRITY)));
         let open = lp.ledger().open().filter(|(_, entry)| entry.claim.asks);
+        let (judged, open): (Vec<_>, Vec<_>) = open.partition(|(_, entry)| judged(entry));
         let words = |rule: &Option<String>| {
             let rule = rule.as_deref().unwrap_or_default();
             rule.split_once(':').map_or(rule, |(_, words)| words).to_owned()
         };
-        Questions { asked: open.map(|(id, entry)| (id, words(&entry.claim.rule))).collect(), commands }
+        let asked = open.into_iter().map(|(id, entry)| (id, words(&entry.claim.rule))).collect();
+        Questions { asked, judged: judged.into_iter().map(|(id, _)| id).collect(), commands }
     }
 
     /// Replaces each claimed proof in an answer by the verified proof, or by what is missing in it.
@@ -51,7 +59,9 @@ impl Questions {
         report: LoopReport,
     ) -> LoopReport {
         match report {
-            LoopReport::Judged { answer, shown, put } if !self.asked.is_empty() => {
+            LoopReport::Judged { answer, shown, put }
+                if !self.asked.is_empty() || !self.judged.is_empty() =>
+            {
                 let answer = Box::new(self.answer(site, effect, commit, *answer));
                 LoopReport::Judged { answer, shown, put }
             }
@@ -79,6 +89,18 @@ impl Questions {
                     Err(missing) => Said::NoProof(format!("{why} ({missing})")),
                 };
                 answer.said.insert(*id, said);
+            }
+        }
+        for id in &self.judged {
+            match answer.said.get(id) {
+                Some(Said::NotAnIssue(why)) if !why.trim().is_empty() => {
+                    let why = why.clone();
+                    answer.said.insert(*id, Said::Shown(why));
+                }
+                Some(Said::StillThere) | None => {}
+                // Nothing was changed since the check asked, so nothing can be resolved: it is asked for its reason once
+                // more, as if it had left the question out.
+                Some(_) => drop(answer.said.remove(id)),
             }
         }
         answer

@@ -2,12 +2,17 @@
 //! the one that judges, and what `doctor` says of it.
 
 use crate::show::Show;
-use crate::stage::scenes::{NO_GATE, PLAIN, Scene, dev_also};
+use crate::stage::scenes::{APPROVES, NO_GATE, PLAIN, Scene, dev_also};
 use std::os::unix::fs::PermissionsExt;
 
 /// A project with these files, whose plan may also change `changed`, and a dev that does these steps besides.
 fn project(files: &[(&str, &str)], changed: &str, steps: &str) -> Show {
-    let script = dev_also(steps).leak();
+    // A reviewer that is asked about tests believes that nothing is wrong with them.
+    let believes = format!(
+        "\n[[turn]]\nrole = \"reviewer\"\nuse = \"task\"\noptional = true\ndo = [ {{ say = \"{{finding}}: not an issue because \
+         the others check it\", each = \"finding\" }}, {APPROVES} ]\n"
+    );
+    let script = format!("{}{believes}", dev_also(steps)).leak();
     let mut show = Show::of(&Scene { settings: NO_GATE, script, ..PLAIN });
     show.user_commits(files);
     show.claims(changed);

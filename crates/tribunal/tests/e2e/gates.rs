@@ -3,7 +3,8 @@
 use crate::show::Show;
 use crate::stage::PHASE;
 use crate::stage::scenes::{
-    DELIVERY_WRONG, NO_GATE, ONE, PLAIN, Plan, SILENT, SUMMARY_ASKED, Scene, TWO_PLANS,
+    APPROVES, DELIVERY_WRONG, NO_GATE, ONE, PLAIN, Plan, SILENT, SUMMARY_ASKED, Scene, TWO_PLANS, dev_also,
+    reviewer_does,
 };
 use tribunal_core::run::Ending;
 
@@ -327,8 +328,9 @@ fn configuration_of_agents_needs_a_person() {
     }
 }
 
+/// What a change takes from its tests is a question to the reviewer, by its id.
 #[test]
-fn a_weakened_test_is_shown_to_the_reviewer() {
+fn a_weakened_test_is_put_to_the_reviewer() {
     const SCRIPT: &str = r##"
 [[turn]]
 role = "dev"
@@ -340,12 +342,65 @@ do = [ { write = "bin/one.sh", text = "echo one\n" }, { delete = "tests/one.sh" 
 [[turn]]
 role = "reviewer"
 use = "task"
-do = [ { expect = "the test file is deleted" }, { say = "CHECKED: ran git show --stat, the files are those of the plan.\nVERDICT: approve" } ]
+do = [
+  { expect = "the test file is deleted" },
+  { say = "{finding}: not an issue because bin/one.sh prints a constant and needs no test", each = "finding" },
+  { say = "CHECKED: ran git show --stat, the files are those of the plan.\nVERDICT: approve" },
+]
 "##;
     let mut show = Show::of(&Scene { script: SCRIPT, ..PLAIN });
     show.user_commits(&[("tests/one.sh", "assert one\n")]);
     show.claims("tests/one.sh");
     show.expect(&["run"], 0);
+}
+
+const ASSERTS: &str = "def test_one():\n    assert one() == 1\n";
+const CALLS: &str = "def test_one():\n    one()\n";
+
+/// A dev that leaves a test its name and takes its assertion, and a reviewer that does these steps.
+fn a_test_without_its_assertion(reviewer: &str, more: &str) -> Show {
+    let takes = format!("{{ write = \"tests/test_one.py\", text = {} }},", serde_json::Value::from(CALLS));
+    let script = format!("{}{}{more}", dev_also(&takes), reviewer_does(reviewer)).leak();
+    let mut show = Show::of(&Scene { settings: NO_GATE, script, ..PLAIN });
+    show.user_commits(&[("tests/test_one.py", ASSERTS)]);
+    show.claims("tests/test_one.py");
+    show
+}
+
+/// Its runner counts such a test as before, and reviewers that are only shown the flag pass over it.
+#[test]
+fn a_reviewer_answers_for_a_test_that_lost_its_last_assertion() {
+    // No answer, and one that gives no reason: nothing was changed that could have resolved it.
+    let resolved = format!("{{ say = \"{{finding}}: resolved\", each = \"finding\" }}, {APPROVES}");
+    for steps in [APPROVES, &resolved] {
+        let said = a_test_without_its_assertion(steps, "").waits_and_lands_nothing();
+        assert!(said.contains("`test_one` checks nothing any more, under the same name"), "{said}");
+    }
+    let reason = format!(
+        "{{ expect = \"checks nothing any more\" }}, \
+         {{ say = \"{{finding}}: not an issue because tests/test_two.py checks what one returns\", each = \"finding\" }}, {APPROVES}"
+    );
+    let said = a_test_without_its_assertion(&reason, "").passes();
+    assert!(
+        said.contains("tests/test_two.py checks what one returns"),
+        "the reason is in the report: {said}"
+    );
+}
+
+/// An approval beside "still there" sends the work back.
+#[test]
+fn a_test_that_lost_its_assertion_goes_back_where_the_reviewer_says_so() {
+    let upholds = format!("{{ say = \"{{finding}}: still there\", each = \"finding\" }}, {APPROVES}");
+    // The plan names the file, so it has to change.
+    let again = format!("# It is a constant.\n{ASSERTS}");
+    let brings_back = format!(
+        "\n[[turn]]\nrole = \"dev\"\nuse = \"task\"\nplan = \"01-01\"\ntask = 1\nround = 2\ndo = [ {{ write = \"tests/test_one.py\", text = {} }}, \
+         {{ say = \"FIXED: {{finding:1}}\\nSUMMARY: it asserts again.\\nTASK: done\" }} ]\n",
+        serde_json::Value::from(again.as_str())
+    );
+    let mut show = a_test_without_its_assertion(&upholds, &brings_back);
+    show.passes();
+    assert_eq!(show.landed("tests/test_one.py").as_deref(), Some(again.trim_end()));
 }
 
 /// Two plans of one wave that claim one file: nobody judged them, so the second waits for the first.

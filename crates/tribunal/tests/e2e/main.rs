@@ -69,6 +69,7 @@ mod show;
 mod silence;
 mod strays;
 mod terminal;
+mod there;
 mod tool_rows;
 mod traps;
 mod uat;

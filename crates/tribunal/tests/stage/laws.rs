@@ -2,7 +2,7 @@
 //! journal, from git and from the process table, never from what the program says of itself.
 
 use super::play::{Given, forwards};
-use super::program::Ended;
+use super::program::{Ended, Program};
 use super::scenes::Scene;
 use super::{Res, Stage, at};
 use std::collections::{BTreeMap, BTreeSet};
@@ -82,7 +82,6 @@ impl Guard {
         if given.ended.code == Some(4) {
             self.asked(stage, &said)?;
         }
-        self.violations.extend(there(stage, &given.args, &given.ended)?);
         Ok(())
     }
 
@@ -157,20 +156,43 @@ impl Guard {
     }
 }
 
-/// Commands that go on with a run until it ends or waits.
-const RUNS: [&str; 9] =
-    ["run", "resume", "land", "specify", "design", "create-plan", "create-tasks", "implement", "review"];
+/// Commands that go on with a run until it ends or waits. Each of them promises by exit code 0 that the result is there.
+pub const RUNS: [&str; 11] = [
+    "run",
+    "do",
+    "resume",
+    "land",
+    "decide",
+    "specify",
+    "design",
+    "create-plan",
+    "create-tasks",
+    "implement",
+    "review",
+];
 
-/// Exit code 0 means that the user's branch has the result.
-pub fn there(stage: &Stage, args: &[impl AsRef<str>], ended: &Ended) -> Res<Option<String>> {
-    let command = args.iter().map(AsRef::as_ref).find(|arg| RUNS.contains(arg));
-    let helps =
-        args.iter().any(|arg| ["--help", "-h", "help", "--list", "--json-schema"].contains(&arg.as_ref()));
+/// Exit code 0 means that the user's branch has the result. Every command that a test gives is held to it, however it is
+/// started (see `Running::wait`).
+pub fn there(program: &Program, args: &[impl AsRef<str>], ended: &Ended) -> Res<Option<String>> {
+    let words = || args.iter().map(AsRef::as_ref);
+    let command = command_of(words()).filter(|word| RUNS.contains(word));
+    let helps = words().any(|arg| ["--help", "-h", "--list", "--json-schema"].contains(&arg));
     let (Some(command), Some(0), false) = (command, ended.code, helps) else { return Ok(None) };
-    let Some((run, docket)) = stage.newest()? else { return Ok(None) };
+    let named = program.runs().into_iter().find(|run| words().any(|word| word == run));
+    let Some((run, docket)) = (match named {
+        Some(run) => program.opened(&run)?.map(|docket| (run, docket)),
+        None => program.newest()?,
+    }) else {
+        return Ok(None);
+    };
     let Some(machine) = &docket.run else { return Ok(None) };
     let good = machine.ending().is_some_and(Ending::is_good);
-    if !good && command != "review" {
+    // An answer to a run that somebody else goes on with is only recorded, and so is one that asks for no more.
+    let recorded = command == "decide"
+        && (machine.ending().is_some()
+            || words().any(|word| word == "--no-resume")
+            || tribunal_journal::is_live(&program.run_dir(&run)).unwrap_or(false));
+    if !good && command != "review" && !recorded {
         return Ok(Some(format!("`{command}` ended with 0, and run {run} is {:?}", machine.ending())));
     }
     let branch = &docket.about.branch;
@@ -180,10 +202,40 @@ pub fn there(stage: &Stage, args: &[impl AsRef<str>], ended: &Ended) -> Res<Opti
     if !forwards || reviewed || !good {
         return Ok(None);
     }
-    let has = stage.git(&["merge-base", "--is-ancestor", &head(&run), &format!("refs/heads/{branch}")]);
-    Ok(has
-        .is_err()
-        .then(|| format!("`{command}` ended with 0, and {branch} does not have the result of {run}")))
+    let lacks = lacks(program, docket.base(), &head(&run), &format!("refs/heads/{branch}"))?;
+    Ok(lacks.map(|what| {
+        format!("`{command}` ended with 0, and {branch} does not have the result of {run}: {what}")
+    }))
+}
+
+/// The first word that is neither an option nor what one of the options for every command takes.
+fn command_of<'a>(words: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let mut takes = false;
+    words.into_iter().find(|word| {
+        let is_value = std::mem::replace(&mut takes, ["-C", "--color"].contains(word));
+        !is_value && !word.starts_with('-')
+    })
+}
+
+/// What a branch lacks of a result: its commit, or a file that is again as it was before.
+fn lacks(program: &Program, base: &str, head: &str, branch: &str) -> Res<Option<String>> {
+    if program.git(&["merge-base", "--is-ancestor", head, branch]).is_err() {
+        return Ok(Some("its commit".to_owned()));
+    }
+    if program.git(&["rev-parse", head])? == program.git(&["rev-parse", branch])? {
+        return Ok(None);
+    }
+    let files = program.git(&["ls-tree", "-r", "-z", branch])?;
+    let blob =
+        |at: &str, path: &str| program.git(&["rev-parse", "-q", "--verify", &format!("{at}:{path}")]).ok();
+    let paths = program.git(&["diff", "--name-only", "--no-renames", "-z", base, head])?;
+    let code = paths.split('\0').filter(|path| !path.is_empty() && !path.starts_with(".planning/"));
+    Ok(code.map(str::to_owned).find(|path| {
+        let brought = blob(head, path);
+        // A file that the user gave another name is there.
+        let elsewhere = brought.is_some_and(|blob| files.contains(&blob));
+        blob(branch, path) == blob(base, path) && !elsewhere
+    }))
 }
 
 /// Processes of a run that are still there.

@@ -15,7 +15,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tribunal_engine::Docket;
-use tribunal_journal::Reader;
 use tribunal_world::state::Owner;
 
 /// What goes wrong on a stage is told in words; tests and the matrix only show it.
@@ -173,34 +172,22 @@ impl Stage {
 
     /// Git, as the user calls it; what it says.
     pub fn git(&self, args: &[&str]) -> Res<String> {
-        let ended = self.program.other("git", args)?;
-        match ended.code {
-            Some(0) => Ok(ended.stdout.trim_end().to_owned()),
-            _ => Err(format!("git {args:?}: {}", ended.stderr)),
-        }
+        self.program.git(args)
     }
 
     /// The program, to its end.
     pub fn tribunal(&self, args: &[&str]) -> Res<Ended> {
-        let ended = self.program.run(args, &[])?;
-        match laws::there(self, args, &ended)? {
-            Some(wrong) => Err(format!("{wrong}: {}", ended.said())),
-            None => Ok(ended),
-        }
+        self.program.run(args, &[])
     }
 
     /// All runs, oldest first.
     pub fn runs(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.project().join(".tribunal/runs")).into_iter().flatten();
-        let mut runs: Vec<String> =
-            entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
-        runs.sort();
-        runs
+        self.program.runs()
     }
 
     /// A run's folder.
     pub fn run_dir(&self, run: &str) -> PathBuf {
-        self.project().join(".tribunal/runs").join(run)
+        self.program.run_dir(run)
     }
 
     /// Marks the folder of a run that a test made as the user's own; the user has made another run before.
@@ -211,19 +198,7 @@ impl Stage {
 
     /// The newest run that was opened, with everything its journal says.
     pub fn newest(&self) -> Res<Option<(String, Docket)>> {
-        for run in self.runs().into_iter().rev() {
-            // A folder without a journal is a run that died before it had one.
-            let reader = match Reader::open(&self.run_dir(&run)) {
-                Ok(reader) => reader,
-                Err(tribunal_journal::Error::Missing { .. }) => continue,
-                Err(error) => return Err(error.to_string()),
-            };
-            let docket = Docket::read(&reader).map_err(|error| error.to_string())?;
-            if docket.run.is_some() {
-                return Ok(Some((run, docket)));
-            }
-        }
-        Ok(None)
+        self.program.newest()
     }
 
     /// Waits until the journal of the newest run says so; an error if the program ends before.

@@ -1,7 +1,7 @@
 //! The program as a user starts it: arguments, environment, exit code, output in files, and a limit in time. Output
 //! goes to files because a process that outlives the program would keep a pipe open.
 
-use super::{Res, at};
+use super::{Res, at, laws};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::collections::BTreeSet;
@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use tribunal_engine::Docket;
+use tribunal_journal::Reader;
 
 /// Seconds after which a command counts as hung.
 const LIMIT_S: i64 = 180;
@@ -69,6 +71,8 @@ pub struct Running {
     stdout: PathBuf,
     stderr: PathBuf,
     shown: String,
+    /// The program itself with its words, also where a shell stands around it; none for any other program.
+    own: Option<(Program, Vec<String>)>,
 }
 
 impl Program {
@@ -138,6 +142,51 @@ impl Program {
         std::fs::write(&seen, text).map_err(at(seen.display()))
     }
 
+    /// Git, as the user calls it; what it says.
+    pub fn git(&self, args: &[&str]) -> Res<String> {
+        let ended = self.other("git", args)?;
+        match ended.code {
+            Some(0) => Ok(ended.stdout.trim_end().to_owned()),
+            _ => Err(format!("git {args:?}: {}", ended.stderr)),
+        }
+    }
+
+    /// All runs of the project, oldest first.
+    pub fn runs(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.dir.join(".tribunal/runs")).into_iter().flatten();
+        let mut runs: Vec<String> =
+            entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+        runs.sort();
+        runs
+    }
+
+    /// A run's folder.
+    pub fn run_dir(&self, run: &str) -> PathBuf {
+        self.dir.join(".tribunal/runs").join(run)
+    }
+
+    /// Everything that the journal of a run says, once the run was opened.
+    pub fn opened(&self, run: &str) -> Res<Option<Docket>> {
+        // A folder without a journal is a run that died before it had one.
+        let reader = match Reader::open(&self.run_dir(run)) {
+            Ok(reader) => reader,
+            Err(tribunal_journal::Error::Missing { .. }) => return Ok(None),
+            Err(error) => return Err(error.to_string()),
+        };
+        let docket = Docket::read(&reader).map_err(|error| error.to_string())?;
+        Ok(docket.run.is_some().then_some(docket))
+    }
+
+    /// The newest run that was opened, with everything its journal says.
+    pub fn newest(&self) -> Res<Option<(String, Docket)>> {
+        for run in self.runs().into_iter().rev() {
+            if let Some(docket) = self.opened(&run)? {
+                return Ok(Some((run, docket)));
+            }
+        }
+        Ok(None)
+    }
+
     /// Another program in the same place and environment.
     pub fn other(&self, name: &str, args: &[&str]) -> Res<Ended> {
         let args: Vec<OsString> = args.iter().map(OsString::from).collect();
@@ -169,7 +218,12 @@ impl Program {
             .map_err(at(&shown))?;
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or("a pid of zero")?;
         let handle = pidfd_open(pid, PidfdFlags::empty()).map_err(at(&shown))?;
-        Ok(Running { child, handle, stdout, stderr, shown })
+        let all = || std::iter::once(program).chain(args.iter().map(OsString::as_os_str));
+        let own = all().position(|word| word == self.binary).map(|at| {
+            let words = all().skip(at + 1).map(|word| word.to_string_lossy().into_owned()).collect();
+            (self.clone(), words)
+        });
+        Ok(Running { child, handle, stdout, stderr, shown, own })
     }
 }
 
@@ -200,7 +254,8 @@ fn links_to_others(dir: &Path, names: &[&str], links: &Path) -> std::io::Result<
 }
 
 impl Running {
-    /// Waits for its end; one that hangs is killed and is an error.
+    /// Waits for its end; one that hangs is killed and is an error. So is an exit code 0 without the result on the branch:
+    /// every test that waits for the program comes through here.
     pub fn wait(mut self) -> Res<Ended> {
         if !self.ends_before(None)? {
             let _ = self.child.kill();
@@ -213,12 +268,18 @@ impl Running {
             let bytes = std::fs::read(path).unwrap_or_default();
             String::from_utf8_lossy(&bytes).into_owned()
         };
-        Ok(Ended {
+        let ended = Ended {
             code: status.code(),
             signal: status.signal(),
             stdout: read(&self.stdout),
             stderr: read(&self.stderr),
-        })
+        };
+        let wrong =
+            self.own.as_ref().map(|(program, words)| laws::there(program, words, &ended)).transpose()?;
+        match wrong.flatten() {
+            Some(wrong) => Err(format!("{wrong}: {}", ended.said())),
+            None => Ok(ended),
+        }
     }
 
     /// Waits until `event` is readable (true) or the program has ended (false).
