@@ -88,10 +88,16 @@ impl Repo {
         std::fs::create_dir_all(&dir).map_err(GitError::io(&dir))?;
         let call = self.objects().args(["pack-objects", "-q", "--revs", "--non-empty", "--window=0"]);
         let said = call.arg(dir.join("pack")).input(lines).ok()?;
+        self.place_packs(&dir, &said).map(drop)
+    }
+
+    /// Moves the packs that `pack-objects` named from a folder of ours to the user's store, and returns their names.
+    fn place_packs(&self, dir: &Path, said: &[u8]) -> Result<Vec<String>, GitError> {
+        let to = self.inner.objects.join("pack");
+        std::fs::create_dir_all(&to).map_err(GitError::io(&to))?;
+        let mut names = Vec::new();
         for name in said.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             let name = format!("pack-{}", String::from_utf8_lossy(name).trim());
-            let to = self.inner.objects.join("pack");
-            std::fs::create_dir_all(&to).map_err(GitError::io(&to))?;
             let keep = to.join(format!("{name}.keep"));
             match std::fs::write(&keep, format!("{KEEP}{}\n", crate::forward::own_process())) {
                 // A file that we may not write belongs to somebody else, who keeps the pack already.
@@ -104,8 +110,9 @@ impl Repo {
                 let file = format!("{name}.{end}");
                 place(&dir.join(&file), &to.join(&file)).map_err(GitError::io(to.join(&file)))?;
             }
+            names.push(name);
         }
-        Ok(())
+        Ok(names)
     }
 
     /// Lets go of the packs that this process, or a dead one, keeps: by now refs lead to whatever is needed of them.
@@ -128,7 +135,8 @@ impl Repo {
             }
         }
         // If this fails the packs stay separate, and the user's own git merges them one day.
-        let merged = if names.len() > 1 { self.merge_packs(&dir, &names) } else { Ok(()) };
+        let merged = if names.len() > 1 { self.merge_packs(&dir, &names) } else { Ok(Vec::new()) };
+        names.extend(merged.as_ref().ok().into_iter().flatten().cloned());
         for name in &names {
             let _ = std::fs::remove_file(dir.join(format!("{name}.keep")));
         }
@@ -136,7 +144,7 @@ impl Repo {
         // Loose objects that the user's packs have are not needed twice.
         self.objects().args(["prune-packed", "-q"]).run()?;
         self.drop_own_packs()?;
-        merged
+        merged.map(drop)
     }
 
     /// Removes packs of our own store when the user's store has everything in them.
@@ -167,20 +175,25 @@ impl Repo {
         Ok(())
     }
 
-    /// Makes one pack of several and removes those. The result may be one of them, if it holds everything; that one
-    /// stays.
-    fn merge_packs(&self, dir: &Path, names: &[String]) -> Result<(), GitError> {
+    /// Makes one pack of several, removes those and returns its name. It may be one of them, if that one holds
+    /// everything.
+    ///
+    /// The new pack is made elsewhere and is kept from its first moment on, like every pack of ours. A `git gc` that
+    /// began while the old packs were kept leaves out what they hold, and deletes each pack that it saw unkept: with
+    /// the new one among these, and the old ones removed here, nothing would be left.
+    fn merge_packs(&self, dir: &Path, names: &[String]) -> Result<Vec<String>, GitError> {
+        let held = self.inner.engine.join("held");
+        std::fs::create_dir_all(&held).map_err(GitError::io(&held))?;
         let list: String = names.iter().map(|name| format!("{name}.pack\n")).collect();
         let call = self.refs().args(["pack-objects", "-q", "--stdin-packs", "--non-empty", "--window=0"]);
-        let said = call.arg(dir.join("pack")).input(list).ok()?;
-        let said = String::from_utf8_lossy(&said).into_owned();
-        let made: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        for name in names.iter().filter(|name| !made.iter().any(|made| name.ends_with(made))) {
+        let said = call.arg(held.join("pack")).input(list).ok()?;
+        let made = self.place_packs(&held, &said)?;
+        for name in names.iter().filter(|name| !made.contains(name)) {
             for end in ["idx", "rev", "pack"] {
                 let _ = std::fs::remove_file(dir.join(format!("{name}.{end}")));
             }
         }
-        Ok(())
+        Ok(made)
     }
 }
 

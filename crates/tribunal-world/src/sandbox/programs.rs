@@ -6,13 +6,14 @@
 
 use super::allowed::Allowed;
 use super::{SandboxHost, SandboxSpec, value};
-use super::{secret_names, tool_roots};
+use super::{search, secret_names, tool_roots};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
+use tribunal_core::defence::{Defence, stands};
 use tribunal_process::find_program;
 
 /// The folder for programs that did not come with the distribution, each in a folder of its own.
@@ -41,6 +42,8 @@ const LINKS_MAX: usize = 16;
 const FIRST_LINE_MAX: u64 = 256;
 /// What a folder of programs may hold besides them, and no launch needs.
 const BESIDE: [&str; 3] = [".git", ".env", crate::FOLDER];
+/// What a folder holds that is somebody's project.
+const OF_PROJECTS: [&str; 2] = [".git", crate::FOLDER];
 
 /// Finds everything that programs need.
 ///
@@ -53,6 +56,7 @@ pub(super) struct Closure<'a, 'b> {
     open: Vec<PathBuf>,
     /// The user's worktree, in which agents may not write, even if a folder around it is open to them.
     root: Option<PathBuf>,
+    home: Option<&'a Path>,
     env: &'a [(OsString, OsString)],
     /// The roots of tools that were found.
     bases: Vec<PathBuf>,
@@ -75,13 +79,14 @@ impl<'a, 'b> Closure<'a, 'b> {
         keep: Vec<PathBuf>,
         open: Vec<PathBuf>,
         root: Option<PathBuf>,
+        home: Option<&'a Path>,
     ) -> Self {
         let (bases, seen, folders) = (Vec::new(), BTreeSet::new(), BTreeMap::new());
-        Closure { allowed, keep, open, root, env: spec.env, bases, seen, folders }
+        Closure { allowed, keep, open, root, home, env: spec.env, bases, seen, folders }
     }
 
     /// Allows everything that this launch may start, and the roots of tools in its home.
-    pub(super) fn all(mut self, host: &SandboxHost<'_>, spec: &SandboxSpec<'_>, home: Option<&Path>) {
+    pub(super) fn all(mut self, host: &SandboxHost<'_>, spec: &SandboxSpec<'_>) {
         self.allowed.program(host.own_binary);
         let path = value(spec.env, "PATH").unwrap_or_default();
         // A relative entry means a folder of the tree, which the launch sees anyway.
@@ -95,7 +100,7 @@ impl<'a, 'b> Closure<'a, 'b> {
         let env = self.env;
         let variable = |name: &str| value(env, name).map(OsStr::to_owned);
         // Last, when all roots of tools are known.
-        for part in tool_roots::parts(home, &self.bases, &variable) {
+        for part in tool_roots::parts(self.home, &self.bases, &variable) {
             self.allowed.program(&part);
         }
     }
@@ -136,6 +141,9 @@ impl<'a, 'b> Closure<'a, 'b> {
         let deeper = !folder.ends_with("node_modules");
         for secret in secret_names::in_folder(folder, deeper) {
             self.allowed.hidden(secret);
+        }
+        for place in search::of_programs(folder) {
+            self.allowed.hidden(place);
         }
     }
 
@@ -190,6 +198,10 @@ impl<'a, 'b> Closure<'a, 'b> {
     /// The walk stops at the first link in a folder where an agent may write.
     fn follow(&mut self, program: &Path) {
         let Some(Way { links, end }) = self.way(program) else { return };
+        // A link beside programs to a folder is somebody's short way to their own files.
+        if stands(Defence::ProgramSecrets) && !links.is_empty() && end.is_dir() {
+            return;
+        }
         // A link may have the name of a secret, or lead to one.
         if [program, &end].into_iter().any(secret_names::is_secret) {
             return;
@@ -285,11 +297,12 @@ impl<'a, 'b> Closure<'a, 'b> {
                 && self.is_of_programs(whole)
                 && !self.allowed.denied().is_below(whole)
                 && !BESIDE.iter().any(|name| whole.join(name).symlink_metadata().is_ok())
+                && !holds_projects(whole)
         })
     }
 
     fn root_of(&self, path: &Path) -> Option<PathBuf> {
-        tool_roots::root_of(path, &|name| value(self.env, name).map(OsStr::to_owned))
+        tool_roots::root_of(path, self.home, &|name| value(self.env, name).map(OsStr::to_owned))
     }
 
     fn is_of_programs(&self, folder: &Path) -> bool {
@@ -303,6 +316,14 @@ impl<'a, 'b> Closure<'a, 'b> {
         };
         self.open.iter().any(|open| path.starts_with(open) && !taken_back(open))
     }
+}
+
+/// Whether the folders in a folder are somebody's projects, beside a folder of scripts.
+fn holds_projects(folder: &Path) -> bool {
+    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let mut of_projects = folders.flat_map(|entry| OF_PROJECTS.map(|name| entry.path().join(name)));
+    of_projects.any(|place| place.symlink_metadata().is_ok())
 }
 
 fn is_of_distribution(folder: &Path) -> bool {

@@ -4,11 +4,12 @@
 //! The search has a limit, because it is made for every launch. It fails closed: a folder that was not searched may
 //! hold anything, and is not shown.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use tribunal_core::defence::{Defence, stands};
 
 /// How far a search goes.
 #[derive(Clone, Copy)]
@@ -22,6 +23,9 @@ pub(super) struct Limits {
 
 /// The limits of every search except in tests: a few tenths of a second.
 pub(super) const LIMITS: Limits = Limits { folders_max: 20_000, unknown_max: 100 };
+
+/// The limits in folders of programs, which are searched once for this program. Some hold a distribution of their own.
+const PROGRAMS: Limits = Limits { folders_max: 200_000, unknown_max: 100 };
 
 /// Folders of many files in which hardly anybody keeps a project. They are searched after all others.
 const DEEP: [&str; 5] = [".git", "node_modules", "target", ".venv", "site-packages"];
@@ -93,6 +97,26 @@ pub(super) fn of_machine() -> Search {
         search.found.extend(projects.map(|path| path.join(crate::FOLDER)).filter(|path| is_folder(path)));
     }
     search
+}
+
+/// What is hidden in a folder of programs or an installation: projects' folders of Tribunal, and what could not be
+/// searched for them.
+///
+/// The whole folder is searched once for this program, and its first level for every launch.
+pub(super) fn of_programs(folder: &Path) -> Vec<PathBuf> {
+    static KNOWN: Mutex<BTreeMap<PathBuf, Vec<PathBuf>>> = Mutex::new(BTreeMap::new());
+    // What lies in `/opt` has been searched already.
+    let is_searched = PERHAPS_PROJECTS.iter().any(|top| folder.starts_with(top));
+    if is_searched || !stands(Defence::ProgramSecrets) {
+        return Vec::new();
+    }
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let whole = known.entry(folder.to_path_buf()).or_insert_with(|| {
+        let Search { found, unknown } = below(folder, PROGRAMS);
+        found.into_iter().chain(unknown).collect()
+    });
+    let first = folders_in(folder).unwrap_or_default().into_iter().map(|path| path.join(crate::FOLDER));
+    whole.iter().cloned().chain(first.filter(|path| is_folder(path))).collect()
 }
 
 /// The folders in a folder. One entry whose kind is unknown makes the whole folder unknown.

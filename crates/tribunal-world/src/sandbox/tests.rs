@@ -223,6 +223,45 @@ fn a_link_to_a_secret_beside_programs_shows_nothing() {
     assert_eq!(saw, ["private/run"]);
 }
 
+/// A link beside programs to a folder leads to anything: documents, other projects with their journals, the whole home.
+#[test]
+fn a_link_to_a_folder_beside_programs_shows_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().canonicalize().unwrap().join("home");
+    let files =
+        ["documents/letter", "src/other/.tribunal/runs/r/journal.db", "src/other/main.rs", "tool/run"];
+    let walls = walls_in(folder.path(), &files, &["bin"], None, |root| {
+        fs::create_dir_all(home.join("bin")).unwrap();
+        symlink("../documents", home.join("bin/documents")).unwrap();
+        symlink("../src", home.join("bin/src")).unwrap();
+        symlink(root.join("home"), home.join("bin/home")).unwrap();
+        symlink("../tool/run", home.join("bin/run")).unwrap();
+    });
+    let walls = walls.unwrap();
+    let saw: Vec<&str> = files.into_iter().filter(|file| shown(&walls, &home.join(file))).collect();
+    assert_eq!(saw, ["tool/run"]);
+}
+
+/// A folder of scripts lies among projects, or projects lie in it.
+#[test]
+fn a_folder_of_programs_shows_no_project_of_tribunal() {
+    let files = [
+        "dev/bin/run",
+        "dev/one/.git/config",
+        "dev/one/config/password",
+        "scripts/run",
+        "scripts/lib/sh",
+        "scripts/a/b/c/.tribunal/runs/r/journal.db",
+        "tool/bin/x",
+        "tool/lib/y",
+        "tool/share/deep/er/.tribunal/key",
+        "go/bin/x",
+        "go/src/p/main.go",
+    ];
+    let shown = ["dev/bin/run", "scripts/run", "scripts/lib/sh", "tool/bin/x", "tool/lib/y", "go/bin/x"];
+    assert_eq!(saw(&files, &["dev/bin", "scripts", "tool/bin", "go/bin"]), shown);
+}
+
 #[test]
 fn a_link_of_a_program_shows_what_it_leads_to_and_its_interpreter() {
     let folder = tempfile::tempdir().unwrap();

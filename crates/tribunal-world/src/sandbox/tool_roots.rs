@@ -153,12 +153,16 @@ pub(super) const TOOL_ROOTS: &[ToolRoot] = &[
     root("", ".gitignore", &[], "what git ignores everywhere, by custom"),
 ];
 
-/// The root that a place belongs to, by its usual name in any home or by its variable.
-pub(super) fn root_of(path: &Path, variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+/// The root that a place belongs to: by its place in this home, by its variable, or by its usual name in any home.
+pub(super) fn root_of(
+    path: &Path,
+    home: Option<&Path>,
+    variable: &dyn Fn(&str) -> Option<OsString>,
+) -> Option<PathBuf> {
     TOOL_ROOTS.iter().find_map(|root| {
-        let named = root.named(variable);
+        let named = root.named(variable).or_else(|| Some(home?.join(root.home)));
         let above = path.ancestors().find(|above| {
-            // Only hidden folders are recognized by name: a folder called `go` or `sdk` can be anything.
+            // Elsewhere only hidden folders are recognized by name: a folder called `go` or `sdk` can be anything.
             Some(*above) == named.as_deref() || (root.home.starts_with('.') && above.ends_with(root.home))
         });
         above.map(Path::to_path_buf)
@@ -221,10 +225,12 @@ mod tests {
     #[test]
     fn a_root_is_known_by_its_name_or_its_variable() {
         let variable = |name: &str| (name == "CARGO_HOME").then(|| OsString::from("/data/rust"));
-        let of = |path: &str| root_of(Path::new(path), &variable);
+        let home = Some(Path::new("/home/me"));
+        let of = |path: &str| root_of(Path::new(path), home, &variable);
         assert_eq!(of("/home/me/.pyenv/versions/3/bin/python"), Some("/home/me/.pyenv".into()));
         assert_eq!(of("/data/rust/bin"), Some("/data/rust".into()));
         assert_eq!(of("/home/me/src/go/bin"), None, "a plain name may be anybody's folder");
+        assert_eq!(of("/home/me/go/bin"), Some("/home/me/go".into()), "its own place in the home");
         assert_eq!(of("/home/me/bin"), None);
     }
 }

@@ -672,8 +672,7 @@ impl Seen {
             true => Some("checks write to their own files only; `agents.writable` opens a folder to them"),
             false => enforced::way_out(network, &self.output),
         };
-        let hint = hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
-        format!(": {}{hint}", tribunal_view::plain::clipped(&line, 200))
+        reason(&line, hint)
     }
 
     /// The same in the form that the checks of a delivery use.
@@ -690,6 +689,12 @@ impl Seen {
         claim.fixable_by = FixableBy::Dev;
         claim
     }
+}
+
+/// What a command lacked, behind the way out: the line may be long, and lists show the beginning of a reason.
+fn reason(line: &str, hint: Option<&str>) -> String {
+    let hint = hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
+    format!("{hint}: {}", tribunal_view::plain::clipped(line, 200))
 }
 
 /// The test report: from the JUnit file if the tests wrote one, otherwise from the printed output.
@@ -892,4 +897,22 @@ fn lost_test(command: ProjectCommand, one: &Regression) -> Claim {
     claim.suggestion = "bring the test back, or say in the plan that it goes".to_owned();
     claim.fixable_by = FixableBy::Dev;
     claim
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What cargo says without a network and without its packages is longer than a line of a list.
+    #[test]
+    fn a_long_complaint_does_not_push_the_way_out_away() {
+        let said = format!(
+            "As a reminder, you're using offline mode (--offline) {}",
+            "which is confusing ".repeat(20)
+        );
+        let told = format!("exit code 101{}", reason(&said, enforced::way_out(Network::None, &said)));
+        let shown = tribunal_view::plain::clipped(&told, 100);
+        assert!(shown.contains("`checks.network = true`"), "{shown}");
+        assert_eq!(reason("no such file", None), ": no such file");
+    }
 }

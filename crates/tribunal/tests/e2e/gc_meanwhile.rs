@@ -4,6 +4,7 @@
 use crate::show::Show;
 use crate::stage::scenes::Scene;
 use std::ffi::OsStr;
+use std::os::unix::fs::PermissionsExt;
 use tribunal_core::run::Ending;
 
 /// Tidies up until it is told to stop, and notes each time that git could not.
@@ -53,6 +54,38 @@ fn the_user_prunes_while_nobody_is_there() {
     let ended = show.stage.tribunal(&["resume"]).unwrap();
     assert!(matches!(ended.code, Some(0 | 2)), "{}", ended.said());
     assert_eq!(show.ended(), Ending::Passed);
+    whole(&mut show);
+}
+
+/// A git that lets the user tidy up right after it has merged the packs of a run.
+const BETWEEN: &str = r#"#!/bin/sh
+real=$(PATH="${PATH#*:}" command -v git)
+"$real" "$@"; code=$?
+case "$*" in
+*pack-objects*--stdin-packs*)
+  env -i PATH="$PATH" HOME="$HOME" "$real" -C '{PROJECT}' gc -q --prune=now
+  echo once >> '{ROOT}/merged' ;;
+esac
+exit $code
+"#;
+
+/// The packs of a run become one when it ends: at no moment are some of them unprotected and the others already gone.
+#[test]
+fn the_user_prunes_while_the_packs_of_a_run_are_merged() {
+    let Some(scene) = Scene::named("conflict") else { panic!("there is no such scene") };
+    let mut show = Show::of(scene);
+    let (root, project) = (show.stage.root().to_owned(), show.stage.project());
+    let git = root.join("between/git");
+    std::fs::create_dir_all(root.join("between")).unwrap();
+    let text = BETWEEN.replace("{PROJECT}", &project.display().to_string());
+    std::fs::write(&git, text.replace("{ROOT}", &root.display().to_string())).unwrap();
+    std::fs::set_permissions(&git, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = std::env::var_os("PATH").unwrap();
+    let path = std::env::join_paths([root.join("between")].into_iter().chain(std::env::split_paths(&path)));
+    let ended = show.stage.program().run(&["run"], &[("PATH", path.unwrap().as_os_str())]).unwrap();
+    assert_eq!(ended.code, Some(0), "{}", ended.said());
+    assert_eq!(show.ended(), Ending::Passed);
+    assert!(root.join("merged").exists(), "no packs were merged");
     whole(&mut show);
 }
 

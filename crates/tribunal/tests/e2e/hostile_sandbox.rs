@@ -79,10 +79,11 @@ fn hostile_dev_reads_secrets_behind_a_link() {
     assert_eq!(show.landed("seen").unwrap(), "PROGRAMhonest");
 }
 
-/// People keep a password beside the script that reads it, in a folder on PATH, and fetch packages from git with a token.
+/// People keep a password beside the script that reads it, in a folder on PATH, with short ways to other folders and
+/// whole projects, and fetch packages from git with a token.
 #[test]
 fn hostile_dev_reads_secrets_beside_programs() {
-    let script = dev_reads(&["{HOME}/bin", "{ROOT}/tool", "{PROJECT}/vendor"]);
+    let script = dev_reads(&["{HOME}/bin", "{HOME}/letters", "{ROOT}/tool", "{PROJECT}/vendor"]);
     let mut show = Show::with(STRICT, &script).without_paths();
     let (home, root) = (show.stage.home(), show.stage.root().to_owned());
     put(&home.join("bin/run"), "PROGRAM");
@@ -93,6 +94,10 @@ fn hostile_dev_reads_secrets_beside_programs() {
     put(&root.join("tool/etc/secrets.yml"), "SECRET-SETTING");
     put(&root.join("private"), "SECRET-ELSEWHERE");
     symlink("../../private", home.join("bin/credentials")).unwrap();
+    put(&home.join("letters/letter"), "SECRET-LETTER");
+    symlink("../letters", home.join("bin/letters")).unwrap();
+    put(&home.join("bin/deep/project/.tribunal/runs/r/launches/l/process.json"), "MARKER-BESIDE-PROGRAMS");
+    put(&root.join("tool/share/p/.tribunal/runs/r/launches/l/process.json"), "MARKER-IN-A-TOOL");
     show.user_acts(|stage| {
         stage.write(".git/info/exclude", "vendor\n")?;
         stage.write("vendor/package/index.js", "-PACKAGE")?;
