@@ -6,7 +6,7 @@
 
 use crate::budget::{Caps, Spent};
 use crate::editor::Remark;
-use crate::review::entry_number;
+use crate::review::{entry_number, subject_name};
 use crate::tokens::Tokens;
 use crate::tries::Tries;
 use crate::waiver::Waiver;
@@ -892,10 +892,13 @@ impl Docket {
         self.last_loop(is_polish)
     }
 
-    /// The loop that began last of those with such a name. The order of names is not it: `phase.10` comes before `phase.9`.
+    /// The last loop of those with such a name.
+    ///
+    /// Subjects come in the order of their names: the whole (`phase`) is judged after every plan. Of one subject the
+    /// number decides, and not the text, in which `phase.10` comes before `phase.9`.
     fn last_loop(&self, is_meant: impl Fn(&LoopId) -> bool) -> Option<&Loop> {
         let meant = self.loops.iter().filter(|(id, _)| is_meant(id));
-        meant.max_by_key(|(id, _)| entry_number(id)).map(|(_, lp)| lp)
+        meant.max_by_key(|(id, _)| (subject_name(id), entry_number(id))).map(|(_, lp)| lp)
     }
 
     /// Folds one row of the journal.

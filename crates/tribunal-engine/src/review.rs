@@ -388,6 +388,12 @@ pub fn entry_number(id: &LoopId) -> u32 {
     id.as_str().rsplit_once('.').and_then(|(_, number)| number.parse().ok()).unwrap_or(0)
 }
 
+/// The name of what a loop is about, without its number.
+pub fn subject_name(id: &LoopId) -> &str {
+    let (name, number) = id.as_str().rsplit_once('.').unwrap_or((id.as_str(), ""));
+    if number.parse::<u32>().is_ok() { name } else { id.as_str() }
+}
+
 /// What every report says about gates: which are switched off, and whether a gate that cannot run stops anything.
 ///
 /// A switched-off defence is never silent, because a reader would take the report for one of a fully guarded run.
