@@ -27,6 +27,7 @@ pub mod secret;
 mod summary;
 mod task;
 mod uat;
+pub mod unsteady;
 pub mod words;
 mod yaml;
 

@@ -20,6 +20,7 @@ use tribunal_core::ids::PlanId;
 use tribunal_docs::hidden::{hidden, hidden_in};
 use tribunal_docs::integrity;
 use tribunal_docs::secret::{Secret, encoded, is_secret_name, readings, secrets, secrets_in};
+use tribunal_docs::unsteady::unsteady;
 use tribunal_git::{GitError, GitPath, Oid};
 
 /// At most this many bytes of diff are read for one test file.
@@ -193,7 +194,7 @@ fn weakened(name: &str, diff: &str) -> Vec<Noticed> {
         let claim = told(Severity::Suggestion, name, format!("{name}: {what}"), FixableBy::Dev);
         Noticed { words: what, claim }
     };
-    integrity::weakened(diff).into_iter().map(one).collect()
+    integrity::weakened(diff).into_iter().chain(unsteady(diff)).map(one).collect()
 }
 
 /// The finding about files outside the contract.
