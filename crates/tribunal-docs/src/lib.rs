@@ -24,6 +24,7 @@ pub mod qa;
 mod report;
 mod review;
 pub mod secret;
+mod shell_checks;
 mod summary;
 mod task;
 mod uat;
