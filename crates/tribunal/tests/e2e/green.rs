@@ -223,7 +223,7 @@ fn no_tests_is_said_whichever_gates_are_held() {
     let none = format!("{off}[checks]\nno_tests = true\n");
     let switched = format!("{off}[checks]\n{TEST}\n[gates]\noff = [\"project-tests\"]\n");
     for (settings, why) in [
-        (off.leak(), "no test command is known for this project; `checks.test` names it"),
+        (off.leak(), "no test command is known for this project; `checks.test` can name one"),
         (none.leak(), "the settings say that the project has none (checks.no_tests)"),
         (switched.leak(), "project-tests is switched off (gates.off)"),
     ] {
