@@ -173,13 +173,17 @@ impl Doubt {
 /// flaky, however often it is run.
 pub fn runs_again(runs: &[OneRun], doubt: Doubt) -> bool {
     let Some(first) = runs.first() else { return true };
+    // A run that tested nothing says the same the next time, and one that did not run leaves no answer to wait for.
+    let ran = |one: &OneRun| matches!(one.run, CommandRun::Passed | CommandRun::Failed(_));
+    if !runs.iter().all(ran) {
+        return false;
+    }
     if matches!(CommandState::of(runs), CommandState::Flaky { .. }) {
         return false;
     }
     match first.run {
         CommandRun::Failed(_) => runs.len() < doubt.failures,
         CommandRun::Passed => runs.len() < doubt.passes,
-        // A run that tested nothing says the same the next time.
         CommandRun::NoTest(_) | CommandRun::DidNotRun(_) => false,
     }
 }

@@ -166,6 +166,10 @@ fn what_was_seen_to_be_flaky_has_to_be_green_ten_times() {
     let failed = [passed(), passed(), one(CommandRun::Failed("exit code 1".to_owned()))];
     assert!(!runs_again(&failed, Doubt::SEEN_FLAKY));
     assert!(matches!(CommandState::of(&failed), CommandState::Flaky { .. }));
+    // Nor do later passes hide a run that did not end.
+    let broke_off = [passed(), one(CommandRun::DidNotRun("it did not end".to_owned()))];
+    assert!(!runs_again(&broke_off, Doubt::SEEN_FLAKY));
+    assert!(matches!(CommandState::of(&broke_off), CommandState::Unknown { .. }));
 }
 
 /// "A command that was flaky before is not blamed on the change": the base is doubted where the change is not green, and only there.
