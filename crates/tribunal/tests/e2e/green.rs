@@ -158,9 +158,12 @@ fn what_was_flaky_has_to_be_green_ten_times_and_is_named() {
 /// A project without a test command gets one by the change: it is run, and has to be green.
 #[test]
 fn the_first_test_command_of_a_project_is_run() {
-    let brings = dev_also("{ write = \"Makefile\", text = \"test:\\n\\tsh check.sh\\n\" },");
-    for (check, lands) in [("exit 3\n", false), ("exit 0\n", true)] {
-        let mut show = project(NO_GATE, &brings, &[("check.sh", check)]);
+    for (check, lands) in [("exit 3", false), ("exit 0", true)] {
+        let brings = dev_also(&format!(
+            "{{ write = \"Makefile\", text = \"test:\\n\\tsh check.sh\\n\" }}, \
+             {{ write = \"check.sh\", text = \"{check}\\n\" }},"
+        ));
+        let mut show = project(NO_GATE, &brings, &[("check.sh", "# nothing yet\n")]);
         show.claims("Makefile");
         if lands {
             let said = show.passes();
