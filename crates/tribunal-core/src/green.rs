@@ -91,7 +91,7 @@ pub struct OneRun {
     pub run: CommandRun,
     /// Its end in short: `exit code 3`.
     pub how: String,
-    /// At least one test was counted in its output.
+    /// At least one of the tests that its output counts really ran: it was not just a file that cannot be loaded.
     pub counted: bool,
     /// Its output says that something is not installed.
     pub missing: bool,
@@ -127,12 +127,65 @@ pub enum CommandState {
     },
 }
 
-/// Whether a first run is repeated on the same tree before it is believed.
+/// How many runs on one tree have to agree before an answer is believed.
 ///
-/// A failing run is, and so is a passing one if the change touches tests: a test that was just written may be green
-/// by chance.
-pub fn is_repeated(run: &CommandRun, tests_changed: bool) -> bool {
-    matches!(run, CommandRun::Failed(_)) || tests_changed && matches!(run, CommandRun::Passed)
+/// Each number is a whole build or test run, so a doubt is only as great as its reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Doubt {
+    /// How many runs must pass.
+    pub passes: usize,
+    /// How many runs must fail.
+    pub failures: usize,
+}
+
+impl Doubt {
+    /// A failing run is repeated, a passing one is believed.
+    pub const LITTLE: Doubt = Doubt { passes: 1, failures: 2 };
+    /// The change touches tests: a test that was just written may be green by chance.
+    pub const TESTS_CHANGED: Doubt = Doubt { passes: 2, failures: 2 };
+    /// The same change was seen to be flaky. Two passes would be chance more often than a repair.
+    pub const SEEN_FLAKY: Doubt = Doubt { passes: 10, failures: 2 };
+    /// The base is flaky, so a change that fails twice may be so as well.
+    pub const FLAKY_BASE: Doubt = Doubt { passes: 1, failures: 10 };
+
+    /// How much a base that was green in few runs is doubted, now that the change is not green.
+    ///
+    /// A command that was flaky before must not be blamed on the change. `None` if there is nothing to doubt. What is
+    /// known of a base is kept, so that only the first change pays for it.
+    pub fn of_base(before: &CommandState, now: &CommandState) -> Option<Doubt> {
+        let passes = match now {
+            CommandState::Flaky { .. } => 10,
+            // Most changes that are red broke something, and each further run delays that answer.
+            CommandState::Red { .. } => 3,
+            CommandState::Green | CommandState::NoTest | CommandState::Unknown { .. } => return None,
+        };
+        before.is_green().then_some(Doubt { passes, failures: 2 })
+    }
+
+    /// How much a red answer of the change is doubted once its base was seen to be flaky.
+    pub fn of_change(before: &CommandState, now: &CommandState) -> Option<Doubt> {
+        let doubted = matches!(before, CommandState::Flaky { .. }) && matches!(now, CommandState::Red { .. });
+        doubted.then_some(Doubt::FLAKY_BASE)
+    }
+}
+
+/// Whether a command runs once more on the same tree before it is believed. Two different answers end it: they are
+/// flaky, however often it is run.
+pub fn runs_again(runs: &[OneRun], doubt: Doubt) -> bool {
+    let Some(first) = runs.first() else { return true };
+    // A run that tested nothing says the same the next time, and one that did not run leaves no answer to wait for.
+    let ran = |one: &OneRun| matches!(one.run, CommandRun::Passed | CommandRun::Failed(_));
+    if !runs.iter().all(ran) {
+        return false;
+    }
+    if matches!(CommandState::of(runs), CommandState::Flaky { .. }) {
+        return false;
+    }
+    match first.run {
+        CommandRun::Failed(_) => runs.len() < doubt.failures,
+        CommandRun::Passed => runs.len() < doubt.passes,
+        CommandRun::NoTest(_) | CommandRun::DidNotRun(_) => false,
+    }
 }
 
 impl CommandState {
@@ -340,8 +393,10 @@ pub fn answer(compared: &Compared) -> Answer {
         _ if !configured && !has_tests && idle(before) && idle(now) => Answer::NoTests(both()),
         // One side is missing, so nothing can be compared.
         (_, Unknown { .. }) | (Unknown { .. }, _) => Answer::NotRun(both()),
-        // Both fail because something is not installed, so no test ran on either tree.
-        (Red { broke: true, .. }, Red { broke: true, .. }) if !same_tree => Answer::NotRun(both()),
+        // Something is not installed, so no test ran on one of the trees at least, and nothing can be compared.
+        (Red { broke: was, .. }, Red { broke: is, .. }) if !same_tree && (*was || *is) => {
+            Answer::NotRun(format!("{}: something that it needs is missing, so no test ran", both()))
+        }
         (Red { .. }, Red { .. }) => Answer::RedBefore(both()),
         (Red { .. } | Flaky { .. }, Flaky { .. }) => Answer::FlakyBefore(both()),
         (Green | NoTest, Flaky { .. }) => Answer::NewlyFlaky(both()),

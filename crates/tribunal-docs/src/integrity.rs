@@ -4,6 +4,8 @@
 //! It never decides anything; its findings are shown to the reviewer. It reads words and not syntax trees, so that it
 //! works for every language, at the price of an occasional false alarm.
 
+use crate::shell_checks::{calls_helpers, is_check};
+
 /// Whether a path looks like a test, by the conventions of the common languages.
 ///
 /// It errs on the side of yes. A false yes costs a reviewer a glance, a false no hides a weakened test.
@@ -152,7 +154,7 @@ pub fn count_in(text: &str) -> SourceCount {
     let (heads, skipped) = (count(is_test_head), count(is_skip));
     // Without a recognised test, the file as a whole is the test.
     let tests = match heads {
-        0 => count(is_assertion).max(1),
+        0 => lines().filter(|line| is_assertion(line) || by_helper(text, line)).count().max(1) as u64,
         heads => heads,
     };
     SourceCount { tests, skipped }
@@ -166,13 +168,20 @@ pub fn checks_in(text: &str) -> u64 {
     const BEGINS: [&str; 8] = ["[ ", "[[ ", "test ", "grep -q", "diff ", "cmp ", "if ! ", "! "];
     const FORGIVES: [&str; 4] = ["|| true", "|| :", "|| exit 0", "|| return 0"];
     let lines = || text.lines().map(str::trim).filter(|line| !is_comment(line) && !is_skip(line));
-    let checks = |line: &&str| is_assertion(line) || BEGINS.iter().any(|begin| line.starts_with(begin));
+    let checks = |line: &&str| {
+        is_assertion(line) || by_helper(text, line) || BEGINS.iter().any(|begin| line.starts_with(begin))
+    };
     let forgives = |line: &&str| FORGIVES.iter().any(|word| line.contains(word));
     let count = match lines().filter(|line| is_test_head(line)).count() {
         0 => lines().filter(checks).filter(|line| !forgives(line)).count(),
         heads => heads,
     };
     u64::try_from(count).unwrap_or(u64::MAX)
+}
+
+/// Whether a line of a script checks something by a function that the script loads.
+fn by_helper(text: &str, line: &str) -> bool {
+    calls_helpers(text) && is_check(line)
 }
 
 pub(crate) fn is_comment(line: &str) -> bool {
@@ -316,6 +325,10 @@ mod tests {
             ("for t in t/*.sh; do sh $t; done\n", 0),
             ("grep -q x out || exit 0\ngrep -q x out || true\n# [ x ] || exit 1\n", 0),
             ("test_a() {\n  assert x\n  assert y\n}\n", 1),
+            (
+                "#!/bin/sh\n. tests/lib.sh\neq \"$(bin/hello)\" hello\neq \"$(bin/hello Ada)\" \"hello Ada\"\n",
+                2,
+            ),
         ] {
             assert_eq!(checks_in(text), expect, "{text}");
         }
@@ -387,6 +400,8 @@ mod tests {
             1,
             0,
         );
+        check("#!/bin/sh\n. tests/lib.sh\neq 1 1\neq 2 2\n", 2, 0);
+        check("is this one\nis this two\n", 1, 0);
         check("#!/bin/sh\nexit 0\n./a || exit 1\n", 1, 1);
         check("#!/bin/sh\n./run-everything\n", 1, 0);
         check("test_a() {\n  ./a\n}\ntest_b() {\n  ./b\n}\n", 2, 0);

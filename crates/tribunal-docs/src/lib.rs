@@ -25,9 +25,11 @@ pub mod qa;
 mod report;
 mod review;
 pub mod secret;
+mod shell_checks;
 mod summary;
 mod task;
 mod uat;
+pub mod unsteady;
 pub mod words;
 mod yaml;
 

@@ -830,6 +830,11 @@ fn machine_of(effect: &str) -> &str {
     effect.match_indices("/e").map(|(at, _)| at).find(is_entry).map_or("", |at| &effect[..at])
 }
 
+/// Whether a command ran for the same plan as a loop or a plan with this name, in whichever of its loops.
+fn is_of(note: &CommandNote, of: &str) -> bool {
+    note.of().split('/').next() == of.split('/').next()
+}
+
 fn is_polish(id: &LoopId) -> bool {
     id.as_str().starts_with("phase.polish.")
 }
@@ -1056,6 +1061,29 @@ impl Docket {
             let is_last = self.loops.get(&id).is_some_and(|lp| lp.revision() == Some(&note.revision));
             is_last && self.accepter(&id).is_some()
         })
+    }
+
+    /// Whether one of the project's commands was seen to become flaky by the work of a plan, or of a loop outside plans.
+    pub fn was_flaky(&self, of: &str, command: ProjectCommand) -> bool {
+        self.flaky_notes(of).any(|note| note.command == command)
+    }
+
+    /// The commands that the work of a plan made flaky, and on how many trees, where they were not so the last time.
+    pub fn seen_flaky(&self, of: &str) -> BTreeMap<String, usize> {
+        let mut trees: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+        for note in self.flaky_notes(of) {
+            let same = |one: &&CommandNote| is_of(one, of) && one.command == note.command;
+            let last = self.commands.iter().rev().find(same);
+            if last.is_some_and(|last| !matches!(last.answer, green::Answer::NewlyFlaky(_))) {
+                trees.entry(note.shown.clone()).or_default().insert(&note.tree);
+            }
+        }
+        trees.into_iter().map(|(shown, trees)| (shown, trees.len())).collect()
+    }
+
+    fn flaky_notes(&self, of: &str) -> impl Iterator<Item = &CommandNote> {
+        let is_flaky = |note: &&CommandNote| matches!(note.answer, green::Answer::NewlyFlaky(_));
+        self.commands.iter().filter(move |note| is_of(note, of)).filter(is_flaky)
     }
 
     /// Whether a named person accepted work of a plan. An accepted plan document says nothing about the work.

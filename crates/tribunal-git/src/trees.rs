@@ -49,6 +49,13 @@ impl Leaf {
 }
 
 impl Repo {
+    /// The tree without entries, in the kind of ids that a commit has. Git knows it whether or not it was ever stored.
+    pub fn empty_tree(&self, beside: &Oid) -> Result<Oid, GitError> {
+        let length = beside.as_str().len();
+        let same = EMPTY_TREES.into_iter().find(|tree| tree.len() == length);
+        Oid::parse(same.ok_or_else(|| GitError::odd(format!("{beside} is of no known kind of ids")))?)
+    }
+
     /// The files in which two commits or trees differ, sorted by path.
     pub(crate) fn differing(&self, from: &Oid, to: &Oid) -> Result<Vec<Differs>, GitError> {
         let (from, to) = (self.peeled(from)?, self.peeled(to)?);

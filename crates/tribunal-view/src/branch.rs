@@ -8,31 +8,31 @@ use tribunal_core::held::Held;
 /// The number of names that are listed; of more, only the count.
 pub const SHOWN: usize = 3;
 
-/// Says that the branch was left alone, and why: `main was left alone (it has moved meanwhile)`.
+/// Says that the branch was left alone, and why: `main was left alone (the branch has moved meanwhile)`.
 pub fn left_alone(branch: &str, why: &Held) -> String {
     format!("{branch} was left alone ({})", held(why))
 }
 
 /// Says why the user's branch does not have the result.
 ///
-/// Each reason is a clause without a subject of its own, because callers put it behind the branch's name.
+/// Each reason names what it is about, because callers put it behind the branch or behind the result.
 pub fn held(why: &Held) -> String {
     match why {
-        Held::Moved => "it has moved meanwhile".to_owned(),
-        Held::Gone => "it is gone".to_owned(),
-        Held::Elsewhere(folder) => format!("it is checked out in {}", plain::line(folder)),
+        Held::Moved => "the branch has moved meanwhile".to_owned(),
+        Held::Gone => "the branch is gone".to_owned(),
+        Held::Elsewhere(folder) => format!("the branch is checked out in {}", plain::line(folder)),
         Held::Busy(what) => format!("a {what} is under way; end it first"),
         Held::Dirty(paths) => format!("changes that are not committed: {}", named(paths)),
         Held::InTheWay(paths) => format!("files git does not track are in the way: {}", named(paths)),
         Held::Filtered(paths) => format!("changed files pass through a filter: {}", named(paths)),
-        Held::Conflict(paths) => format!("it conflicts with the branch in {}", named(paths)),
+        Held::Conflict(paths) => format!("the result conflicts with the branch in {}", named(paths)),
         // The branch has the commit and not its content, so saying "it contains the result" alone would mislead.
         Held::Undone(paths) => {
             format!("it contains the result, and commits after it took it away again: {}", named(paths))
         }
         Held::Failed(said) => without_hints(said),
         // Not a refusal: the run was told to wait for an order.
-        Held::Ordered => "it waits for your word".to_owned(),
+        Held::Ordered => "the result waits for your word".to_owned(),
     }
 }
 
@@ -63,10 +63,10 @@ mod tests {
     fn why_a_branch_was_left_alone() {
         let paths = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         for (why, expect) in [
-            (Held::Moved, "it has moved meanwhile"),
-            (Held::Gone, "it is gone"),
-            (Held::Elsewhere("a b".to_owned()), "it is checked out in a b"),
-            (Held::Conflict(paths(&["a", "b"])), "it conflicts with the branch in a, b"),
+            (Held::Moved, "the branch has moved meanwhile"),
+            (Held::Gone, "the branch is gone"),
+            (Held::Elsewhere("a b".to_owned()), "the branch is checked out in a b"),
+            (Held::Conflict(paths(&["a", "b"])), "the result conflicts with the branch in a, b"),
             (Held::Busy("rebase".to_owned()), "a rebase is under way; end it first"),
             (Held::Dirty(paths(&["a"])), "changes that are not committed: a"),
             (

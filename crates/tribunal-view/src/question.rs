@@ -105,7 +105,11 @@ pub fn pattern_words(pattern: &Pattern) -> String {
     match pattern {
         Pattern::Contested(id) => format!("fixes of {id} undo each other"),
         Pattern::Fundamental => "two rounds said that patching will not do".to_owned(),
-        Pattern::NotTheMakers(id) => format!("{id} is not the maker's to fix"),
+        Pattern::NotTheMakers(id) => {
+            format!(
+                "the builder cannot fix {id}: fix it yourself and answer `fixed`, or accept the change as it is"
+            )
+        }
         Pattern::Region(region) => {
             format!("the same place came back a third time: {}", plain::clipped(region, 80))
         }

@@ -229,6 +229,49 @@ const PYTHON: &str = "__future__ _pytest _thread abc argparse ast asyncio atexit
     tomllib trace traceback tracemalloc types typing unicodedata unittest urllib usercustomize uuid warnings weakref \
     xdist xml xmlrpc zipfile zipimport zlib zoneinfo";
 
+/// Modules that tests in Perl load. Other names below `Test` are often the project's own.
+const PERL: &[&str] = &[
+    "App/Prove.pm",
+    "Carp.pm",
+    "Cwd.pm",
+    "Data/Dumper.pm",
+    "Exporter.pm",
+    "File/Basename.pm",
+    "File/Spec.pm",
+    "File/Temp.pm",
+    "List/Util.pm",
+    "POSIX.pm",
+    "Scalar/Util.pm",
+    "TAP/",
+    "Test.pm",
+    "Test/Builder.pm",
+    "Test/Builder/",
+    "Test/Class.pm",
+    "Test/Deep.pm",
+    "Test/Differences.pm",
+    "Test/Exception.pm",
+    "Test/Fatal.pm",
+    "Test/Harness.pm",
+    "Test/More.pm",
+    "Test/Most.pm",
+    "Test/Simple.pm",
+    "Test/Warn.pm",
+    "Test2/",
+    "base.pm",
+    "constant.pm",
+    "feature.pm",
+    "lib.pm",
+    "overload.pm",
+    "parent.pm",
+    "strict.pm",
+    "utf8.pm",
+    "vars.pm",
+    "warnings.pm",
+];
+
+/// Folders that tests in Perl put before those of Perl itself: `prove -l`, `use lib "t/lib"`.
+const PERL_ROOTS: [&str; 6] = ["", "lib/", "blib/lib/", "t/", "t/lib/", "local/lib/perl5/"];
+
 /// Folders that runners search before everything else when they look for a module.
 const PYTHON_ROOTS: [&str; 5] = ["", "src/", "lib/", "test/", "tests/"];
 
@@ -266,6 +309,13 @@ pub(super) fn marks_in(path: &str) -> Option<&'static [(&'static str, &'static s
 pub(super) fn shadows(path: &str) -> bool {
     // Node looks there before it looks anywhere else.
     if path.split('/').any(|part| part == "node_modules") || path.starts_with(".bin/") {
+        return true;
+    }
+    let is_perl = |rest: &str| {
+        PERL.iter()
+            .any(|module| if module.ends_with('/') { rest.starts_with(module) } else { rest == *module })
+    };
+    if path.ends_with(".pm") && PERL_ROOTS.iter().filter_map(|root| path.strip_prefix(root)).any(is_perl) {
         return true;
     }
     PYTHON_ROOTS.iter().filter_map(|root| path.strip_prefix(root)).any(|rest| {

@@ -5,8 +5,8 @@ use crate::rng::Rng;
 use std::collections::BTreeSet;
 use tribunal_core::gate::CommandRun;
 use tribunal_core::green::{
-    Answer, BaseJudge, CommandState, Compared, OneRun, ProjectCommand, answer, changed_with_code, checks_of,
-    findings, is_repeated, may_land, tests_nothing,
+    Answer, BaseJudge, CommandState, Compared, Doubt, OneRun, ProjectCommand, answer, changed_with_code,
+    checks_of, findings, may_land, runs_again, tests_nothing,
 };
 use tribunal_core::policy::Use;
 
@@ -133,10 +133,10 @@ fn two_different_answers_on_one_tree_are_flaky_whatever_their_order() {
         let mut rng = Rng::new(seed);
         let mut runs = vec![run(&mut rng)];
         assert_eq!(
-            is_repeated(&runs[0].run, true),
-            is_repeated(&runs[0].run, false) || runs[0].run == CommandRun::Passed
+            runs_again(&runs, Doubt::TESTS_CHANGED),
+            runs_again(&runs, Doubt::LITTLE) || runs[0].run == CommandRun::Passed
         );
-        if is_repeated(&runs[0].run, false) {
+        if runs_again(&runs, Doubt::LITTLE) {
             runs.push(run(&mut rng));
         }
         let state = CommandState::of(&runs);
@@ -150,6 +150,51 @@ fn two_different_answers_on_one_tree_are_flaky_whatever_their_order() {
         assert_eq!(std::mem::discriminant(&state), std::mem::discriminant(&other), "{runs:?}");
     }
     assert!(matches!(CommandState::of(&[]), CommandState::Unknown { .. }), "no run is no answer");
+}
+
+/// "A finding of flaky tests is not settled by chance": docs/tests.md.
+#[test]
+fn what_was_seen_to_be_flaky_has_to_be_green_ten_times() {
+    let one = |run: CommandRun| OneRun { run, how: String::new(), counted: true, missing: false };
+    let passed = || one(CommandRun::Passed);
+    let mut runs = Vec::new();
+    while runs_again(&runs, Doubt::SEEN_FLAKY) {
+        runs.push(passed());
+    }
+    assert_eq!(runs.len(), 10);
+    // The first failure ends it: no number of passes makes up for it.
+    let failed = [passed(), passed(), one(CommandRun::Failed("exit code 1".to_owned()))];
+    assert!(!runs_again(&failed, Doubt::SEEN_FLAKY));
+    assert!(matches!(CommandState::of(&failed), CommandState::Flaky { .. }));
+    // Nor do later passes hide a run that did not end.
+    let broke_off = [passed(), one(CommandRun::DidNotRun("it did not end".to_owned()))];
+    assert!(!runs_again(&broke_off, Doubt::SEEN_FLAKY));
+    assert!(matches!(CommandState::of(&broke_off), CommandState::Unknown { .. }));
+}
+
+/// "A command that was flaky before is not blamed on the change": the base is doubted where the change is not green, and only there.
+#[test]
+fn a_base_is_doubted_only_where_the_change_is_not_green() {
+    for case in cases() {
+        let doubt = Doubt::of_base(&case.before, &case.now);
+        let bad = matches!(case.now, CommandState::Flaky { .. }) || is_red(&case.now);
+        assert_eq!(doubt.is_some(), bad && case.before.is_green(), "{case:?}");
+        let again = Doubt::of_change(&case.before, &case.now);
+        let flaky = matches!(case.before, CommandState::Flaky { .. });
+        assert_eq!(again.is_some(), flaky && is_red(&case.now), "{case:?}");
+    }
+}
+
+/// Tests that cannot start because a package is missing did not run, on whichever side it was.
+#[test]
+fn tests_that_cannot_start_are_a_question() {
+    let broke = |state: &CommandState| is_red(state) && is_broke(state);
+    for case in cases().into_iter().filter(|case| is_red(&case.before) && is_red(&case.now)) {
+        let asks = matches!(answer(&case), Answer::NotRun(_));
+        let untested = !case.configured && !case.has_tests && broke(&case.before) && broke(&case.now);
+        let lacks = broke(&case.before) || broke(&case.now);
+        assert_eq!(asks, lacks && !case.same_tree && !untested, "{case:?}");
+    }
 }
 
 /// "Red before is not made worse": an exit status that was red hides no test that fails now and did not.

@@ -11,6 +11,7 @@ mod regression;
 mod renamed;
 mod requirements;
 mod runners;
+mod shadowed;
 mod subtests;
 mod summaries;
 mod test_lines;
@@ -25,7 +26,8 @@ pub use renamed::{ChangedText, without_renamed};
 pub use requirements::{
     Requirement, RequirementFacts, RequirementStatus, RequirementsReport, validate_requirements,
 };
-pub use runners::{is_missing, lacks_network, missing_line, ran_no_test, read_tests};
+pub use runners::{is_missing, lacks_network, missing_line, ran_no_test, read_tests, tests_started};
+pub use shadowed::shadowed;
 pub use test_run::{TestRun, compared, test_run};
 
 /// Which role can fix what a check finds.

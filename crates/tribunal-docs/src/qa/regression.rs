@@ -151,6 +151,7 @@ fn by_name(before: &TestReport, now: &TestReport) -> Vec<Regression> {
             let moved = new.keys().find(is_it).copied()?;
             new.remove(moved)
         });
+        let is = is.or_else(|| of_cases(test, now));
         match (outcome, is) {
             // A skipped test that is gone had asked nothing.
             (Outcome::Passed | Outcome::Failed, None) => add(RegressionKind::FewerTests, test, "it is gone"),
@@ -168,6 +169,16 @@ fn by_name(before: &TestReport, now: &TestReport) -> Vec<Regression> {
         add(RegressionKind::NewlyFailing, test, "it is new and fails");
     }
     found
+}
+
+/// How a test went that now runs for several cases, such as `test_add[1-2]` for `test_add`.
+///
+/// It is there if one case passes. A case that fails is a new test, and is named by itself.
+fn of_cases(test: &str, now: &TestReport) -> Option<Outcome> {
+    let is_case =
+        |name: &str| name.strip_prefix(test).is_some_and(|case| case.starts_with('[') && case.ends_with(']'));
+    let cases = now.tests.iter().filter(|(name, _)| is_case(name)).map(|(_, outcome)| *outcome);
+    cases.min()
 }
 
 /// `src/lib.rs - sum (line 12)` without its line; any other name as it is.
@@ -276,6 +287,21 @@ mod tests {
             &[(FewerTests, "b")],
         );
         check(&[("a", Passed), ("b", Passed), ("c", Failed), ("x", Failed)], &[(NewlyFailing, "x")]);
+    }
+
+    #[test]
+    fn a_test_that_now_runs_for_cases_is_not_gone() {
+        let before = named(&[("t.py::test_add", Passed), ("t.py::test_half[1]", Passed)]);
+        let check = |now: &[(&str, Outcome)], expect: usize| {
+            assert_eq!(regressions(&before, &named(now)).len(), expect, "{now:?}");
+        };
+        let half = ("t.py::test_half[1]", Passed);
+        check(&[("t.py::test_add[1-2]", Passed), ("t.py::test_add[-1-1]", Passed), half], 0);
+        check(&[("t.py::test_add[1-2]", Skipped), half], 1);
+        check(&[("t.py::test_add[1-2]", Failed), half], 2);
+        // Another function, and a case that is gone.
+        check(&[("t.py::test_add_all[1-2]", Passed), half], 1);
+        check(&[("t.py::test_add", Passed), ("t.py::test_half", Passed)], 1);
     }
 
     #[test]

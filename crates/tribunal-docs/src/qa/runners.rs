@@ -114,13 +114,15 @@ pub fn ran_no_test(text: &str) -> bool {
 }
 
 /// How programs say that something is not installed, or that they may not write or reach it, in lower case.
-const MISSING: [&str; 8] = [
+const MISSING: [&str; 10] = [
     "no module named",
     "cannot find module",
     "command not found",
     ": not found",
     "could not find gem",
     "cannot find package",
+    "cannot load such file",
+    "@inc (you may need to install",
     "read-only file system",
     "erofs: ",
 ];
@@ -160,6 +162,27 @@ pub fn lacks_network(text: &str) -> bool {
 /// A command that failed in this way has perhaps not tested anything, so its failure says nothing about the change.
 pub fn is_missing(text: &str) -> bool {
     missing_line(text).is_some()
+}
+
+/// How languages say that a file of tests cannot be loaded, because a package that it names is not there, in lower case.
+const NOT_LOADED: [&str; 5] = [
+    "no module named",
+    "cannot find module",
+    "cannot find package",
+    "cannot load such file",
+    "@inc (you may need to install",
+];
+
+/// Whether a run really ran one of the tests that it counted.
+///
+/// A runner counts a file that it cannot load as a test that fails. Where nothing passed and a package is missing, all
+/// that was counted may be such files, and then no test has started.
+pub fn tests_started(text: &str, report: &TestReport) -> bool {
+    let not_loaded = |line: &str| {
+        let line = line.to_ascii_lowercase();
+        NOT_LOADED.iter().any(|sign| line.contains(sign))
+    };
+    report.passed > 0 || report.failed > 0 && !plain(text).lines().any(not_loaded)
 }
 
 /// The line that says what a command lacked.
@@ -381,6 +404,27 @@ mod tests {
             ("", false),
         ] {
             assert_eq!(is_missing(text), expect, "{text}");
+        }
+    }
+
+    /// A file that cannot be loaded is counted by its runner, and is no test that ran.
+    #[test]
+    fn a_test_that_cannot_be_loaded_did_not_start() {
+        let unittest = "tests.test_calc (unittest.loader._FailedTest.tests.test_calc) ... ERROR\n\n\
+            ModuleNotFoundError: No module named 'humanize'\n\nRan 1 test in 0.000s\n\nFAILED (errors=1)\n";
+        let pytest = "E   ModuleNotFoundError: No module named 'humanize'\n= 1 error in 0.1s =\n";
+        let node =
+            "TAP version 13\n# Error: Cannot find module 'left-pad'\nnot ok 1 - test/calc.test.js\n1..1\n";
+        for text in [unittest, pytest, node] {
+            let report = read_tests(text).unwrap_or_else(|| panic!("{text}"));
+            assert!(!tests_started(text, &report), "{text}: {report:?}");
+        }
+        // Other tests ran, or the failure has nothing to do with packages.
+        for text in [
+            "ModuleNotFoundError: No module named 'x'\n= 1 failed, 1 passed in 0.1s =\n",
+            "t.py::one FAILED\nE   assert 1 == 2\n= 1 failed in 0.1s =\n",
+        ] {
+            assert!(tests_started(text, &read_tests(text).unwrap()), "{text}");
         }
     }
 

@@ -579,6 +579,14 @@ impl Make {
         if let Some(given) = self.given_before(site, ground)? {
             return Ok(given);
         }
+        // After a conflict the work is one commit again, and nothing else on the branch says what was asked for.
+        let is_united = self.asked.is_some() && ground.start != ground.parent;
+        if let (true, Subject::Lane(_, Job::Repair), Some(from)) =
+            (is_united, &self.subject, self.begins_at())
+        {
+            let message = site.repo.message_of(&site.commit_of(from)?)?;
+            return Ok(String::from_utf8_lossy(&message).into_owned());
+        }
         if let (Some(asked), Subject::Lane(_, Job::Task(_))) = (&self.asked, &self.subject) {
             let clean = secrets::cleaned(&site.environment, None, asked.clone().into_bytes());
             return Ok(message::with_trailer(&String::from_utf8_lossy(&clean), &plan));

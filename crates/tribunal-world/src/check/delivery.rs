@@ -11,7 +11,9 @@ use crate::build::account::Account;
 use crate::site::base::fork;
 use crate::site::meanwhile::Meanwhile;
 use crate::site::{PlanText, Site, lock};
-use crate::tests_run::green::{Ask, KnownCommand, Runner, is_on, lost_in_source, without_renamed};
+use crate::tests_run::green::{
+    Ask, KnownCommand, Runner, is_on, lost_in_source, switched_off, without_renamed,
+};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use tribunal_core::finding::{Claim, FixableBy, Severity};
@@ -169,16 +171,19 @@ pub(crate) fn worse(
             if let (TestRun::Ran(was), TestRun::Ran(is)) = (&before, &now) {
                 worse = without_renamed(site, (base, was), (commit, is), worse)?;
             }
+            worse.extend(switched_off(site, base, commit)?);
             Ok(Ok(worse.iter().map(regressed).collect()))
         }
         // The exit status has its own check in the same loop. Results that cannot be counted add nothing to it, except
         // for tests that are no longer in the files.
-        Err(why) => match lost_in_source(site, tests, base, commit)? {
-            lost if lost.is_empty() => {
-                Ok(Err(NotRun { why, nothing_there: is_on(site, ProjectCommand::Test) }))
+        Err(why) => {
+            match [lost_in_source(site, tests, base, commit)?, switched_off(site, base, commit)?].concat() {
+                lost if lost.is_empty() => {
+                    Ok(Err(NotRun { why, nothing_there: is_on(site, ProjectCommand::Test) }))
+                }
+                lost => Ok(Ok(lost.iter().map(regressed).collect())),
             }
-            lost => Ok(Ok(lost.iter().map(regressed).collect())),
-        },
+        }
     }
 }
 
@@ -228,7 +233,8 @@ pub(crate) fn found(check: &str, what: &str, text: String, suggestion: String) -
 
 /// The tests at a commit, as the project's test command reported them for its tree.
 fn suite(site: &Site, commit: &Oid, tests: &KnownCommand, ask: Ask) -> Result<TestRun, GitError> {
-    let runner = Runner { site, command: ProjectCommand::Test, known: tests, effect: None, judge: None };
+    let command = ProjectCommand::Test;
+    let runner = Runner { site, command, known: tests, effect: None, judge: None, seen_flaky: false };
     let ran = runner.on(commit, ask)?.as_test_run(&tests.shown());
     // A run that broke off is not kept, so that the next check can try again.
     if matches!(ran, TestRun::Ran(_) | TestRun::Nothing(..)) {

@@ -21,6 +21,7 @@ use tribunal_docs::gutted;
 use tribunal_docs::hidden::{hidden, hidden_in};
 use tribunal_docs::integrity;
 use tribunal_docs::secret::{Secret, encoded, is_secret_name, readings, secrets, secrets_in};
+use tribunal_docs::unsteady::unsteady;
 use tribunal_git::{GitError, GitPath, Oid};
 
 /// At most this many bytes of diff are read for one test file.
@@ -200,7 +201,11 @@ pub(crate) fn together(found: Vec<Noticed>) -> Vec<Claim> {
 
 /// The checks that a diff of a test file takes away.
 fn weakened(name: &str, diff: &str) -> Vec<Noticed> {
-    integrity::weakened(diff).into_iter().map(|what| question(name, what.clone(), what)).collect()
+    integrity::weakened(diff)
+        .into_iter()
+        .chain(unsteady(diff))
+        .map(|what| question(name, what.clone(), what))
+        .collect()
 }
 
 /// What is taken away with test files that are gone, and skipped in those that are new. A file that only has another path is

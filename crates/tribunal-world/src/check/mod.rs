@@ -794,6 +794,8 @@ pub(crate) fn contained(
     let mut kept: Vec<(OsString, OsString)> = KEPT.into_iter().filter_map(env).collect();
     kept.push(("TMPDIR".into(), tmp.clone().into()));
     kept.push(("TRIBUNAL_JUNIT".into(), junit_in(dir).into()));
+    // Runners write missing snapshots and call them passed, unless they know that nobody looks at what they wrote.
+    kept.push(("CI".into(), "true".into()));
     let network = site.network(command.network);
     kept.extend(enforced::offline(network));
     kept.extend(command.env.iter().cloned());

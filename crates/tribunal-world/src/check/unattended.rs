@@ -113,8 +113,16 @@ fn before_commit(
     if asks(&text) {
         return Ok(Some(Unfit::new(hook.name, asking(&text), "let the hook go on without a terminal")));
     }
-    // A hook may refuse an empty change, so it is shown what the user committed last.
-    if let [parent] = site.repo.parents_of(&rules.base)?.as_slice() {
+    // A hook may refuse an empty change, so it is shown what the user committed last. The first commit of a repository
+    // is shown whole.
+    let parents = match site.repo.parents_of(&rules.base)? {
+        parents if parents.is_empty() => {
+            let (nothing, who) = (site.repo.empty_tree(&rules.base)?, site.signature());
+            vec![site.repo.commit(&nothing, &[], "nothing yet\n", &who, &who)?]
+        }
+        parents => parents,
+    };
+    if let [parent] = parents.as_slice() {
         let change = Change { parent: parent.clone(), tree: rules.base.clone(), rules: rules.clone() };
         let desk = Desk::set_up(site, "unattended-last", &change, hooks)?;
         let again = desk.run(hook, 1, &[])?;
@@ -124,8 +132,11 @@ fn before_commit(
         }
     }
     let ended = super::ended(&how);
-    let why =
-        format!("it refuses the commit you are at, unchanged ({ended}): {}", plain::clipped(&text, SAID_MAX));
+    let said = match text.trim() {
+        "" => "it prints no reason".to_owned(),
+        text => plain::clipped(text, SAID_MAX),
+    };
+    let why = format!("it refuses the commit you are at, unchanged ({ended}): {said}");
     Ok(Some(Unfit::new(hook.name, why, way_out)))
 }
 

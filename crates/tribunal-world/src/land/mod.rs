@@ -31,7 +31,7 @@ use tribunal_agent::Access;
 use tribunal_core::cover::Shown;
 use tribunal_core::effect::{EffectId, FinishStep};
 use tribunal_core::finding::{Claim, Source};
-use tribunal_core::green::{Answer, ProjectCommand, may_land};
+use tribunal_core::green::{Answer, Doubt, ProjectCommand, may_land};
 use tribunal_core::held::{Arrival, Held};
 use tribunal_core::ids::{Check, FindingId, PlanId, Revision, Seat};
 use tribunal_core::ledger::{Entry, Handed};
@@ -106,6 +106,10 @@ pub(crate) struct Landing {
     project: Vec<(ProjectCommand, KnownCommand)>,
     /// The run had a test command, and none is known where the plan lands. The commit then says that no tests ran.
     lost_tests: bool,
+    /// No test command is known, and the one that the plan brings is run.
+    may_bring: bool,
+    /// The commands that an earlier version of the work made flaky.
+    seen_flaky: Vec<ProjectCommand>,
     /// A named person accepted the lane's work as it is.
     taken: bool,
     /// The source of trusted judge files.
@@ -162,6 +166,11 @@ impl Landing {
             named: named.collect(),
             project,
             lost_tests: !is_known && had_tests && green::is_on(site, tests),
+            may_bring: green::may_bring_tests(site, docket),
+            seen_flaky: ProjectCommand::ALL
+                .into_iter()
+                .filter(|c| docket.was_flaky(plan.as_str(), *c))
+                .collect(),
             taken: docket.took_work(plan),
             judge: TrustedJudge::of(docket),
             lenient: site.settings.gates.errors == "continue",
@@ -254,12 +263,16 @@ impl Landing {
     ) -> Result<Option<Shut>, GitError> {
         let tree = site.repo.tree_of(new_head)?;
         let mut red = Vec::new();
-        if self.lost_tests {
+        let brought = if self.may_bring { green::brought_tests(site, new_head)? } else { None };
+        let brought = brought.map(|known| (ProjectCommand::Test, known));
+        if self.lost_tests && brought.is_none() {
             notes.push(green::no_command(site, &self.effect, &tree));
         }
-        for (command, known) in &self.project {
+        for (command, known) in self.project.iter().chain(&brought) {
             let judge = Some(&self.judge);
-            let runner = Runner { site, command: *command, known, effect: Some(&self.effect), judge };
+            let (command, effect) = (*command, Some(&self.effect));
+            let seen_flaky = self.seen_flaky.contains(&command);
+            let runner = Runner { site, command, known, effect, judge, seen_flaky };
             let looked = runner.compare(onto, new_head)?;
             // A person accepted the lane's tree, not the merged one, so only what was red there already is excused.
             let lane = if self.taken { Some(runner.on(commit, green::Ask::Remembered)?.state) } else { None };
@@ -269,8 +282,8 @@ impl Landing {
                 continue;
             }
             let text = format!("`{}`: {}", known.shown(), looked.answer.text());
-            let worse = worse.map(|worse| looked.now.claim(*command, &known.shown(), &worse));
-            match worse.or_else(|| looked.claim(*command, &known.shown())) {
+            let worse = worse.map(|worse| looked.now.claim(command, &known.shown(), &worse));
+            match worse.or_else(|| looked.claim(command, &known.shown())) {
                 // The other commands still run, so that the builder gets all findings at once.
                 Some(claim) => red.push((command.check(), claim)),
                 None if self.lenient => {
@@ -422,8 +435,17 @@ fn trailers(docket: &Docket, plan: &PlanId) -> Vec<String> {
     let accepted = accepted.map(|by| format!("Tribunal-Accepted-By: {}", plain::line(&by)));
     let judge = base_judge::taken_of(docket, plan).into_iter();
     let judge = judge.map(|file| format!("Tribunal-Judge-Changed: {}", plain::line(&file)));
+    let flaky = docket.seen_flaky(plan.as_str()).into_iter().map(|(shown, trees)| {
+        let trees = tribunal_view::words::count(trees, "tree");
+        format!(
+            "Tribunal-Flaky: {}: seen on {trees} of this work, then {} passes in a row",
+            plain::line(&shown),
+            Doubt::SEEN_FLAKY.passes
+        )
+    });
     accepted
         .chain(judge)
+        .chain(flaky)
         .chain(not_reviewed(docket, plan))
         .chain(shown(docket, plan))
         .chain(who::of_work(docket, subject::loops_of(docket, plan)).trailers())

@@ -295,7 +295,14 @@ impl Carrying {
         }
         for (command, known) in &self.project {
             let judge = Some(&self.judge);
-            let runner = Runner { site, command: *command, known, effect: Some(&self.effect), judge };
+            let runner = Runner {
+                site,
+                command: *command,
+                known,
+                effect: Some(&self.effect),
+                judge,
+                seen_flaky: false,
+            };
             let looked = runner.compare(&ground, &head)?;
             if !may_land(&looked.answer, looked.worse().is_some(), None, &looked.now.state) {
                 // The review runs the command as well, and then finds it red or asks a person.

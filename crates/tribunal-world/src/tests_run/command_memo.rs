@@ -16,7 +16,7 @@ use tribunal_core::green::ProjectCommand;
 use tribunal_git::{GitError, Oid};
 
 /// Part of every key. Change it when the form of the stored files changes.
-const FORM: &[u8] = b"tribunal project commands 1";
+const FORM: &[u8] = b"tribunal project commands 2";
 /// How long an answer is believed. Tests may depend on the date, or on the network.
 const AGE_MAX_MS: u64 = 24 * 60 * 60 * 1_000;
 /// Settings outside the tree that builds and tests commonly read. They are part of the digest.

@@ -26,7 +26,7 @@ use tribunal_core::defence::{Defence, stands};
 use tribunal_core::effect::EffectId;
 use tribunal_core::finding::{Claim, FixableBy, Severity};
 use tribunal_core::gate::{self, CommandRun, GateResult, Next};
-use tribunal_core::green::{self, Answer, BaseJudge, CommandState, Compared, OneRun, ProjectCommand};
+use tribunal_core::green::{self, Answer, BaseJudge, CommandState, Compared, Doubt, OneRun, ProjectCommand};
 use tribunal_core::ids::{Check, Revision};
 use tribunal_core::judge_files::{Named, ordinary};
 use tribunal_core::review_loop::{Checked, Failure, FailureKind, Loop, LoopReport};
@@ -35,7 +35,7 @@ use tribunal_docs::integrity::{self, SourceCount};
 use tribunal_docs::project_commands::{self, FoundCommands, ProjectFiles, taken_out};
 use tribunal_docs::qa::{
     ChangedText, Regression, RegressionKind, TestReport, TestRun, is_missing, missing_line,
-    newly_failing_lines, read_tests, regressions, test_run,
+    newly_failing_lines, read_tests, regressions, shadowed, test_run, tests_started,
 };
 use tribunal_engine::docket::{CommandNote, Docket, Note};
 use tribunal_engine::settings::Settings;
@@ -54,6 +54,8 @@ pub(crate) struct KnownCommand {
     pub(crate) setup: Vec<Vec<String>>,
     /// The settings name it; otherwise it was detected from the project's files.
     pub(crate) configured: bool,
+    /// The base of the run has no such command: the change brings it, or what landed before it in this run did.
+    pub(crate) brought: bool,
 }
 
 impl KnownCommand {
@@ -101,7 +103,12 @@ pub(crate) fn known(site: &Site, docket: &Docket, command: ProjectCommand) -> Op
         return None;
     }
     if !configured.is_empty() {
-        return Some(KnownCommand { argv: configured.clone(), setup: Vec::new(), configured: true });
+        return Some(KnownCommand {
+            argv: configured.clone(),
+            setup: Vec::new(),
+            configured: true,
+            brought: false,
+        });
     }
     // Only after the configured command: `no_tests` switches off detection, not a command that somebody named.
     if command == ProjectCommand::Test && checks.no_tests {
@@ -123,7 +130,33 @@ pub(crate) fn known(site: &Site, docket: &Docket, command: ProjectCommand) -> Op
         ProjectCommand::Build => detected.build.clone(),
         ProjectCommand::Test => detected.test.clone(),
     };
-    found.map(|found| KnownCommand { argv: found.argv, setup: found.setup, configured: false })
+    found.map(|found| KnownCommand {
+        argv: found.argv,
+        setup: found.setup,
+        configured: false,
+        brought: false,
+    })
+}
+
+/// Whether the test command may be taken from the change itself: none is known from the base, and the settings do not
+/// say that there is none.
+pub(crate) fn may_bring_tests(site: &Site, docket: &Docket) -> bool {
+    let checks = site.check_settings(docket);
+    let is_off = checks.no_tests || green::tests_nothing(&checks.test);
+    !is_off && is_on(site, ProjectCommand::Test) && known(site, docket, ProjectCommand::Test).is_none()
+}
+
+/// The test command that a tree brings where the base of the run has none.
+///
+/// Without it a change could land the first tests of a project, and land them red.
+pub(crate) fn brought_tests(site: &Site, commit: &Oid) -> Result<Option<KnownCommand>, GitError> {
+    let found = gates::commands_at(&site.repo, commit)?.test;
+    Ok(found.map(|found| KnownCommand {
+        argv: found.argv,
+        setup: found.setup,
+        configured: false,
+        brought: true,
+    }))
 }
 
 /// The warning that a run begins with when its test command tests nothing.
@@ -171,6 +204,8 @@ pub(crate) struct Runner<'a> {
     pub(crate) effect: Option<&'a EffectId>,
     /// The source of trusted judge files; none if nothing is compared.
     pub(crate) judge: Option<&'a TrustedJudge>,
+    /// An earlier version of the change was seen to be flaky in this command.
+    pub(crate) seen_flaky: bool,
 }
 
 /// How far remembered answers are believed.
@@ -182,9 +217,8 @@ pub(crate) enum Ask {
     Remembered,
     /// A red answer is tried once more, a green one stands.
     RedAgain,
-    /// A red answer is tried once more, and so is a green one from a single run. Used when the change touches tests: a
-    /// test that was just written may be green by chance.
-    Twice,
+    /// Nothing is believed before that many runs agree.
+    Until(Doubt),
 }
 
 impl Ask {
@@ -192,9 +226,19 @@ impl Ask {
         match (self, &seen.state) {
             (Ask::Remembered, _) => true,
             // A red answer may be a flaky one, and only another run can tell.
-            (_, CommandState::Red { .. }) => false,
-            (Ask::Twice, CommandState::Green) => seen.runs.len() > 1,
-            _ => true,
+            (Ask::RedAgain, CommandState::Red { .. }) => false,
+            (Ask::RedAgain, _) => true,
+            (Ask::Until(doubt), CommandState::Red { .. }) if doubt.failures <= Doubt::LITTLE.failures => {
+                false
+            }
+            (Ask::Until(doubt), _) => !green::runs_again(&seen.runs, doubt),
+        }
+    }
+
+    fn doubt(self) -> Doubt {
+        match self {
+            Ask::Remembered | Ask::RedAgain => Doubt::LITTLE,
+            Ask::Until(doubt) => doubt,
         }
     }
 }
@@ -223,15 +267,16 @@ impl Runner<'_> {
         // consulted for a tree that this run has not met.
         if let (None, Some(seen)) = (&before, memo.as_ref().and_then(CommandMemo::read)) {
             *place = Some(seen.clone());
-            // A kept answer was repeated in its own run before it was called red, so `RedAgain` takes it as it is.
-            if ask != Ask::Twice || ask.believes(&seen) {
+            // A kept answer was repeated in its own run before it was called red, so it is not tried once more for
+            // that.
+            if !green::runs_again(&seen.runs, ask.doubt()) {
                 return Ok(seen);
             }
-            // The earlier run's answer counts as the first of the two runs, so that only one more is needed.
+            // The runs of the earlier answer count, so that fewer are needed now.
             runs.clone_from(&seen.runs);
             before = Some(seen);
         }
-        let seen = self.run_twice(commit, &tree, ask, &mut runs, before)?;
+        let seen = self.run_until(commit, &tree, ask, &mut runs, before)?;
         // An answer of "did not run" is not remembered: the next question must be able to get a real one after somebody
         // repaired the cause.
         if !matches!(seen.state, CommandState::Unknown { .. }) {
@@ -243,8 +288,8 @@ impl Runner<'_> {
         Ok(seen)
     }
 
-    /// Runs the command, and once more if `green::is_repeated` doubts the first answer.
-    fn run_twice(
+    /// Runs the command, and again as long as `green::runs_again` doubts the answer.
+    fn run_until(
         &self,
         commit: &Oid,
         tree: &Oid,
@@ -258,7 +303,6 @@ impl Runner<'_> {
                 Some(_) => (lost("no longer wanted".to_owned()), None, String::new()),
                 None => self.once(commit, tree, runs.len())?,
             };
-            let again = runs.is_empty() && green::is_repeated(&one.run, ask == Ask::Twice);
             let well = matches!(one.run, CommandRun::Passed | CommandRun::NoTest(_));
             runs.push(one.clone());
             let state = CommandState::of(runs).as_of(self.command);
@@ -273,6 +317,7 @@ impl Runner<'_> {
                 }
                 _ => Seen { runs: runs.clone(), state, run: one.run, report, output },
             });
+            let again = green::runs_again(runs, ask.doubt());
             if let (false, Some(seen)) = (again, seen.clone()) {
                 return Ok(seen);
             }
@@ -342,7 +387,7 @@ impl Runner<'_> {
                 let text = |name: &str| inside::text(&out.join(name)).unwrap_or_default();
                 let words = [text("stdout"), text("stderr")].concat();
                 let report = report(&dir, &words);
-                let counted = report.as_ref().is_some_and(|report| report.executed() > 0);
+                let counted = report.as_ref().is_some_and(|report| tests_started(&words, report));
                 let missing = is_missing(&words);
                 let one = OneRun { run: went(&how, &out), how: ended(&how), counted, missing };
                 (one, report, last_lines(&out))
@@ -375,11 +420,10 @@ impl Runner<'_> {
     /// stayed green, would otherwise hide what the change broke.
     pub(crate) fn compare(&self, before: &Oid, now: &Oid) -> Result<Looked, GitError> {
         let tests = self.command == ProjectCommand::Test && self.touches_tests(before, now)?;
-        // A test that was just written may be green by chance.
-        let ask = if tests { Ask::Twice } else { Ask::RedAgain };
-        let (was, is) = (self.on(before, Ask::Remembered)?, self.on(now, ask)?);
-        // Either side counts: a change that deletes every test must not look like a project that never had any.
-        let has_tests = self.has_tests(before)? || self.has_tests(now)?;
+        let (was, is) = self.both(before, now, tests)?;
+        // Either side counts: a change that deletes every test must not look like a project that never had any. Tests
+        // that the change itself brings may need packages that nobody has installed yet: that is reported.
+        let has_tests = self.has_tests(before)? || !self.known.brought && self.has_tests(now)?;
         let same_tree = self.site.repo.tree_of(before)? == self.site.repo.tree_of(now)?;
         // Renamed tests would look like lost ones, so they are matched before anything is reported.
         let mut counted = counted(&was, &is);
@@ -390,6 +434,9 @@ impl Runner<'_> {
         let silent = was.report.is_none() || is.report.is_none();
         if self.command == ProjectCommand::Test && silent && counted.is_empty() {
             counted = lost_in_source(self.site, self.known, before, now)?;
+        }
+        if self.command == ProjectCommand::Test {
+            counted.extend(switched_off(self.site, before, now)?);
         }
         let base = self.with_base_judge(now, &is, same_tree)?;
         let judged = base.as_ref().map(|base| base.judged.clone());
@@ -406,6 +453,36 @@ impl Runner<'_> {
         Ok(Looked { answer, now: is, counted, base })
     }
 
+    /// The command on both commits, each run as often as its answer is doubted.
+    fn both(&self, before: &Oid, now: &Oid, tests: bool) -> Result<(Seen, Seen), GitError> {
+        let ask = match (self.seen_flaky, tests) {
+            (true, _) => Ask::Until(Doubt::SEEN_FLAKY),
+            (false, true) => Ask::Until(Doubt::TESTS_CHANGED),
+            (false, false) => Ask::RedAgain,
+        };
+        let mut was = self.before(before)?;
+        let mut is = self.on(now, ask)?;
+        if self.command == ProjectCommand::Test
+            && let Some(doubt) = Doubt::of_base(&was.state, &is.state)
+        {
+            was = self.on(before, Ask::Until(doubt))?;
+            if let Some(doubt) = Doubt::of_change(&was.state, &is.state) {
+                is = self.on(now, Ask::Until(doubt))?;
+            }
+        }
+        Ok((was, is))
+    }
+
+    /// The command's state before the change. One that the tree does not have yet ran no test there.
+    fn before(&self, commit: &Oid) -> Result<Seen, GitError> {
+        if self.known.brought && gates::commands_at(&self.site.repo, commit)?.test.is_none() {
+            let run = CommandRun::NoTest("there was no test command".to_owned());
+            let state = CommandState::NoTest;
+            return Ok(Seen { runs: Vec::new(), state, run, report: None, output: String::new() });
+        }
+        self.on(commit, Ask::Remembered)
+    }
+
     /// The command's state on a green change with the base's judge files put back, if the change has other ones.
     ///
     /// A red or unchanged tree needs no second look: there is no approval that the change could have given itself.
@@ -415,7 +492,9 @@ impl Runner<'_> {
         now: &Seen,
         same_tree: bool,
     ) -> Result<Option<BaseLook<Seen>>, GitError> {
-        let asked = self.judge.filter(|_| now.state.is_green() && !same_tree && stands(Defence::BaseJudge));
+        // A command that the base does not have has no judge there.
+        let judge = self.judge.filter(|_| !self.known.brought && stands(Defence::BaseJudge));
+        let asked = judge.filter(|_| now.state.is_green() && !same_tree);
         let Some(judge) = asked else { return Ok(None) };
         let command = JudgingCommand { steps: self.known.steps().cloned().collect(), named: Named::Judge };
         let run = &mut |tree: &Oid| {
@@ -537,6 +616,23 @@ pub(crate) fn lost_in_source(
     }));
     lost.extend(not_started(site, before, now, &changed)?);
     Ok(lost)
+}
+
+/// Tests that a change switches off by another one of the same name, in any file of tests that it touches.
+pub(crate) fn switched_off(site: &Site, before: &Oid, now: &Oid) -> Result<Vec<Regression>, GitError> {
+    let mut found = Vec::new();
+    for path in site.repo.changed_paths(before, now)? {
+        let name = path.to_string();
+        if !integrity::is_test(&name) {
+            continue;
+        }
+        let text = |at: &Oid| -> Result<String, GitError> {
+            let bytes = site.repo.file_at(at, &path)?.unwrap_or_default();
+            Ok(String::from_utf8_lossy(&bytes).into_owned())
+        };
+        found.extend(shadowed(&name, &text(before)?, &text(now)?));
+    }
+    Ok(found)
 }
 
 /// Test programs that lost their executable bit. A script that runs every program in a folder skips them silently.
@@ -685,7 +781,13 @@ impl Seen {
         let mut claim = failing(Severity::Blocker, format!("`{shown}`: {text}"));
         claim.evidence.clone_from(&self.output);
         claim.rule = Some(command.name().to_owned());
-        claim.suggestion = "make it end with 0, without taking its tests away".to_owned();
+        claim.suggestion = match &self.state {
+            CommandState::Flaky { .. } => format!(
+                "find what differs from run to run: from now on it counts as repaired once it ends with 0 {} times in a row",
+                Doubt::SEEN_FLAKY.passes
+            ),
+            _ => "make it end with 0, without taking its tests away".to_owned(),
+        };
         claim.fixable_by = FixableBy::Dev;
         claim
     }
@@ -750,6 +852,10 @@ pub(crate) struct ProjectCheck {
     counts: bool,
     /// A check that did not run stops nothing, and every report says so (`gates.errors = "continue"`).
     lenient: bool,
+    /// Where no command is known, the one that the change brings is run.
+    may_bring: bool,
+    /// An earlier revision of this work was seen to be flaky.
+    seen_flaky: bool,
 }
 
 impl ProjectCheck {
@@ -783,24 +889,42 @@ impl ProjectCheck {
             judge: TrustedJudge::of(docket),
             counts: command == ProjectCommand::Test && !counted_elsewhere,
             lenient: site.settings.gates.errors == "continue",
+            may_bring: command == ProjectCommand::Test && may_bring_tests(site, docket),
+            seen_flaky: docket.was_flaky(lp.id().as_str(), command),
         })
     }
 
     /// Compares base and revision and reports the result. Blocks, so it runs on a worker.
     pub(crate) fn run(self, site: &Site) {
+        let known = match self.known(site) {
+            Ok(known) => known,
+            Err(error) => {
+                let failure = Failure::new(FailureKind::DidNotRun, error.to_string());
+                return site.fail(&self.effect, failure, Vec::new());
+            }
+        };
         // Not a failure: without a test command the loop itself records that no tests ran.
-        let Some(known) = &self.known else {
+        let Some(known) = &known else {
             let report = Report::Loop(LoopReport::Unchecked(unknown(site)));
             return site.report(&self.effect, report, Vec::new());
         };
         let judge = Some(&self.judge);
-        let runner = Runner { site, command: self.command, known, effect: Some(&self.effect), judge };
+        let (command, effect, seen_flaky) = (self.command, Some(&self.effect), self.seen_flaky);
+        let runner = Runner { site, command, known, effect, judge, seen_flaky };
         match self.look(site, &runner) {
             Ok((tree, looked)) => self.tell(site, &runner, &tree, looked),
             Err(error) => {
                 let failure = Failure::new(FailureKind::DidNotRun, error.to_string());
                 site.fail(&self.effect, failure, Vec::new());
             }
+        }
+    }
+
+    /// The command to run: the known one, or one that the change brings.
+    fn known(&self, site: &Site) -> Result<Option<KnownCommand>, GitError> {
+        match &self.known {
+            None if self.may_bring => brought_tests(site, &site.commit_of(&self.revision)?),
+            known => Ok(known.clone()),
         }
     }
 
@@ -882,7 +1006,7 @@ fn unknown(site: &Site) -> String {
     }
     match checks.no_tests {
         true => "the settings say that the project has none (checks.no_tests)".to_owned(),
-        false => "no test command is known for this project; `checks.test` names it".to_owned(),
+        false => "no test command is known for this project; `checks.test` can name one".to_owned(),
     }
 }
 

@@ -160,6 +160,41 @@ fn a_result_that_waits_is_landed_by_an_order_or_worked_on_again() {
     assert_eq!(show.stage.git(&["show", "main:bin/hi.sh"]).unwrap(), "echo hi you");
 }
 
+/// After a conflict the change is one commit again, and its words are still what was asked for.
+#[test]
+fn a_change_that_conflicts_keeps_its_words() {
+    let repairs = r##"
+[[turn]]
+role = "dev"
+use = "repair"
+plan = "do"
+do = [
+  { write = "bin/hi.sh", text = "echo hi and hello\n" },
+  { say = "FIXED: {finding:1}\nSUMMARY: both greet.\nTASK: done" },
+]
+"##;
+    let mut show = project(&(repairs.to_owned() + GOOD));
+    show.expect(&["do", "--no-land", "Greet people"], 4);
+    show.user_commits(&[("bin/hi.sh", "echo hello\n")]);
+    show.expect(&["land"], 0);
+    assert_eq!(subjects(&show, "main"), ["Greet people", "docs: more", "chore: begin"]);
+    assert_eq!(show.stage.git(&["show", "main:bin/hi.sh"]).unwrap(), "echo hi and hello");
+}
+
+/// A hook that wants something staged is shown the last commit, also where that is the first one.
+#[test]
+fn a_hook_that_wants_something_staged_sees_the_first_commit() {
+    let mut show = project(GOOD);
+    show.user_acts(|stage| {
+        let hook = ".git/hooks/pre-commit";
+        stage.write(hook, "#!/bin/sh\n! git diff --cached --quiet\n")?;
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(stage.project().join(hook), mode).map_err(|error| error.to_string())
+    });
+    show.expect(&["do", "Greet people"], 0);
+    assert_eq!(subjects(&show, "main")[0], "Greet people");
+}
+
 /// What has landed is gone on from in a change of its own, whose builder is told what was asked for before.
 #[test]
 fn a_landed_change_is_gone_on_from() {

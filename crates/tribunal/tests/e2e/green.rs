@@ -119,7 +119,7 @@ fn every_second_time(count: &std::path::Path) -> String {
     format!("echo x >> {count}; n=$(wc -l < {count}); if [ $((n % 2)) = 1 ]; then echo boom; exit 1; fi\n")
 }
 
-fn flaky(before: bool) -> Show {
+fn flaky(before: bool, more: &str) -> Show {
     let mut show = Show::of(&Scene { settings: NO_GATE, ..PLAIN });
     let folder = show.stage.root().join("counted");
     std::fs::create_dir(&folder).unwrap();
@@ -129,14 +129,57 @@ fn flaky(before: bool) -> Show {
     show.user_commits(&[("check.sh", &own), ("tribunal.toml", &settings)]);
     show.claims("check.sh");
     let escaped = format!("{script}# changed\n").replace('\n', "\\n");
-    show.stage.script_with(&writes(&escaped)).unwrap();
+    show.stage.script_with(&(more.to_owned() + &writes(&escaped))).unwrap();
     show
 }
 
 #[test]
 fn a_command_that_becomes_flaky_stops_the_change() {
-    let said = flaky(false).waits_and_lands_nothing();
+    let said = flaky(false, "").waits_and_lands_nothing();
     assert!(said.contains("exit code 0 before, flaky (exit code 1, and not another time) now"), "{said}");
+}
+
+/// Two passes after a flaky answer would be chance more often than a repair.
+#[test]
+fn what_was_flaky_has_to_be_green_ten_times_and_is_named() {
+    let mut show = flaky(false, &mends("10 times in a row"));
+    let said = show.passes();
+    let landed = show.landed("check.sh");
+    assert_eq!(landed.as_deref(), Some("echo fine again"), "{said}");
+    let messages = show.messages();
+    assert!(
+        messages
+            .contains("Tribunal-Flaky: sh check.sh: seen on 1 tree of this work, then 10 passes in a row"),
+        "{messages}"
+    );
+    assert!(said.contains("flaky: `sh check.sh` on 1 tree"), "{said}");
+}
+
+/// A project without a test command gets one by the change: it is run, and has to be green.
+#[test]
+fn the_first_test_command_of_a_project_is_run() {
+    for (check, lands) in [("exit 3", false), ("exit 0", true)] {
+        let brings = dev_also(&format!(
+            "{{ write = \"Makefile\", text = \"test:\\n\\tsh check.sh\\n\" }}, \
+             {{ write = \"check.sh\", text = \"{check}\\n\" }},"
+        ));
+        let mut show = project(NO_GATE, &brings, &[("check.sh", "# nothing yet\n")]);
+        show.claims("Makefile");
+        if lands {
+            let said = show.passes();
+            assert!(!show.messages().contains("Tribunal-Not-Tested"), "{said}");
+        } else {
+            let said = show.waits_and_lands_nothing();
+            assert!(said.contains("`make test`: no test ran before, exit code 2 now"), "{said}");
+        }
+    }
+}
+
+/// Runners that write missing snapshots and call them passed have to know that nobody looks at what they wrote.
+#[test]
+fn a_check_runs_as_ci_does() {
+    let mut show = project(checks(TEST), &writes("test \\\"$CI\\\" = true\\n"), &[("check.sh", "exit 0\n")]);
+    show.passes();
 }
 
 /// A new test that passes the first time and fails the second: where tests change they run twice.
@@ -161,7 +204,7 @@ fn a_new_test_that_is_green_by_chance_stops_the_change() {
 
 #[test]
 fn a_command_that_was_flaky_before_is_named_and_counted() {
-    let mut show = flaky(true);
+    let mut show = flaky(true, "");
     let said = show.passes();
     assert!(said.contains("flaky: `sh check.sh` on 1 tree: flaky (exit code 1"), "{said}");
     assert!(!said.contains("project-tests: passed"), "{said}");
@@ -223,7 +266,7 @@ fn no_tests_is_said_whichever_gates_are_held() {
     let none = format!("{off}[checks]\nno_tests = true\n");
     let switched = format!("{off}[checks]\n{TEST}\n[gates]\noff = [\"project-tests\"]\n");
     for (settings, why) in [
-        (off.leak(), "no test command is known for this project; `checks.test` names it"),
+        (off.leak(), "no test command is known for this project; `checks.test` can name one"),
         (none.leak(), "the settings say that the project has none (checks.no_tests)"),
         (switched.leak(), "project-tests is switched off (gates.off)"),
     ] {

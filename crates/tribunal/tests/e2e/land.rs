@@ -70,7 +70,7 @@ fn what_is_rebased_is_signed_again() {
 fn a_commit_elsewhere_costs_nobody_anything() {
     let (mut show, ended) = run_while(&at_work(), &["run"], |stage| commit(stage, "user.txt", "mine\n"));
     assert_eq!(ended.code, Some(4), "{}", ended.said());
-    assert!(ended.stdout.contains("it has moved meanwhile"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("the branch has moved meanwhile"), "{}", ended.stdout);
     let before = show.stage.launched().len();
     let landed = show.expect(&["land"], 0);
     assert_eq!(show.stage.launched().len(), before, "no agent is asked again");
@@ -182,7 +182,7 @@ fn a_deleted_branch_is_made_again() {
         stage.git(&["branch", "-q", "-D", "main"]).map(drop)
     });
     assert_eq!(ended.code, Some(4), "{}", ended.said());
-    assert!(ended.stdout.contains("it is gone"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("the branch is gone"), "{}", ended.stdout);
     let landed = show.stage.tribunal(&["land"]).unwrap();
     assert_eq!(landed.code, Some(0), "{}", landed.said());
     assert_eq!(show.stage.git(&["show", "main:bin/one.sh"]).unwrap(), "echo one");
