@@ -47,6 +47,7 @@ defences! {
     OutputCap = "output_cap", "Who writes too much output is stopped.";
     DiskCap = "disk_cap", "Who leaves too little room on the disk is stopped.";
     ClosedInput = "closed_input", "Standard input is empty, not open.";
+    SealedInput = "sealed_input", "Standard input is a copy that nobody can change, not the record of what was asked.";
     NoDiscovery = "no_discovery", "Git never asks the repository that lies in an agent's tree.";
     TreeInPlace = "tree_in_place", "A command runs in the tree that was made for it, or not at all.";
     TreeGone = "tree_gone", "A working folder without its git is no work.";

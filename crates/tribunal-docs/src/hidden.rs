@@ -43,8 +43,13 @@ pub fn is_hidden(c: char, before: char, after: Option<char>) -> bool {
         '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' => true,
         '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0d}' | '\u{feff}' => true,
         '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}' => true,
-        // Controls of shorthand and of musical notation.
-        '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' => true,
+        // An empty cell of braille is drawn as a space; the other cells are not.
+        '\u{2800}' | '\u{16fe4}' | '\u{1d159}' => true,
+        // Controls of hieroglyphs, of shorthand and of musical notation.
+        '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' => true,
+        // What no text has: the last two of each plane, and a block in the first.
+        '\u{fdd0}'..='\u{fdef}' => true,
+        c if u32::from(c) & 0xfffe == 0xfffe => true,
         c => c.is_control(),
     }
 }
@@ -110,13 +115,33 @@ pub fn hidden_in(line: &[u8], is_first: bool) -> BTreeSet<char> {
 /// Whether bytes are a text, apart from a few of them.
 ///
 /// A single zero byte makes git call a file binary and show nothing of it. This is how such a file is still recognised
-/// as code.
+/// as code. A shell reads a script up to its end and never what comes after it, so bytes that begin as a text are one,
+/// whatever follows.
 pub fn is_text(bytes: &[u8]) -> bool {
+    if begins_as_text(bytes) {
+        return true;
+    }
     let strange = |byte: &&u8| byte.is_ascii_control() && !b"\t\n\r\x08\x0c\x1b".contains(byte);
     let controls = bytes.iter().filter(strange).count();
     let invalid: usize = bytes.utf8_chunks().map(|chunk| chunk.invalid().len()).sum();
     // One strange byte in twenty is the limit; images and archives have far more.
     (controls + invalid).saturating_mul(20) <= bytes.len()
+}
+
+/// Whether the first line is one of a text: complete and without a strange byte, or one that names an interpreter.
+fn begins_as_text(bytes: &[u8]) -> bool {
+    /// Formats of data that begin with a line of text: documents, images.
+    const DATA: [&[u8]; 8] = [b"%PDF-", b"%!PS", b"P1", b"P2", b"P4", b"P5", b"P6", b"PF"];
+    /// A name of a format is shorter than this.
+    const LINE_MIN: usize = 2;
+    let Some(end) = bytes.iter().position(|byte| *byte == b'\n') else {
+        return bytes.starts_with(b"#!");
+    };
+    let line = bytes[..end].strip_suffix(b"\r").unwrap_or(&bytes[..end]);
+    let plain =
+        std::str::from_utf8(line).is_ok_and(|line| line.chars().all(|c| c == '\t' || !c.is_control()));
+    let data = DATA.iter().any(|begin| line.starts_with(begin));
+    bytes.starts_with(b"#!") || (plain && line.len() >= LINE_MIN && !data)
 }
 
 #[cfg(test)]
@@ -153,6 +178,12 @@ mod tests {
         check("", "hidden\u{e0041} instruction\n", Some((1, 1, "U+E0041")));
         check("", &format!("{}\0\necho\n", "a long script\n".repeat(9)), Some((10, 1, "U+0000")));
         check("", "\0\u{1}\u{2}", None);
+        check("", "#!/bin/sh\necho\nexit 0\n\0\0\n", Some((4, 1, "U+0000")));
+        check("", &format!("echo\nexit 0\n{}\n", "\0".repeat(99)), Some((3, 1, "U+0000")));
+        check("", &format!("%PDF-1.4\n{}", "\0".repeat(99)), None);
+        // Nobody sees an empty braille cell, a filler, a mark of notation or of hieroglyphs, or what is no character.
+        let blank = "a\u{2800}b\u{16fe4}c\u{1d159}d\u{13430}e\u{fffe}\n";
+        check("", blank, Some((1, 1, "U+2800, U+FFFE, U+13430, U+16FE4, U+1D159")));
     }
 
     #[test]

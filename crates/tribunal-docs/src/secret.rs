@@ -154,9 +154,11 @@ fn is_part(c: char) -> bool {
 const ENCODED_MIN: usize = 24;
 /// A line that ends with a run of this length may go on in the next one.
 const FOLDED_MIN: usize = 16;
+/// A line that holds nothing else may go on with a run of this length, one group of base64.
+const GROUP_MIN: usize = 4;
 /// Runs up to this length are decoded from each of their first characters, because a path or a word may stand before
 /// them.
-const SHIFTED_MAX: usize = 4096;
+const SHIFTED_MAX: usize = 1 << 20;
 /// How many readable bytes in a row a secret needs. Hardly any checksum or image has them.
 const READABLE_MIN: usize = 12;
 
@@ -186,14 +188,14 @@ pub fn encoded(text: &str) -> Vec<Encoded> {
                 (*last, *run) = (number, std::mem::take(run) + end);
             }
             // A full line without padding goes on in the next one; padding or a short line is the end.
-            if whole && body.len() == inside.len() && body.len() >= FOLDED_MIN {
+            if whole && body.len() == inside.len() && body.len() >= GROUP_MIN {
                 continue;
             }
             read(&mut found, (*first, *last), run);
             block = None;
         }
         let tail = &inside[inside.trim_end_matches(is_part).len()..];
-        if tail.len() >= FOLDED_MIN {
+        if tail.len() >= FOLDED_MIN || (whole && tail.len() >= GROUP_MIN) {
             block = Some((number, number, tail.to_owned()));
         }
     }
@@ -209,15 +211,19 @@ fn apart(text: &str) -> Vec<Encoded> {
     const BYTES_MIN: usize = 6;
     let byte = |word: &str| {
         let word = word.strip_prefix("0x").or_else(|| word.strip_prefix("\\x")).unwrap_or(word);
-        (word.len() == 2 && word.bytes().all(|digit| digit.is_ascii_hexdigit())).then(|| word.to_owned())
+        // Dumps write two or four bytes together.
+        let whole = matches!(word.len(), 2 | 4 | 8) && word.bytes().all(|digit| digit.is_ascii_hexdigit());
+        whole.then(|| word.to_owned())
     };
     let mut found = Vec::new();
     let mut block: Option<(u32, u32, String)> = None;
     for (line, number) in text.lines().zip(1..) {
-        let words = line.split(|c: char| c.is_whitespace() || ",:;{}[]()\"'|".contains(c));
+        let words = without_offset(line).split(|c: char| c.is_whitespace() || ",:;{}[]()\"'|".contains(c));
         let bytes: Vec<String> = words.filter_map(byte).collect();
         // Once a dump has begun, a shorter last line belongs to it.
-        if bytes.len() >= BYTES_MIN || block.is_some() && !bytes.is_empty() {
+        if bytes.iter().map(String::len).sum::<usize>() >= 2 * BYTES_MIN
+            || block.is_some() && !bytes.is_empty()
+        {
             let (_, last, run) = block.get_or_insert((number, number, String::new()));
             *last = number;
             run.push_str(&bytes.concat());
@@ -231,6 +237,15 @@ fn apart(text: &str) -> Vec<Encoded> {
     found
 }
 
+/// A line of a dump without the place that it begins with: `00000010: 6768` or `00000010  67 68`.
+fn without_offset(line: &str) -> &str {
+    let start = line.trim_start();
+    let end = start.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(start.len());
+    let rest = &start[end..];
+    let offset = end >= 4 && (rest.starts_with(':') || rest.starts_with("  ") || rest.starts_with('\t'));
+    if offset { rest } else { line }
+}
+
 /// Decodes a run in every way that makes sense.
 fn read(found: &mut Vec<Encoded>, (line, last): (u32, u32), run: &str) {
     if run.len() < ENCODED_MIN {
@@ -239,8 +254,9 @@ fn read(found: &mut Vec<Encoded>, (line, last): (u32, u32), run: &str) {
     // The start of the run is unknown, and base64 has four positions at which a group can begin.
     let shifts = if run.len() <= SHIFTED_MAX { 4 } else { 1 };
     let base64 = (0..shifts).map(|skip| (IN_BASE64, decoded(&run[skip..])));
-    let is_hex = run.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let hex = (0..2).filter(|_| is_hex).map(|skip| (IN_HEX, from_hex(&run[skip..])));
+    // A path or a name may stand before the digits, as before base64.
+    let digits = run.split(|c: char| !c.is_ascii_hexdigit()).filter(|digits| digits.len() >= ENCODED_MIN);
+    let hex = digits.flat_map(|digits| (0..2).map(|skip| (IN_HEX, from_hex(&digits[skip..]))));
     for (how, mut bytes) in base64.chain(hex) {
         // Two bytes a letter, as some programs take their commands.
         if bytes.iter().filter(|byte| **byte == 0).count() > bytes.len() / 3 {
@@ -261,7 +277,7 @@ fn glued(line: &str) -> Option<String> {
     while let Some(at) = rest.find(['\\', '"', '\'', '`']) {
         let (before, here) = rest.split_at(at);
         out.push_str(before);
-        let escape = ["\\r", "\\n", "\\x", "\\\n"].iter().find(|escape| here.starts_with(**escape));
+        let escape = ["\\r", "\\n", "\\x", "\\u00", "\\\n"].iter().find(|escape| here.starts_with(**escape));
         let after = match escape {
             Some(escape) => &here[escape.len()..],
             None => {
@@ -387,12 +403,28 @@ fn aws_secret(line: &str) -> Option<&str> {
     words.find(|word| word.len() == 40 && mixed(word) && !word.to_ascii_uppercase().contains("EXAMPLE"))
 }
 
-/// The token that begins here, if it is long enough, stands alone and is not an example.
+/// The token that begins here, if it is long enough and is not an example.
+///
+/// A name may stand before it, with a dash or without: `--token-ghp_…`. There a beginning alone is often a coincidence,
+/// so what follows must look random as well.
 fn token(line: &str, at: usize, start: usize, length: usize) -> Option<&str> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    // In the middle of a longer word the beginning is a coincidence.
-    let alone = !line[..at].chars().next_back().is_some_and(is_part);
+    let before = line[..at].chars().next_back().filter(|c| is_part(*c));
     let rest = &line[at + start..];
+    let begin = &line[at..at + start];
+    let has = |test: fn(&u8) -> bool| rest.bytes().take(length).any(|byte| test(&byte));
+    let mixed = has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_digit);
+    let amazon = matches!(begin, "AKIA" | "ASIA");
+    let shouted =
+        || has(u8::is_ascii_digit) && rest.bytes().take(length).all(|byte| !byte.is_ascii_lowercase());
+    let random = if amazon { shouted() } else { mixed };
+    // Letters alone, or few of them, are in the middle of any long word.
+    let marked = start > 3 && begin.ends_with(['_', '-']);
+    let alone = match before {
+        None => true,
+        Some('_' | '-') => random,
+        Some(_) => marked && random,
+    };
     let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
     let upper = rest[..end].to_ascii_uppercase();
     // Documentation shows tokens like these, and a report of each would bury the real ones.
@@ -422,6 +454,12 @@ mod tests {
         let key = ["-----BEGIN RSA ", "PRIVATE KEY-----"].concat();
         check(&format!("a\nkey = \"{aws}\"\n"), &[(2, "an AWS access key")]);
         check(&format!("x{aws}"), &[]);
+        check(&format!("MY_{aws}"), &[(1, "an AWS access key")]);
+        let token = ["gh", "p_", &"aB3".repeat(12)].concat();
+        for before in ["prod-", "--token-", "MY_", "x"] {
+            check(&format!("{before}{token}"), &[(1, "a GitHub token")]);
+        }
+        check(&format!("run_npm_{}", "config_of_the_whole_project_and_more".repeat(2)), &[]);
         check(&aws[..19], &[]);
         check("AKIAIOSFODNN7EXAMPLE", &[]);
         check(&key, &[(1, "a private key")]);
@@ -529,11 +567,24 @@ mod tests {
             let bytes: Vec<String> = text.bytes().map(|byte| format!("{byte:02x}")).collect();
             bytes.chunks(columns).map(|line| line.join(between)).collect::<Vec<_>>().join("\n")
         };
+        let pairs: Vec<String> =
+            text.as_bytes().chunks(2).map(|two| two.iter().map(|b| format!("{b:02x}")).collect()).collect();
+        let lines = pairs
+            .chunks(8)
+            .zip(0..)
+            .map(|(line, n)| format!("{:08x}: {}  ................\n", n * 16, line.join(" ")));
+        let dumped: String = lines.collect();
         for (name, text) in [
             ("76 columns", folded(&run, 76, "\n")),
             ("with carriage returns", folded(&run, 76, "\r\n")),
             ("indented", format!("key: |\n    {}\n", folded(&run, 64, "\n    "))),
             ("narrow", folded(&run, 20, "\n")),
+            ("narrower, indented", format!("key: |\n    {}\n", folded(&run, 12, "\n    "))),
+            ("narrowest", folded(&run, 8, "\n")),
+            ("in short strings", format!("[\n  \"{}\"\n]\n", folded(&run, 15, "\",\n  \""))),
+            ("escaped in JSON", format!("{{\"a\": \"{}\"}}\n", escaped.replace("\\x", "\\u00"))),
+            ("hexadecimal in a path", format!("https://host/x/{hex}.txt\n")),
+            ("two bytes together", dumped),
             ("put together", format!("let k = \"{}\";\n", folded(&run, 40, "\" +\n    \""))),
             ("put together before", format!("$k = '{}';\n", folded(&run, 40, "'\n  . '"))),
             ("in a list", format!("[\n  \"{}\"\n]\n", folded(&run, 40, "\",\n  \""))),

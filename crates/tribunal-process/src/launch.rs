@@ -8,14 +8,18 @@ use std::collections::BTreeSet;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Seek};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use rustix::fs::{Access, CWD, Mode, OFlags, access, fcntl_setfl, openat};
+use rustix::fs::{
+    Access, CWD, MemfdFlags, Mode, OFlags, SealFlags, access, fcntl_add_seals, fcntl_setfl, memfd_create,
+    openat,
+};
+use rustix::io::Errno;
 use tribunal_core::defence::{Defence, stands};
 
 use crate::error::ProcessError;
@@ -62,7 +66,7 @@ pub struct Launch {
 pub enum Stdin {
     /// Nothing: it reads the end of file at once.
     Null,
-    /// A file, for instance the prompt.
+    /// A copy of a file, for instance the prompt.
     File(PathBuf),
     /// An open descriptor, for instance a pipe that stays open.
     Given(OwnedFd),
@@ -283,9 +287,30 @@ fn open_input(stdin: Stdin) -> Result<Stdio, ProcessError> {
         Stdin::File(path) => {
             let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let fd = openat(CWD, &path, flags, Mode::empty()).map_err(ProcessError::io("opening", &path))?;
-            Ok(fd.into())
+            if !stands(Defence::SealedInput) {
+                return Ok(fd.into());
+            }
+            sealed_copy(File::from(fd)).map(Stdio::from).map_err(ProcessError::io("copying", &path))
         }
     }
+}
+
+/// A copy of a file in memory that nobody can change.
+///
+/// A process may open its standard input anew, for writing as well, by `/proc/self/fd/0`: no mount of the sandbox
+/// stands in that way. With the file itself the launch could rewrite what was recorded of its own prompt.
+fn sealed_copy(mut file: File) -> io::Result<File> {
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    // Before Linux 6.3 the kernel knows nothing of programs in memory, and some machines permit no others.
+    let memory = match memfd_create("input", flags | MemfdFlags::NOEXEC_SEAL) {
+        Err(Errno::INVAL) => memfd_create("input", flags),
+        memory => memory,
+    };
+    let mut copy = File::from(memory?);
+    io::copy(&mut file, &mut copy)?;
+    copy.rewind()?;
+    fcntl_add_seals(&copy, SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
+    Ok(copy)
 }
 
 fn clone(file: &File, dir: &Path) -> Result<Stdio, ProcessError> {

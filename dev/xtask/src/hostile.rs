@@ -119,6 +119,21 @@ const CASES: &[Case] = &[
         &[ProgramSecrets],
     ),
     Case(
+        "dev reads projects beside programs",
+        "hostile_sandbox::hostile_dev_reads_projects_beside_programs",
+        &[ProgramSecrets],
+    ),
+    Case(
+        "dev rewrites the record of its prompt",
+        "hostile_files::hostile_dev_rewrites_the_record_of_its_prompt",
+        &[SealedInput],
+    ),
+    Case(
+        "a build script gives orders to the tool",
+        "review_tools::hostile_build_script_gives_orders_to_the_tool",
+        &[ToolForm],
+    ),
+    Case(
         "a check reads .env and git's settings",
         "hostile_sandbox::hostile_check_reads_the_users_worktree",
         &[Walls],

@@ -396,6 +396,14 @@ impl Tool {
         claim.domain = claim.domain.or_else(|| self.domain.clone());
         (self.least.is_none_or(|least| claim.severity >= least)).then_some(claim)
     }
+
+    /// Whether a line of code switches a rule of the tool off.
+    pub fn mutes_in(&self, line: &str) -> bool {
+        let line = line.to_ascii_lowercase();
+        // The parts of a word with an ellipsis stand in this order, with anything between.
+        let after = |rest: Option<usize>, part: &str| Some(rest? + line[rest?..].find(part)? + part.len());
+        self.mutes.iter().any(|mute| mute.to_ascii_lowercase().split('…').fold(Some(0), after).is_some())
+    }
 }
 
 /// The values for the names in a row.
@@ -433,10 +441,11 @@ impl Fill<'_> {
 
 /// Names a file so that the tool takes it for a path.
 ///
-/// A file that begins with a dash could be an option, and the name of a file with a space could not be recognised in
+/// A file that begins with a dash could be an option, one that begins with an at sign a list of arguments, even after
+/// `--` (mypy and other programs in Python read it as one), and the name of a file with a space could not be recognised in
 /// the tool's answer.
 fn plain(file: &str) -> String {
-    let odd = file.starts_with('-') || (file.contains(char::is_whitespace) && !file.contains('/'));
+    let odd = file.starts_with(['-', '@']) || (file.contains(char::is_whitespace) && !file.contains('/'));
     if odd { format!("./{file}") } else { file.to_owned() }
 }
 
@@ -488,6 +497,22 @@ mod tests {
 
     fn names(found: &[DetectedTool]) -> Vec<&str> {
         found.iter().map(|one| one.name.as_str()).collect()
+    }
+
+    #[test]
+    fn words_that_switch_a_rule_off_are_known_in_every_order() {
+        let tools = Tools::load(&BTreeMap::new()).unwrap();
+        let check = |name: &str, line: &str, expect: bool| {
+            assert_eq!(tools.get(name).unwrap().mutes_in(line), expect, "{name}: {line}");
+        };
+        check("ruff", "x = 1  # NOQA", true);
+        check("ruff", "# flake8: noqa", true);
+        check("shellcheck", "# shellcheck source=/dev/null disable=SC2086", true);
+        check("shellcheck", "# shellcheck source=lib.sh", false);
+        check("clippy", "#![cfg_attr(all(), allow(clippy::all))]", true);
+        check("clippy", "#![cfg_attr(test, deny(x))]", false);
+        check("eslint", "/* eslint no-undef: 0 */", true);
+        check("eslint", "// eslint is a tool", false);
     }
 
     #[test]

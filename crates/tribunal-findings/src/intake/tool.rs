@@ -268,6 +268,11 @@ fn cargo(text: &str) -> Result<ToolReport, String> {
         let Ok(value) = serde_json::from_str::<Value>(line) else {
             return Err(format!("a line that is half a message: {}", clip(line, 200)));
         };
+        if let Some(name) = steered(&value) {
+            return Err(format!(
+                "a build script of the project sets {name}, from which the tool takes its orders"
+            ));
+        }
         finished |= words(&value, "reason") == "build-finished";
         let stopped = match value.get("message") {
             Some(message) if words(&value, "reason") == "compiler-message" => {
@@ -281,6 +286,33 @@ fn cargo(text: &str) -> Result<ToolReport, String> {
     }
     // Cargo says this last, whatever came of the build.
     if finished { Ok(report) } else { Err("its messages break off before the end of the build".to_owned()) }
+}
+
+/// The variable by which a build script of the project steers the compiler that runs after it, if it does.
+///
+/// Cargo gives what a build script sets to the compiler of that package, over everything that we set. Clippy takes its
+/// options and the place of its settings from there, and the loader takes code to run. Packages from elsewhere are not
+/// judged, so what they set for themselves matters to nobody.
+fn steered(message: &Value) -> Option<&str> {
+    const NAMES: [&str; 8] = [
+        "CARGO_MANIFEST_DIR",
+        "CARGO_PRIMARY_PACKAGE",
+        "GLIBC_TUNABLES",
+        "RUSTC_ICE",
+        "RUSTC_LOG",
+        "RUSTFLAGS",
+        "RUSTDOCFLAGS",
+        "SYSROOT",
+    ];
+    const BEGINNINGS: [&str; 4] = ["CLIPPY_", "__CLIPPY_", "LD_", "DYLD_"];
+    let package = words(message, "package_id");
+    let elsewhere = ["registry+", "git+", "sparse+"].iter().any(|source| package.starts_with(source));
+    if words(message, "reason") != "build-script-executed" || elsewhere {
+        return None;
+    }
+    let names = list(message, "env").iter().filter_map(|pair| pair.get(0)?.as_str());
+    let steers = |name: &&str| NAMES.contains(name) || BEGINNINGS.iter().any(|begin| name.starts_with(begin));
+    names.into_iter().find(steers)
 }
 
 /// The part that a message of cargo is about.
@@ -510,6 +542,26 @@ mod tests {
             r#""is_primary":true,"expansion":{"span":{"file_name":"src/lib.rs","line_start":7,"line_end":7}}"#,
         );
         assert_eq!(found(ToolForm::Cargo, &registry)[0].split(' ').nth(1), Some("src/lib.rs:7-7"));
+    }
+
+    /// What a build script sets reaches the compiler that judges its package.
+    #[test]
+    fn cargo_that_a_build_script_steers_did_not_run() {
+        let check = |package: &str, name: &str, fits: bool| {
+            let line = format!(
+                r#"{{"reason":"build-script-executed","package_id":"{package}","env":[["A","1"],["{name}","x"]]}}"#
+            );
+            let text = format!("{line}\n{{\"reason\":\"build-finished\"}}\n");
+            assert_eq!(read_form(ToolForm::Cargo, &text, "", "/t/tree").is_ok(), fits, "{package} {name}");
+        };
+        let own = "path+file:///t/tree#p@0.1.0";
+        for name in ["CLIPPY_ARGS", "CLIPPY_CONF_DIR", "LD_PRELOAD", "CARGO_MANIFEST_DIR"] {
+            check(own, name, false);
+            check("registry+https://index#p@1.0.0", name, true);
+        }
+        for name in ["GIT_COMMIT", "RUSTC_VERSION", "CARGO_PKG_VERSION", "TARGET"] {
+            check(own, name, true);
+        }
     }
 
     #[test]

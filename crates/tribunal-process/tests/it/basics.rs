@@ -99,6 +99,22 @@ fn input_directory_and_arguments_arrive() {
     });
 }
 
+/// A process may open its standard input anew, for writing as well.
+#[test]
+fn no_launch_changes_the_file_that_it_reads() {
+    each(|name, containment| {
+        let stand = Stand::new(containment);
+        let prompt = stand.dir.path().join("prompt");
+        fs::write(&prompt, "do it\n").unwrap();
+        let argv = ["sh", "-c", "(echo other > /proc/self/fd/0) 2>/dev/null; cat /proc/self/fd/0; cat"];
+        let stdin = Stdin::File(prompt.clone());
+        stand.keeper.spawn(Launch { stdin, ..stand.launch("x", &argv) }).unwrap();
+        assert_eq!(stand.exit().how, ExitHow::Code(0), "{name}");
+        assert_eq!(stand.read("x", "stdout"), "do it\ndo it\n", "{name}");
+        assert_eq!(fs::read_to_string(&prompt).unwrap(), "do it\n", "{name}");
+    });
+}
+
 #[test]
 fn inside_a_namespace_the_command_sees_only_itself() {
     each(|name, containment| {

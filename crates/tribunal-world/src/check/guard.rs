@@ -20,7 +20,7 @@ use tribunal_core::ids::PlanId;
 use tribunal_docs::gutted;
 use tribunal_docs::hidden::{hidden, hidden_in};
 use tribunal_docs::integrity;
-use tribunal_docs::secret::{Secret, encoded, is_secret_name, readings, secrets, secrets_in};
+use tribunal_docs::secret::{Secret, encoded, is_secret_name, readings, secrets_in};
 use tribunal_docs::unsteady::unsteady;
 use tribunal_git::{GitError, GitPath, Oid};
 
@@ -173,6 +173,9 @@ impl Guard {
     }
 }
 
+/// What stands in a path for a name that holds a secret.
+const HELD_BACK: &str = "…";
+
 /// One observation about one file.
 pub(crate) struct Noticed {
     /// The observation in words that are the same for every file, so that like ones can be grouped.
@@ -280,12 +283,12 @@ pub(crate) fn leaks(
 ) -> Vec<Noticed> {
     let Some(now) = now.as_ref().filter(|_| stands(Defence::Secrets)) else { return Vec::new() };
     let found = all_secrets(environment, now);
-    let name = path.to_string();
+    let path = path.to_string();
     let mut leaked: Vec<Noticed> = Vec::new();
-    // Naming the file would show the secret, so only its folder is named, and the finding has no place.
-    if old.is_none()
-        && let Some(secret) = secrets(&name).first()
-    {
+    let in_name = all_secrets(environment, path.as_bytes());
+    let name = nameable(environment, &path, &in_name);
+    // Naming the file would show the secret, so only the folders above it are named, and the finding has no place.
+    if let (None, Some(secret)) = (old, in_name.first()) {
         let folder = name.rsplit_once('/').map_or("the top folder", |(folder, _)| folder);
         let text =
             format!("the name of a file in {folder} holds {}: a secret does not belong there", secret.kind);
@@ -304,10 +307,27 @@ pub(crate) fn leaks(
         let text = format!("{name} holds {}: a secret does not belong in the repository", secret.kind);
         let mut claim = told(Severity::Blocker, &name, text, FixableBy::Dev);
         claim.line = Some(secret.line);
+        if !in_name.is_empty() {
+            (claim.file, claim.line) = (None, None);
+        }
         claim.suggestion = "take it out, and have it replaced: it has been seen".to_owned();
         Noticed { words: format!("holds {}", secret.kind), claim }
     }));
     leaked
+}
+
+/// A path as it may be shown: each folder or file whose name holds a secret is left out.
+fn nameable(environment: &BTreeMap<String, OsString>, path: &str, held: &[Secret]) -> String {
+    if held.is_empty() {
+        return path.to_owned();
+    }
+    let plain = |part: &str| all_secrets(environment, part.as_bytes()).is_empty();
+    let parts: Vec<&str> = path.split('/').map(|part| if plain(part) { part } else { HELD_BACK }).collect();
+    // One secret may be written over several names.
+    match parts.contains(&HELD_BACK) {
+        true => parts.join("/"),
+        false => HELD_BACK.to_owned(),
+    }
 }
 
 /// Invisible characters that a file has now and did not have before. They can make code read differently from how it
@@ -386,4 +406,33 @@ fn told(severity: Severity, path: &str, text: String, fixable_by: FixableBy) -> 
     claim.rule = Some(INTEGRITY.to_owned());
     claim.fixable_by = fixable_by;
     claim
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A finding goes into prompts, reports and pages.
+    #[test]
+    fn a_secret_in_a_name_is_found_and_not_shown() {
+        let token = ["gh", "p_", &"aB3".repeat(12)].concat();
+        let hex: String = token.bytes().map(|byte| format!("{byte:02x}")).collect();
+        for name in [
+            token.clone(),
+            format!("{token}/f"),
+            format!("d/{token}/f"),
+            format!("d/prod-{token}.txt"),
+            format!("d/{hex}.txt"),
+            format!("key={hex}/f"),
+        ] {
+            let both = TwoSides { old: None, now: Some(format!("key = {token}\n").into_bytes()) };
+            let found = leaks(&BTreeMap::new(), &GitPath::from(name.as_str()), &both);
+            assert_eq!(found.len(), 2, "{name}");
+            for one in found {
+                let shown = format!("{:?} {}", one.claim, one.words);
+                assert!(shown.contains("a GitHub token"), "{shown}");
+                assert!(!shown.contains(&token) && !shown.contains(&hex), "{shown}");
+            }
+        }
+    }
 }

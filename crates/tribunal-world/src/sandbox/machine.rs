@@ -71,6 +71,10 @@ const SECRET: [&str; 38] = [
     "/sys/kernel/tracing",
 ];
 
+/// The settings of the machine's git: beside the prefix that it was built for.
+const GIT_SETTINGS: [&str; 4] =
+    ["/etc/gitconfig", "/usr/etc/gitconfig", "/usr/local/etc/gitconfig", "/usr/local/git/etc/gitconfig"];
+
 /// Hides everything of the machine that is not for launches.
 pub(super) fn restrict(plan: &mut MountPlan) {
     for entry in fs::read_dir("/").into_iter().flatten().filter_map(Result::ok) {
@@ -96,10 +100,15 @@ pub(super) fn restrict(plan: &mut MountPlan) {
     }
     // Of folders that could not be searched, only programs on PATH are shown.
     search::of_machine().unknown.into_iter().for_each(|path| plan.hide(path));
-    // The machine's git settings are shown, unless somebody keeps a token there.
-    let git = Path::new("/etc/gitconfig");
-    if fs::read_to_string(git).is_ok_and(|text| super::denied::holds_credential(&text)) {
-        plan.hide(git.to_owned());
+    GIT_SETTINGS.into_iter().map(Path::new).for_each(|git| hide_with_credential(plan, git));
+}
+
+/// Hides settings in which somebody keeps a token. Others are shown, because programs need them.
+fn hide_with_credential(plan: &mut MountPlan, settings: &Path) {
+    // Bytes that are no text may stand beside a token.
+    let text = fs::read(settings).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    if text.is_ok_and(|text| super::denied::holds_credential(&text)) {
+        plan.hide(settings.canonicalize().unwrap_or_else(|_| settings.to_owned()));
     }
 }
 
@@ -114,6 +123,24 @@ fn hide_readable(plan: &mut MountPlan, place: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn settings_with_a_token_are_hidden_and_others_are_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
+        fs::write(at("open"), "[core]\n\tpager = less\n").unwrap();
+        fs::write(at("closed"), b"[http]\n\textraHeader = \xff word\n").unwrap();
+        std::os::unix::fs::symlink("closed", at("link")).unwrap();
+        for (name, hidden) in
+            [("open", None), ("closed", Some("closed")), ("link", Some("closed")), ("gone", None)]
+        {
+            let mut plan = MountPlan::default();
+            hide_with_credential(&mut plan, &at(name));
+            for file in ["open", "closed"] {
+                assert_eq!(plan.shows(&at(file)), hidden != Some(file), "{name}: {file}");
+            }
+        }
+    }
 
     #[test]
     fn the_machine_is_an_allow_list() {

@@ -238,7 +238,7 @@ impl SandboxHost<'_> {
         if let Some(project) = &self.project {
             project.allow(&mut allowed, tree);
         }
-        Closure::new(&mut allowed, spec, keep, open, root, home).all(self, spec);
+        Closure::new(&mut allowed, spec, keep, open, root).all(self, spec, home);
         allowed.finish();
     }
 

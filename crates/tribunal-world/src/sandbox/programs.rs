@@ -42,8 +42,56 @@ const LINKS_MAX: usize = 16;
 const FIRST_LINE_MAX: u64 = 256;
 /// What a folder of programs may hold besides them, and no launch needs.
 const BESIDE: [&str; 3] = [".git", ".env", crate::FOLDER];
-/// What a folder holds that is somebody's project.
-const OF_PROJECTS: [&str; 2] = [".git", crate::FOLDER];
+
+/// Parts of an installation that programs need, besides every one whose name begins with `lib`. Whatever else lies
+/// beside a folder `bin` may be somebody's work, and is not shown.
+const PARTS: [&str; 45] = [
+    "bin",
+    "boot",
+    "bundles",
+    "collects",
+    "compiler_compat",
+    "conda-meta",
+    "condabin",
+    "conf",
+    "config",
+    "doc",
+    "docs",
+    "envs",
+    "etc",
+    "ext",
+    "extensions",
+    "features",
+    "gems",
+    "include",
+    "info",
+    "init.d",
+    "jars",
+    "jbr",
+    "jmods",
+    "jre",
+    "legal",
+    "man",
+    "maven2",
+    "modules",
+    "opt",
+    "pkg",
+    "pkgs",
+    "platform",
+    "plugins",
+    "python",
+    "releases",
+    "resources",
+    "sbin",
+    "share",
+    "shell",
+    "specifications",
+    "ssl",
+    "sysroot",
+    "third_party",
+    "toolchain",
+    "usr",
+];
 
 /// Finds everything that programs need.
 ///
@@ -54,9 +102,10 @@ pub(super) struct Closure<'a, 'b> {
     keep: Vec<PathBuf>,
     /// Folders in which agents may write.
     open: Vec<PathBuf>,
+    /// The home, in which roots of tools have their usual places.
+    home: Option<PathBuf>,
     /// The user's worktree, in which agents may not write, even if a folder around it is open to them.
     root: Option<PathBuf>,
-    home: Option<&'a Path>,
     env: &'a [(OsString, OsString)],
     /// The roots of tools that were found.
     bases: Vec<PathBuf>,
@@ -79,14 +128,14 @@ impl<'a, 'b> Closure<'a, 'b> {
         keep: Vec<PathBuf>,
         open: Vec<PathBuf>,
         root: Option<PathBuf>,
-        home: Option<&'a Path>,
     ) -> Self {
         let (bases, seen, folders) = (Vec::new(), BTreeSet::new(), BTreeMap::new());
-        Closure { allowed, keep, open, root, home, env: spec.env, bases, seen, folders }
+        Closure { allowed, keep, open, home: None, root, env: spec.env, bases, seen, folders }
     }
 
     /// Allows everything that this launch may start, and the roots of tools in its home.
-    pub(super) fn all(mut self, host: &SandboxHost<'_>, spec: &SandboxSpec<'_>) {
+    pub(super) fn all(mut self, host: &SandboxHost<'_>, spec: &SandboxSpec<'_>, home: Option<&Path>) {
+        self.home = home.map(Path::to_path_buf);
         self.allowed.program(host.own_binary);
         let path = value(spec.env, "PATH").unwrap_or_default();
         // A relative entry means a folder of the tree, which the launch sees anyway.
@@ -100,8 +149,11 @@ impl<'a, 'b> Closure<'a, 'b> {
         let env = self.env;
         let variable = |name: &str| value(env, name).map(OsStr::to_owned);
         // Last, when all roots of tools are known.
-        for part in tool_roots::parts(self.home, &self.bases, &variable) {
+        for part in tool_roots::parts(home, &self.bases, &variable) {
             self.allowed.program(&part);
+            if tool_roots::may_hold_projects(home, &part) {
+                search::of_tool(&part).into_iter().for_each(|place| self.allowed.hidden(place));
+            }
         }
     }
 
@@ -134,16 +186,44 @@ impl<'a, 'b> Closure<'a, 'b> {
         }
     }
 
-    /// Shows an installation, or a folder of programs, without the secrets at its first two levels.
+    /// Shows an installation, without the secrets at its first two levels and without the
+    /// projects in it.
     fn installed(&mut self, folder: &Path) {
-        self.allowed.program(folder);
+        if folder.starts_with(OPTIONAL) {
+            // It was searched with the machine.
+            self.allowed.program(folder);
+        } else if ["node_modules", "vendor"].iter().any(|packages| folder.ends_with(packages)) {
+            self.searched(folder);
+        } else {
+            let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok).take(ENTRIES_MAX);
+            entries.map(|entry| entry.path()).for_each(|part| self.part(folder, &part));
+        }
         // Packages of node were published as they are, so they hold no secrets of the user.
         let deeper = !folder.ends_with("node_modules");
         for secret in secret_names::in_folder(folder, deeper) {
             self.allowed.hidden(secret);
         }
-        for place in search::of_programs(folder) {
-            self.allowed.hidden(place);
+    }
+
+    /// Shows a file at the top of an installation, or one of the parts that programs need.
+    fn part(&mut self, whole: &Path, part: &Path) {
+        // A link may lead out of the installation, and what it leads to is then not a part of it.
+        let Some(real) = part.canonicalize().ok().filter(|real| real.starts_with(whole) && real != whole)
+        else {
+            return;
+        };
+        if real.is_file() {
+            self.allowed.program(part);
+        } else if is_part(whole, part) && is_part(whole, &real) {
+            self.searched(part);
+        }
+    }
+
+    /// Shows a folder without the folders of Tribunal and the repositories in it.
+    fn searched(&mut self, folder: &Path) {
+        self.allowed.program(folder);
+        if let Ok(real) = folder.canonicalize() {
+            search::of_programs(&real).into_iter().for_each(|place| self.allowed.hidden(place));
         }
     }
 
@@ -175,10 +255,10 @@ impl<'a, 'b> Closure<'a, 'b> {
             if !self.is_of_programs(&real) || self.allowed.denied().holds(&real) {
                 return;
             }
-            self.allowed.program(folder);
+            self.searched(folder);
             match self.root_of(&real) {
                 Some(base) => self.bases.push(base),
-                None => self.installed(self.installation(&real).unwrap_or(&real)),
+                None => self.installation(&real).into_iter().for_each(|whole| self.installed(whole)),
             }
             // People keep scripts in a repository: the folder is shown, its `.git` is not.
             for name in BESIDE {
@@ -287,7 +367,7 @@ impl<'a, 'b> Closure<'a, 'b> {
     fn installation<'p>(&self, folder: &'p Path) -> Option<&'p Path> {
         // The outermost one: packages inside packages belong to the same installation.
         let packages = folder.ancestors().filter(|above| above.ends_with("node_modules")).last();
-        let prefix = folder.parent().filter(|_| folder.ends_with("bin") || folder.ends_with(".bin"));
+        let prefix = folder.parent().filter(|_| is_bin(folder));
         // A package in `/opt` need not have a folder for programs.
         let package = Some(folder).filter(|folder| folder.starts_with(OPTIONAL));
         packages.or(prefix).or(package).filter(|whole| {
@@ -297,12 +377,11 @@ impl<'a, 'b> Closure<'a, 'b> {
                 && self.is_of_programs(whole)
                 && !self.allowed.denied().is_below(whole)
                 && !BESIDE.iter().any(|name| whole.join(name).symlink_metadata().is_ok())
-                && !holds_projects(whole)
         })
     }
 
     fn root_of(&self, path: &Path) -> Option<PathBuf> {
-        tool_roots::root_of(path, self.home, &|name| value(self.env, name).map(OsStr::to_owned))
+        tool_roots::root_of(path, self.home.as_deref(), &|name| value(self.env, name).map(OsStr::to_owned))
     }
 
     fn is_of_programs(&self, folder: &Path) -> bool {
@@ -318,12 +397,23 @@ impl<'a, 'b> Closure<'a, 'b> {
     }
 }
 
-/// Whether the folders in a folder are somebody's projects, beside a folder of scripts.
-fn holds_projects(folder: &Path) -> bool {
-    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
-    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    let mut of_projects = folders.flat_map(|entry| OF_PROJECTS.map(|name| entry.path().join(name)));
-    of_projects.any(|place| place.symlink_metadata().is_ok())
+fn is_bin(folder: &Path) -> bool {
+    folder.ends_with("bin") || folder.ends_with(".bin")
+}
+
+/// Whether programs need this folder of an installation, by its name.
+fn is_part(whole: &Path, part: &Path) -> bool {
+    let Some(name) = part.strip_prefix(whole).ok().and_then(|rest| rest.components().next()) else {
+        return false;
+    };
+    let name = name.as_os_str().to_string_lossy();
+    let named = PARTS.contains(&name.as_ref()) || name.starts_with("lib") || name.starts_with("erts-");
+    // Tools for another machine, as compilers install them: `x86_64-conda-linux-gnu`.
+    let target = ["-linux-", "-elf", "-eabi", "-mingw"].iter().any(|word| name.contains(word));
+    // Go compiles its own library from source, and pip keeps there what it fetched with git. In any other installation
+    // `src` may be somebody's work.
+    let sources = || ["src/runtime/runtime.go", "pyvenv.cfg"].iter().any(|mark| whole.join(mark).is_file());
+    named || target || (name == "src" && sources())
 }
 
 fn is_of_distribution(folder: &Path) -> bool {

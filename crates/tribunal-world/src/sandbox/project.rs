@@ -7,7 +7,7 @@
 use super::allowed::Allowed;
 use super::home::{HomeLayout, is_dir};
 use super::plan::MountPlan;
-use super::search::{self, Limits};
+use super::search;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
@@ -21,8 +21,6 @@ use tribunal_process::lock;
 pub(crate) const BORROWED: [&str; 4] = ["node_modules", ".venv", "venv", "vendor"];
 /// Files in them that may hold a password.
 const IN_BORROWED: [&str; 2] = ["pip.conf", ".npmrc"];
-/// How many of their folders are searched for repositories. Folders beyond that are not shown.
-const REPOSITORIES: Limits = Limits { folders_max: 200_000, unknown_max: 100 };
 /// Parts of a repository that git does not need for reading it.
 const NOT_NEEDED: [&str; 3] = ["hooks", "credentials", "lfs/cache"];
 /// How many object stores in a row may borrow from each other.
@@ -161,7 +159,7 @@ fn repositories(packages: &Path) -> Vec<PathBuf> {
     }
     let mut known = lock(&KNOWN);
     let whole = known.entry(packages.to_path_buf()).or_insert_with(|| {
-        let search = search::named(packages, ".git", REPOSITORIES);
+        let search = search::named(packages, &[".git"], search::LIMITS_ONCE);
         // A folder that could not be searched is hidden like a repository.
         search.found.into_iter().chain(search.unknown).collect()
     });

@@ -24,14 +24,16 @@ pub(super) struct Limits {
 /// The limits of every search except in tests: a few tenths of a second.
 pub(super) const LIMITS: Limits = Limits { folders_max: 20_000, unknown_max: 100 };
 
-/// The limits in folders of programs, which are searched once for this program. Some hold a distribution of their own.
-const PROGRAMS: Limits = Limits { folders_max: 200_000, unknown_max: 100 };
-
 /// Folders of many files in which hardly anybody keeps a project. They are searched after all others.
 const DEEP: [&str; 5] = [".git", "node_modules", "target", ".venv", "site-packages"];
 
 /// Folders that every launch is shown, and in which people keep projects as well.
-const PERHAPS_PROJECTS: [&str; 3] = ["/opt", "/usr/src", "/usr/local/src"];
+const PERHAPS_PROJECTS: [&str; 4] = ["/etc", "/opt", "/usr/local", "/usr/src"];
+
+/// The limits of a search that is made once for this program.
+pub(super) const LIMITS_ONCE: Limits = Limits { folders_max: 200_000, unknown_max: 100 };
+/// What makes a folder a project: journals and prompts lie in the one, settings with a credential in the other.
+const PROJECT: [&str; 2] = [crate::FOLDER, ".git"];
 
 /// The result of a search.
 ///
@@ -47,11 +49,11 @@ pub(super) struct Search {
 
 /// Searches a folder for those of Tribunal.
 pub(super) fn below(folder: &Path, limits: Limits) -> Search {
-    named(folder, crate::FOLDER, limits)
+    named(folder, &[crate::FOLDER], limits)
 }
 
-/// Searches a folder for folders of this name. No link is followed.
-pub(super) fn named(folder: &Path, wanted: &str, limits: Limits) -> Search {
+/// Searches a folder for folders of these names. No link is followed.
+pub(super) fn named(folder: &Path, wanted: &[&str], limits: Limits) -> Search {
     let mut search = Search::default();
     let (mut next, mut later) = (vec![folder.to_path_buf()], Vec::new());
     let mut looked = 0;
@@ -64,7 +66,7 @@ pub(super) fn named(folder: &Path, wanted: &str, limits: Limits) -> Search {
         }
         match folders_in(&at) {
             Ok(folders) => folders.into_iter().for_each(|path| match path.file_name() {
-                Some(name) if name == wanted => _ = search.found.insert(path),
+                Some(name) if wanted.iter().any(|wanted| name == *wanted) => _ = search.found.insert(path),
                 Some(name) if DEEP.iter().any(|deep| name == *deep) => later.push(path),
                 _ => next.push(path),
             }),
@@ -84,7 +86,8 @@ pub(super) fn of_machine() -> Search {
     let whole = WHOLE.get_or_init(|| {
         let mut whole = Search::default();
         for place in PERHAPS_PROJECTS.map(Path::new).into_iter().filter(|place| is_folder(place)) {
-            let Search { found, unknown } = below(place, LIMITS);
+            // What is not looked into is hidden, and programs of the machine lie there.
+            let Search { found, unknown } = below(place, LIMITS_ONCE);
             whole.found.extend(found);
             whole.unknown.extend(unknown);
         }
@@ -92,31 +95,45 @@ pub(super) fn of_machine() -> Search {
     });
     let mut search = whole.clone();
     // A project may have begun its first run since the program started.
-    for top in PERHAPS_PROJECTS.map(Path::new) {
+    for top in PERHAPS_PROJECTS.into_iter().chain(["/usr/local/src"]).map(Path::new) {
         let projects = folders_in(top).unwrap_or_default().into_iter().chain([top.to_path_buf()]);
         search.found.extend(projects.map(|path| path.join(crate::FOLDER)).filter(|path| is_folder(path)));
     }
     search
 }
 
-/// What is hidden in a folder of programs or an installation: projects' folders of Tribunal, and what could not be
-/// searched for them.
+/// Folders of Tribunal, and repositories, in a folder of programs or a part of an installation, with the places of it
+/// that could not be searched. None of them is shown.
 ///
-/// The whole folder is searched once for this program, and its first level for every launch.
+/// The whole folder is searched once for this program, and its first two levels for every launch: installations hold
+/// many thousands of folders, and rarely a project.
 pub(super) fn of_programs(folder: &Path) -> Vec<PathBuf> {
     static KNOWN: Mutex<BTreeMap<PathBuf, Vec<PathBuf>>> = Mutex::new(BTreeMap::new());
-    // What lies in `/opt` has been searched already.
-    let is_searched = PERHAPS_PROJECTS.iter().any(|top| folder.starts_with(top));
-    if is_searched || !stands(Defence::ProgramSecrets) {
+    if !stands(Defence::ProgramSecrets) {
         return Vec::new();
     }
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let whole = known.entry(folder.to_path_buf()).or_insert_with(|| {
-        let Search { found, unknown } = below(folder, PROGRAMS);
+        let Search { found, unknown } = named(folder, &PROJECT, LIMITS_ONCE);
         found.into_iter().chain(unknown).collect()
     });
-    let first = folders_in(folder).unwrap_or_default().into_iter().map(|path| path.join(crate::FOLDER));
-    whole.iter().cloned().chain(first.filter(|path| is_folder(path))).collect()
+    let first = folders_in(folder).unwrap_or_default().into_iter().chain([folder.to_path_buf()]);
+    let first = first.flat_map(|at| PROJECT.map(|name| at.join(name))).filter(|path| is_folder(path));
+    whole.iter().cloned().chain(first).collect()
+}
+
+/// The same in the folder of a known tool. Some are repositories themselves and ask git for their version, so a
+/// repository is hidden only where its settings hold a credential.
+pub(super) fn of_tool(folder: &Path) -> Vec<PathBuf> {
+    let quiet = |git: &Path| {
+        let text = fs::read_to_string(git.join("config"));
+        git.ends_with(".git") && text.is_ok_and(|text| !super::denied::holds_credential(&text))
+    };
+    // Each part has a search of its own: fetched packages are too many, and hidden only if somebody could work there.
+    let parts = folders_in(folder).unwrap_or_default().into_iter().filter(|part| !part.ends_with("pkgs"));
+    let own = PROJECT.map(|name| folder.join(name)).into_iter().filter(|path| is_folder(path));
+    let below = parts.filter(|part| !PROJECT.iter().any(|name| part.ends_with(name)));
+    below.flat_map(|part| of_programs(&part)).chain(own).filter(|place| !quiet(place)).collect()
 }
 
 /// The folders in a folder. One entry whose kind is unknown makes the whole folder unknown.

@@ -206,6 +206,60 @@ fn a_folder_of_programs_hides_secrets_by_their_names() {
     assert_eq!(saw(&files, &["bin", "tool/bin"]), shown);
 }
 
+/// People keep projects beside the programs that they installed: `~/go/src` beside `~/go/bin`.
+#[test]
+fn a_project_beside_programs_is_not_shown_with_them() {
+    let files = [
+        "go/bin/tool",
+        "go/pkg/mod/m/x.go",
+        "go/src/a/x.go",
+        "go/src/a/.git/config",
+        "go/src/a/.tribunal/journal",
+        "conda/bin/python",
+        "conda/bin/deep/p/.tribunal/journal",
+        "conda/conda-meta/history",
+        "conda/envs/e/bin/python",
+        "conda/lib/python3/os.py",
+        "conda/lib/python3/p/.git/config",
+        "conda/lib/python3/p/.tribunal/journal",
+        "conda/pyvenv.cfg",
+        "conda/work/p/notes",
+        "conda/work/p/.tribunal/journal",
+        "go1.22/bin/go",
+        "go1.22/src/runtime/runtime.go",
+        "miniconda3/bin/python",
+        "miniconda3/work/.tribunal/journal",
+        ".nvm/versions/node/v22/bin/node",
+        ".nvm/versions/node/v22/lib/node_modules/npm/x.js",
+        ".pyenv/shims/python",
+        ".pyenv/versions/3/bin/python",
+        ".pyenv/.git/config",
+        "inst/run",
+        "inst/deep/p/.tribunal/journal",
+        "inst/deep/p/.git/config",
+    ];
+    let bins = ["go/bin", "conda/bin", "go1.22/bin", "miniconda3/bin", ".pyenv/shims", "inst"];
+    let shown = [
+        "go/bin/tool",
+        "go/pkg/mod/m/x.go",
+        "conda/bin/python",
+        "conda/conda-meta/history",
+        "conda/envs/e/bin/python",
+        "conda/lib/python3/os.py",
+        "conda/pyvenv.cfg",
+        "go1.22/bin/go",
+        "go1.22/src/runtime/runtime.go",
+        "miniconda3/bin/python",
+        ".nvm/versions/node/v22/bin/node",
+        ".nvm/versions/node/v22/lib/node_modules/npm/x.js",
+        ".pyenv/shims/python",
+        ".pyenv/versions/3/bin/python",
+        ".pyenv/.git/config",
+        "inst/run",
+    ];
+    assert_eq!(saw(&files, &bins), shown);
+}
+
 /// A link beside programs leads to a secret elsewhere, or is named as one.
 #[test]
 fn a_link_to_a_secret_beside_programs_shows_nothing() {

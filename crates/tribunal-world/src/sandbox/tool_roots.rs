@@ -13,7 +13,7 @@ pub(super) struct ToolRoot {
     variable: &'static str,
     /// Its place in a home.
     home: &'static str,
-    /// The parts that are shown; all of it if none is named.
+    /// The parts that are shown; all of it if none is named. No part is a place where people keep projects.
     parts: &'static [&'static str],
     /// Settings that are shown if they hold no credential.
     settings: &'static [&'static str],
@@ -83,7 +83,12 @@ pub(super) const TOOL_ROOTS: &[ToolRoot] = &[
     root("DENO_DIR", ".cache/deno", &[], "modules that deno fetched"),
     root("BUN_INSTALL", ".bun", &["bin", "install"], "bun, its programs and fetched packages"),
     root("GOMODCACHE", "go/pkg/mod", &[], "fetched modules"),
-    root("GOPATH", "go", &["bin", "pkg"], "installed programs and fetched modules"),
+    root(
+        "GOPATH",
+        "go",
+        &["bin", "pkg/mod", "pkg/sumdb"],
+        "installed programs and fetched modules; people keep their projects in src beside them",
+    ),
     root("GOENV_ROOT", ".goenv", &[], "versions of go behind shims"),
     root("", "sdk", &[], "versions of go from golang.org/dl"),
     root(
@@ -153,17 +158,19 @@ pub(super) const TOOL_ROOTS: &[ToolRoot] = &[
     root("", ".gitignore", &[], "what git ignores everywhere, by custom"),
 ];
 
-/// The root that a place belongs to: by its place in this home, by its variable, or by its usual name in any home.
+/// The root that a place belongs to, by its usual place in this home, by its hidden name anywhere, or by its variable.
 pub(super) fn root_of(
     path: &Path,
     home: Option<&Path>,
     variable: &dyn Fn(&str) -> Option<OsString>,
 ) -> Option<PathBuf> {
     TOOL_ROOTS.iter().find_map(|root| {
-        let named = root.named(variable).or_else(|| Some(home?.join(root.home)));
+        let named = root.named(variable);
+        let usual = home.map(|home| home.join(root.home));
         let above = path.ancestors().find(|above| {
             // Elsewhere only hidden folders are recognized by name: a folder called `go` or `sdk` can be anything.
-            Some(*above) == named.as_deref() || (root.home.starts_with('.') && above.ends_with(root.home))
+            let hidden = root.home.starts_with('.') && above.ends_with(root.home);
+            [&named, &usual].into_iter().any(|known| known.as_deref() == Some(*above)) || hidden
         });
         above.map(Path::to_path_buf)
     })
@@ -184,6 +191,14 @@ pub(super) fn parts(
         }
     }
     found
+}
+
+/// Whether people keep work of their own beside a tool in this part: a whole folder with a plain name in their home.
+pub(super) fn may_hold_projects(home: Option<&Path>, part: &Path) -> bool {
+    let whole = |root: &&ToolRoot| root.parts.is_empty() && !root.home.starts_with('.');
+    // Modules that Go fetched are published, too many to look through, and written by Go alone.
+    let mut roots = TOOL_ROOTS.iter().filter(whole).filter(|root| root.variable != "GOMODCACHE");
+    home.is_some_and(|home| roots.any(|root| home.join(root.home) == part)) && part.is_dir()
 }
 
 impl ToolRoot {
@@ -225,12 +240,12 @@ mod tests {
     #[test]
     fn a_root_is_known_by_its_name_or_its_variable() {
         let variable = |name: &str| (name == "CARGO_HOME").then(|| OsString::from("/data/rust"));
-        let home = Some(Path::new("/home/me"));
-        let of = |path: &str| root_of(Path::new(path), home, &variable);
+        let home = Path::new("/home/me");
+        let of = |path: &str| root_of(Path::new(path), Some(home), &variable);
         assert_eq!(of("/home/me/.pyenv/versions/3/bin/python"), Some("/home/me/.pyenv".into()));
         assert_eq!(of("/data/rust/bin"), Some("/data/rust".into()));
         assert_eq!(of("/home/me/src/go/bin"), None, "a plain name may be anybody's folder");
-        assert_eq!(of("/home/me/go/bin"), Some("/home/me/go".into()), "its own place in the home");
         assert_eq!(of("/home/me/bin"), None);
+        assert_eq!(of("/home/me/go/bin"), Some("/home/me/go".into()));
     }
 }

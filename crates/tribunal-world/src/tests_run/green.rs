@@ -150,7 +150,7 @@ pub(crate) fn may_bring_tests(site: &Site, docket: &Docket) -> bool {
 ///
 /// Without it a change could land the first tests of a project, and land them red.
 pub(crate) fn brought_tests(site: &Site, commit: &Oid) -> Result<Option<KnownCommand>, GitError> {
-    let found = gates::commands_at(&site.repo, commit)?.test;
+    let found = commands_at(&site.repo, commit)?.test;
     Ok(found.map(|found| KnownCommand {
         argv: found.argv,
         setup: found.setup,
@@ -475,7 +475,7 @@ impl Runner<'_> {
 
     /// The command's state before the change. One that the tree does not have yet ran no test there.
     fn before(&self, commit: &Oid) -> Result<Seen, GitError> {
-        if self.known.brought && gates::commands_at(&self.site.repo, commit)?.test.is_none() {
+        if self.known.brought && commands_at(&self.site.repo, commit)?.test.is_none() {
             let run = CommandRun::NoTest("there was no test command".to_owned());
             let state = CommandState::NoTest;
             return Ok(Seen { runs: Vec::new(), state, run, report: None, output: String::new() });

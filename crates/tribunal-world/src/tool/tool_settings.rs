@@ -173,7 +173,7 @@ impl Asked<'_> {
             let added = file.hunks.iter().flat_map(|hunk| hunk.new_start..hunk.new_start + hunk.new_len);
             let mutes = |n: &u32| {
                 let line = lines.get((*n as usize).wrapping_sub(1)).copied().unwrap_or_default();
-                self.tool.mutes.iter().any(|mute| line.contains(mute.as_str()))
+                self.tool.mutes_in(line)
             };
             places.extend(added.filter(mutes).map(|n| format!("{path}:{n}")));
         }

@@ -60,6 +60,21 @@ fn hostile_dev_moves_the_branch_and_pushes() {
     assert!(show.stage.git(&["rev-parse", "-q", "--verify", "evil"]).is_err());
 }
 
+/// A launch gets its prompt as standard input. By its descriptor it opens the file anew, past every mount.
+#[test]
+fn hostile_dev_rewrites_the_record_of_its_prompt() {
+    let deed = "for p in self $PPID; do echo FORGED > /proc/$p/fd/0; done; echo honest > seen";
+    let mut show =
+        Show::script(&dev_also(&format!(r#"{{ run = ["sh", "-c", "{deed}"] }},"#))).without_paths();
+    show.passes();
+    assert_eq!(show.landed("seen").unwrap(), "honest");
+    let prompts = crate::prompts::prompts(&show);
+    assert!(!prompts.is_empty());
+    for (launch, prompt) in prompts {
+        assert!(!prompt.contains("FORGED"), "{launch}: {prompt}");
+    }
+}
+
 #[test]
 fn hostile_dev_reads_secrets() {
     let script = dev_also(

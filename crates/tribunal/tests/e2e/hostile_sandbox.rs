@@ -111,6 +111,33 @@ fn hostile_dev_reads_secrets_beside_programs() {
     assert_eq!(show.landed("seen").unwrap(), "PROGRAM-TOOL-PACKAGEhonest");
 }
 
+/// People keep projects beside the programs that they installed: in `~/go/src`, or somewhere in a folder with a `bin`.
+#[test]
+fn hostile_dev_reads_projects_beside_programs() {
+    let script = dev_reads(&["{HOME}/go", "{HOME}/inst", "{HOME}/scripts"]);
+    let mut show = Show::with(STRICT, &script).without_paths();
+    let home = show.stage.home();
+    let project = |at: &str| {
+        put(&home.join(at).join(".tribunal/runs/r/launches/l/prompt.md"), "MARKER-PROMPT");
+        put(&home.join(at).join(".git/config"), "MARKER-CREDENTIAL");
+        put(&home.join(at).join("notes"), "-NOTES");
+    };
+    put(&home.join("go/bin/tool"), "GO");
+    ["go/src/p", "inst/work/p", "inst/lib/p", "scripts/p"].into_iter().for_each(project);
+    put(&home.join("inst/bin/tool"), "-INST");
+    put(&home.join("scripts/run"), "-SCRIPT");
+    let path = std::env::var_os("PATH").unwrap();
+    let more = ["go/bin", "inst/bin", "scripts"].map(|folder| home.join(folder));
+    let path = std::env::join_paths(more.into_iter().chain(std::env::split_paths(&path))).unwrap();
+    show.stage.program_mut().env.push(("PATH".into(), path));
+    show.passes();
+    let seen = show.landed("seen").unwrap();
+    assert!(!seen.contains("MARKER") && seen.ends_with("honest"), "{seen}");
+    // The programs are there, and so is what lies among their libraries and scripts. `go/src` and `inst/work` are not.
+    assert!(["GO", "-INST", "-SCRIPT"].into_iter().all(|program| seen.contains(program)), "{seen}");
+    assert_eq!(seen.matches("-NOTES").count(), 2, "{seen}");
+}
+
 /// Where the work tree lies, the check finds its own checkout and the packages that are installed there.
 ///
 /// A check runs code that an agent wrote, in a project whose user has a token in git's settings and passwords in `.env`.

@@ -886,6 +886,26 @@ fn hostile_build_script_leaves_a_word_for_the_next_branch() {
     project.json(&DIFF, 1);
 }
 
+/// Cargo gives what a build script sets to the compiler that judges its package, over everything else.
+#[test]
+fn hostile_build_script_gives_orders_to_the_tool() {
+    let project = Project::new("fine\n", "fine\nworse\n");
+    project.settings(&ROW.replace("form = \"lines\"", "form = \"cargo\""));
+    let sets = |name: &str| {
+        let line = format!(
+            r#"{{"reason":"build-script-executed","package_id":"path+file:///p#p@0.1.0","env":[["{name}","--cap-lints"]]}}"#
+        );
+        let script =
+            format!("#!/bin/sh\ncat <<'END'\n{line}\n{{\"reason\":\"build-finished\"}}\nEND\nexit 0\n");
+        std::fs::write(project.stage.root().join("bin/mylint"), script).unwrap();
+    };
+    sets("CLIPPY_ARGS");
+    let said = project.review(&DIFF, 4).said();
+    assert!(said.contains("a build script of the project sets CLIPPY_ARGS"), "{said}");
+    sets("GIT_COMMIT");
+    project.review(&DIFF, 0);
+}
+
 #[test]
 fn what_was_found_stays_where_its_tool_did_not_run() {
     let project = Project::new("", "worse one\n");
