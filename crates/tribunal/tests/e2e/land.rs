@@ -254,7 +254,7 @@ fn the_rest_of_a_result_that_was_partly_taken_lands() {
         number: "01",
         wave: 1,
         depends_on: "",
-        tasks: &[("bin/one.sh", "sh bin/one.sh"), ("NOTES.txt", "cat NOTES.txt")],
+        tasks: &[("bin/one.sh", "sh bin/one.sh"), ("bin/two.sh", "sh bin/two.sh")],
     }];
     let (mut show, ended) = run_while(&Scene { plans: TWO_FILES, ..at_work() }, &["run"], |stage| {
         commit(stage, "user.txt", "mine\n")
@@ -262,20 +262,30 @@ fn the_rest_of_a_result_that_was_partly_taken_lands() {
     assert_eq!(ended.code, Some(4), "{}", ended.said());
     let head = format!("refs/tribunal/{}/head", show.run());
     show.user_acts(|stage| {
-        stage.git(&["checkout", "-q", &head, "--", "NOTES.txt"])?;
-        stage.git(&["commit", "-q", "-m", "chore: take the notes"]).map(drop)
+        stage.git(&["checkout", "-q", &head, "--", "bin/two.sh"])?;
+        stage.git(&["commit", "-q", "-m", "chore: take the second tool"]).map(drop)
     });
     show.expect(&["land"], 0);
     assert_eq!(show.ended(), Ending::Passed);
     main_has(&show, "bin/one.sh", "echo one");
 }
 
-/// The user renames a file that the plan changes: the change lands in it, under its new name.
+/// What the QA reviewer says to a must-have that names a file by its old name.
+const RENAMED: &str = r##"
+[[turn]]
+role = "reviewer"
+use = "qa"
+round = 1
+do = [ { expect = "NOTES.txt prints a word" }, { say = "{finding:1}: not an issue because NOTICE.txt:1 is it, under its new name\nCHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\nVERDICT: approve" } ]
+"##;
+
+/// The user renames a file that the plan changes: the change lands in it, under its new name. The plan's must-have still
+/// has the old name, so a reviewer is asked what shows it.
 #[test]
 fn a_file_that_the_user_renamed_is_still_the_plans() {
     const NOTES: &[scenes::Plan] =
         &[scenes::Plan { number: "01", wave: 1, depends_on: "", tasks: &[("NOTES.txt", "ls")] }];
-    let (mut show, ended) = run_while(&Scene { plans: NOTES, ..noted() }, &["run"], |stage| {
+    let (mut show, ended) = run_while(&Scene { plans: NOTES, more: RENAMED, ..noted() }, &["run"], |stage| {
         stage.git(&["mv", "NOTES.txt", "NOTICE.txt"])?;
         stage.git(&["commit", "-q", "-m", "chore: rename"]).map(drop)
     });
