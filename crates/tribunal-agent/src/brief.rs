@@ -40,7 +40,7 @@ pub struct Brief {
     /// The task of the plan, if the loop builds one.
     pub task: Option<String>,
     /// The reviewer's place in the panel.
-    pub seat: Option<String>,
+    pub reviewer: Option<String>,
     /// The review round, counted from 1.
     pub round: u32,
     /// The attempt at this step, counted from 1.

@@ -164,7 +164,7 @@ fn values(
     let optional = [
         ("plan", brief.plan.as_ref()),
         ("task", brief.task.as_ref()),
-        ("seat", brief.seat.as_ref()),
+        ("reviewer", brief.reviewer.as_ref()),
         ("model", brief.model.as_ref().or(default_model)),
         ("program", adapter.program.as_ref()),
     ];
@@ -307,7 +307,7 @@ fn own_env(brief: &Brief, report_file: &Path) -> [(OsString, OsString); 9] {
         ("TRIBUNAL_USE", brief.loop_use.clone().into()),
         ("TRIBUNAL_PLAN", text(&brief.plan)),
         ("TRIBUNAL_TASK", text(&brief.task)),
-        ("TRIBUNAL_SEAT", text(&brief.seat)),
+        ("TRIBUNAL_REVIEWER", text(&brief.reviewer)),
         ("TRIBUNAL_ROUND", brief.round.to_string().into()),
         ("TRIBUNAL_ATTEMPT", brief.attempt.to_string().into()),
         ("TRIBUNAL_EFFECT", brief.effect.clone().into()),

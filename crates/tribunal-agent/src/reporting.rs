@@ -24,7 +24,7 @@ pub enum Part {
     /// It reviews: it reports findings and casts a verdict.
     Judge,
     /// It builds or fixes: it replies to findings and reports the end of a task.
-    Maker,
+    Builder,
 }
 
 /// A question of the server to the engine, as one line of JSON.
@@ -64,7 +64,7 @@ pub const VOTES: [&str; 3] = ["cast_verdict", "set_loop_review_result", "set_rev
 pub fn tools(part: Part) -> Vec<Tool> {
     let own = match part {
         Part::Judge => vec![findings(), verdict(), loop_result(), result()],
-        Part::Maker => vec![fix(), done()],
+        Part::Builder => vec![fix(), done()],
     };
     // Anybody may ask a person, read the context again and run the checks.
     own.into_iter().chain([escalate(), context(), checks()]).collect()
@@ -91,7 +91,7 @@ fn finding() -> Value {
         "line": {"type": "integer"},
         "issue": text("what is wrong"),
         "evidence": text("what shows it"),
-        "suggestion": text("what would mend it"),
+        "suggestion": text("what would fix it"),
     }})
 }
 
@@ -125,7 +125,7 @@ fn loop_result() -> Tool {
         "line": {"type": "integer"},
         "type": text("over-engineering, missing-error-handling, pattern-violation, dead-code, spec-intent-mismatch"),
         "description": text("what is wrong"),
-        "suggestion": text("what would mend it"),
+        "suggestion": text("what would fix it"),
     }});
     let properties = json!({
         "loopId": text("the loop being reviewed"),
@@ -201,11 +201,11 @@ mod tests {
     #[test]
     fn every_tool_is_known_and_nobody_votes_on_its_own_work() {
         let names = |part| tools(part).into_iter().map(|tool| tool.name).collect::<Vec<_>>();
-        let (judge, maker) = (names(Part::Judge), names(Part::Maker));
-        assert!(judge.iter().chain(&maker).all(|name| TOOLS.contains(&name.as_str())));
-        assert!(TOOLS.iter().all(|name| judge.iter().chain(&maker).any(|known| known == name)));
+        let (judge, builder) = (names(Part::Judge), names(Part::Builder));
+        assert!(judge.iter().chain(&builder).all(|name| TOOLS.contains(&name.as_str())));
+        assert!(TOOLS.iter().all(|name| judge.iter().chain(&builder).any(|known| known == name)));
         assert!(VOTES.iter().all(|vote| judge.iter().any(|name| name == vote)));
-        assert!(!VOTES.iter().any(|vote| maker.iter().any(|name| name == vote)));
+        assert!(!VOTES.iter().any(|vote| builder.iter().any(|name| name == vote)));
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub(crate) const NAMES: [&str; 31] = [
     "scenario",
     "schema",
     "schema_file",
-    "seat",
+    "reviewer",
     "self",
     "session",
     "signature",
@@ -211,7 +211,7 @@ mod tests {
         check("{}", Ok("{}"));
         check("{", Ok("{"));
         check("{{model}}", Ok("{m1}"));
-        check("{seat}", Err("no seat"));
+        check("{reviewer}", Err("no reviewer"));
         check("{modle}", Err("modle"));
     }
 

@@ -114,7 +114,7 @@ pub enum Pattern {
     /// Two rounds said that patching is not enough.
     Fundamental,
     /// The builder cannot fix it.
-    NotTheMakers(FindingId),
+    NotTheBuilders(FindingId),
     /// The same region came back a third time.
     Region(String),
     /// Two fixes changed its code, and it is still there.
@@ -275,7 +275,7 @@ fn pattern(course: &Course<'_>, rounds: &[Round]) -> Option<Pattern> {
         .map(|(id, _)| Pattern::Contested(id))
         .or_else(|| fundamental(rounds))
         // Before the patterns of rounds: more rounds cannot help a finding that nobody here can fix.
-        .or_else(|| open().find(|(_, entry)| !entry.makers).map(|(id, _)| Pattern::NotTheMakers(id)))
+        .or_else(|| open().find(|(_, entry)| !entry.builders).map(|(id, _)| Pattern::NotTheBuilders(id)))
         .or_else(|| region(rounds))
         .or_else(|| survived(course, rounds))
         .or_else(|| moving_goalposts(course, rounds))

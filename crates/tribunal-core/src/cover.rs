@@ -6,9 +6,9 @@
 
 use crate::effect::Try;
 use crate::finding::{Answer, Said};
-use crate::ids::{FindingId, Revision, Seat};
+use crate::ids::{FindingId, Reviewer, Revision};
 use crate::ledger::Ledger;
-use crate::panel::{Bench, SeatState, Unusable, rejects, unusable, wants_a_ground};
+use crate::panel::{ReviewRound, ReviewerState, Unusable, rejects, unusable, wants_a_ground};
 use crate::policy::Policy;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -114,7 +114,7 @@ pub(crate) fn kept(answer: &Answer) -> Option<Answer> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotShown {
     /// The reviewer that has no verdict.
-    pub seat: Seat,
+    pub reviewer: Reviewer,
     /// What the reviewer was shown.
     pub shown: Shown,
     /// The limit on parts, if the change takes more. The reviewer was not asked at all then.
@@ -228,18 +228,18 @@ pub fn may_be_shown(policy: &Policy, shown: Shown) -> bool {
     asked(policy, shown) == shown.parts
 }
 
-impl Bench {
+impl ReviewRound {
     /// The parts that a reviewer has answered.
-    fn parts_of(&self, seat: &Seat) -> impl Iterator<Item = (&u32, &Heard)> {
-        self.heard.get(seat).into_iter().flatten()
+    fn parts_of(&self, reviewer: &Reviewer) -> impl Iterator<Item = (&u32, &Heard)> {
+        self.heard.get(reviewer).into_iter().flatten()
     }
 
     /// Findings put to a reviewer that no other part of it has answered.
     ///
     /// An exhaustive pass answers for nothing: the reviewer already has, and what it said is kept.
-    pub fn put_to_part(&self, ledger: &Ledger, seat: &Seat, part: u32) -> Vec<FindingId> {
-        let mut put = if self.kept.is_empty() { self.put_to(seat, ledger) } else { Vec::new() };
-        let others = || self.parts_of(seat).filter(|(at, _)| **at != part);
+    pub fn put_to_part(&self, ledger: &Ledger, reviewer: &Reviewer, part: u32) -> Vec<FindingId> {
+        let mut put = if self.kept.is_empty() { self.put_to(reviewer, ledger) } else { Vec::new() };
+        let others = || self.parts_of(reviewer).filter(|(at, _)| **at != part);
         put.retain(|id| !others().any(|(_, heard)| heard.answer.said.contains_key(id)));
         put
     }
@@ -249,7 +249,7 @@ impl Bench {
         &self,
         policy: &Policy,
         ledger: &Ledger,
-        seat: &Seat,
+        reviewer: &Reviewer,
         told: (Try, &Answer, Shown),
         put: &[FindingId],
         round: u32,
@@ -260,22 +260,22 @@ impl Bench {
             |(_, heard): (&u32, &Heard)| (heard.shown.parts, heard.shown.of) == (shown.parts, shown.of);
         // Parts that disagree about the size of the change come from different cuts of it. Together they cover
         // nothing.
-        if shown.is_odd() || n.part >= last || !self.parts_of(seat).all(same) {
+        if shown.is_odd() || n.part >= last || !self.parts_of(reviewer).all(same) {
             return Weight::Garbled;
         }
-        let others = self.parts_of(seat).filter(|(at, _)| **at != n.part).count() as u32;
+        let others = self.parts_of(reviewer).filter(|(at, _)| **at != n.part).count() as u32;
         let is_last = others + 1 == last;
-        let left = self.put_to_part(ledger, seat, n.part);
+        let left = self.put_to_part(ledger, reviewer, n.part);
         // Only the last part has to answer for everything still open: an earlier one may not have been shown the
         // place.
         let asked: Vec<FindingId> = left.into_iter().filter(|id| is_last || put.contains(id)).collect();
-        if let Some(why) = unusable(answer, &asked, round, self.owed_by(seat, n.part)) {
+        if let Some(why) = unusable(answer, &asked, round, self.owed_by(reviewer, n.part)) {
             return Weight::Unusable(why);
         }
         if !is_last {
             return Weight::Part;
         }
-        let mut parts = self.heard.get(seat).cloned().unwrap_or_default();
+        let mut parts = self.heard.get(reviewer).cloned().unwrap_or_default();
         parts.insert(n.part, Heard { n, answer: answer.clone(), shown });
         // Each part reports what has been shown by then, so the largest is the sum.
         let total = parts.values().map(|heard| heard.shown).max().unwrap_or(shown);
@@ -287,94 +287,95 @@ impl Bench {
     }
 
     /// Lets a reviewer begin anew, with the first part.
-    pub(crate) fn forget(&mut self, seat: &Seat) {
-        self.heard.remove(seat);
-        self.partly.remove(seat);
-        self.owed.retain(|(owes, _), _| owes != seat);
+    pub(crate) fn forget(&mut self, reviewer: &Reviewer) {
+        self.heard.remove(reviewer);
+        self.partly.remove(reviewer);
+        self.owed.retain(|(owes, _), _| owes != reviewer);
     }
 
     /// Records what a reviewer said in two passes as one answer. If asked again, it begins with the first part.
-    pub(crate) fn stands_whole(&mut self, seat: &Seat, n: Try, answer: &Answer) {
+    pub(crate) fn stands_whole(&mut self, reviewer: &Reviewer, n: Try, answer: &Answer) {
         let n = Try { part: 0, ..n };
-        self.hear(seat, Heard { n, answer: answer.clone(), shown: Shown::whole(0) });
+        self.hear(reviewer, Heard { n, answer: answer.clone(), shown: Shown::whole(0) });
     }
 
     /// Records the answer of one part.
-    pub(crate) fn hear(&mut self, seat: &Seat, heard: Heard) {
-        self.heard.entry(seat.clone()).or_default().insert(heard.n.part, heard);
+    pub(crate) fn hear(&mut self, reviewer: &Reviewer, heard: Heard) {
+        self.heard.entry(reviewer.clone()).or_default().insert(heard.n.part, heard);
     }
 
     /// The answers of a reviewer's parts as one.
-    pub(crate) fn merged(&self, seat: &Seat) -> Option<Answer> {
-        merge(self.parts_of(seat).map(|(_, heard)| &heard.answer))
+    pub(crate) fn merged(&self, reviewer: &Reviewer) -> Option<Answer> {
+        merge(self.parts_of(reviewer).map(|(_, heard)| &heard.answer))
     }
 
     /// The first part that was not answered.
-    pub(crate) fn next_part(&self, seat: &Seat) -> Try {
-        let heard = |part: &u32| self.parts_of(seat).any(|(at, _)| at == part);
+    pub(crate) fn next_part(&self, reviewer: &Reviewer) -> Try {
+        let heard = |part: &u32| self.parts_of(reviewer).any(|(at, _)| at == part);
         // The first gap and not the number heard: a part may have been taken back.
         Try { part: (0..).find(|part| !heard(part)).unwrap_or(0), ..Try::default() }
     }
 
     /// The first part whose verdict needs a ground.
-    pub(crate) fn lacks_ground(&self, policy: &Policy, seat: &Seat) -> Option<&Heard> {
-        let mut parts = self.parts_of(seat).map(|(_, heard)| heard);
+    pub(crate) fn lacks_ground(&self, policy: &Policy, reviewer: &Reviewer) -> Option<&Heard> {
+        let mut parts = self.parts_of(reviewer).map(|(_, heard)| heard);
         parts.find(|heard| wants_a_ground(policy, &heard.answer))
     }
 
     /// Removes that part's answer, so that it is asked again.
-    pub(crate) fn take_back(&mut self, policy: &Policy, seat: &Seat) -> Option<Heard> {
-        let part = self.lacks_ground(policy, seat)?.n.part;
-        self.heard.get_mut(seat)?.remove(&part)
+    pub(crate) fn take_back(&mut self, policy: &Policy, reviewer: &Reviewer) -> Option<Heard> {
+        let part = self.lacks_ground(policy, reviewer)?.n.part;
+        self.heard.get_mut(reviewer)?.remove(&part)
     }
 
     /// Continues after an answer that did not count: with the next try, or without the reviewer.
-    pub(crate) fn go_on(&mut self, seat: &Seat, next: Option<Try>, ledger: &Ledger) {
+    pub(crate) fn go_on(&mut self, reviewer: &Reviewer, next: Option<Try>, ledger: &Ledger) {
         match next {
-            Some(next) => drop(self.seats.insert(seat.clone(), SeatState::Asking(next))),
-            None => self.lose(seat, ledger),
+            Some(next) => drop(self.reviewers.insert(reviewer.clone(), ReviewerState::Asking(next))),
+            None => self.lose(reviewer, ledger),
         }
     }
 
     /// Nobody is left to ask, so the reviewer has no verdict. Its objections from the parts it did answer are heard.
-    pub(crate) fn lose(&mut self, seat: &Seat, ledger: &Ledger) {
-        self.seats.insert(seat.clone(), SeatState::Gone);
-        let shown = self.parts_of(seat).map(|(_, heard)| heard.shown).max();
-        if let (Some(mut answer), Some(shown)) = (self.merged(seat), shown) {
+    pub(crate) fn lose(&mut self, reviewer: &Reviewer, ledger: &Ledger) {
+        self.reviewers.insert(reviewer.clone(), ReviewerState::Gone);
+        let shown = self.parts_of(reviewer).map(|(_, heard)| heard.shown).max();
+        if let (Some(mut answer), Some(shown)) = (self.merged(reviewer), shown) {
             // A reply that closes a finding needs a reviewer that saw everything; one that keeps it open does not.
             answer.said.retain(|_, said| *said == Said::StillThere);
             let unheard =
-                ledger.put_to(seat).into_iter().filter(|id| !answer.said.contains_key(id)).collect();
-            self.partly.insert(seat.clone(), Partly { answer: Some(answer), unheard, shown, limit: None });
+                ledger.put_to(reviewer).into_iter().filter(|id| !answer.said.contains_key(id)).collect();
+            self.partly
+                .insert(reviewer.clone(), Partly { answer: Some(answer), unheard, shown, limit: None });
         }
     }
 
     /// Whether a reviewer may be left out because the change takes too many parts. Nobody may have asked it yet.
-    pub(crate) fn is_too_large(&self, policy: &Policy, seat: &Seat, shown: Shown) -> bool {
+    pub(crate) fn is_too_large(&self, policy: &Policy, reviewer: &Reviewer, shown: Shown) -> bool {
         // Once a part was answered, leaving the reviewer out would lose what it objected to.
-        let unasked = self.parts_of(seat).next().is_none();
+        let unasked = self.parts_of(reviewer).next().is_none();
         unasked && !shown.is_odd() && !shown.is_whole() && !may_be_shown(policy, shown)
     }
 
     /// Leaves a reviewer out because the change takes more parts than may be asked. It has no verdict and was heard
     /// on nothing.
-    pub(crate) fn leave_out(&mut self, policy: &Policy, seat: &Seat, shown: Shown, ledger: &Ledger) {
-        self.seats.insert(seat.clone(), SeatState::Gone);
-        let (unheard, limit) = (ledger.put_to(seat).into_iter().collect(), Some(policy.parts_max));
-        self.partly.insert(seat.clone(), Partly { answer: None, unheard, shown, limit });
+    pub(crate) fn leave_out(&mut self, policy: &Policy, reviewer: &Reviewer, shown: Shown, ledger: &Ledger) {
+        self.reviewers.insert(reviewer.clone(), ReviewerState::Gone);
+        let (unheard, limit) = (ledger.put_to(reviewer).into_iter().collect(), Some(policy.parts_max));
+        self.partly.insert(reviewer.clone(), Partly { answer: None, unheard, shown, limit });
     }
 
     /// Everybody who said something that counts: the answers, and the objections of those without a verdict.
-    pub fn voices(&self) -> impl Iterator<Item = (&Seat, &Answer)> {
+    pub fn voices(&self) -> impl Iterator<Item = (&Reviewer, &Answer)> {
         let objections =
-            self.partly.iter().filter_map(|(seat, partly)| Some((seat, partly.answer.as_ref()?)));
+            self.partly.iter().filter_map(|(reviewer, partly)| Some((reviewer, partly.answer.as_ref()?)));
         self.answers().chain(objections)
     }
 
     /// The reviewers without a verdict because not everything was shown to them.
     pub fn not_shown(&self) -> Vec<NotShown> {
-        let one = |(seat, partly): (&Seat, &Partly)| NotShown {
-            seat: seat.clone(),
+        let one = |(reviewer, partly): (&Reviewer, &Partly)| NotShown {
+            reviewer: reviewer.clone(),
             shown: partly.shown,
             limit: partly.limit,
         };
@@ -383,4 +384,4 @@ impl Bench {
 }
 
 /// The answers of parts, by reviewer and part.
-pub type HeardParts = BTreeMap<Seat, BTreeMap<u32, Heard>>;
+pub type HeardParts = BTreeMap<Reviewer, BTreeMap<u32, Heard>>;

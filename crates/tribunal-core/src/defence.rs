@@ -41,9 +41,9 @@ macro_rules! defences {
 defences! {
     Namespace = "namespace", "Each launch has its own process numbers: it sees and signals nobody else.";
     Sweep = "sweep", "What a launch leaves running is ended with it.";
-    Walls = "walls", "Each launch sees and writes only its own files.";
-    ReadOnlySeat = "read_only_seat", "A judge cannot write to what it judges.";
-    SeatCompare = "seat_compare", "A judge that changed what it judged has no verdict.";
+    Sandbox = "sandbox", "Each launch sees and writes only its own files.";
+    ReadOnlyReviewer = "read_only_reviewer", "A judge cannot write to what it judges.";
+    ReviewerCompare = "reviewer_compare", "A judge that changed what it judged has no verdict.";
     OutputCap = "output_cap", "Who writes too much output is stopped.";
     DiskCap = "disk_cap", "Who leaves too little room on the disk is stopped.";
     ClosedInput = "closed_input", "Standard input is empty, not open.";

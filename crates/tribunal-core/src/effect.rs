@@ -4,7 +4,7 @@
 //! and are ignored. Everything that makes two launches different must be in the id; nothing that a replay could not
 //! compute again may be.
 
-use crate::ids::{Check, FindingId, Maker, Of, Seat, Time};
+use crate::ids::{Builder, Check, FindingId, Of, Reviewer, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -63,13 +63,13 @@ impl FinishStep {
 #[serde(rename_all = "snake_case")]
 pub enum Step {
     /// A builder makes or revises the subject.
-    Make(Maker),
+    Make(Builder),
     /// Unite what several builders did into one revision.
     Join,
     /// Run one deterministic check.
     Check(Check),
     /// Ask one reviewer for a verdict.
-    Judge(Seat),
+    Judge(Reviewer),
     /// Match this round's findings to the ledger.
     Track,
     /// Hear a referred or contested finding.
@@ -147,10 +147,10 @@ impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             // Part of the printed effect id, which is also the key under which an answer to a question is posted.
-            Step::Make(maker) => write!(f, "make:{maker}"),
+            Step::Make(builder) => write!(f, "make:{builder}"),
             Step::Join => f.write_str("join"),
             Step::Check(check) => write!(f, "check:{check}"),
-            Step::Judge(seat) => write!(f, "judge:{seat}"),
+            Step::Judge(reviewer) => write!(f, "judge:{reviewer}"),
             Step::Track => f.write_str("track"),
             Step::Hear(finding) => write!(f, "hear:{finding}"),
             Step::Ask => f.write_str("ask"),

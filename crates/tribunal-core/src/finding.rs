@@ -5,7 +5,7 @@
 //! journals are folded with the same code.
 
 use crate::evidence::Refused;
-use crate::ids::{Check, FindingId, Seat};
+use crate::ids::{Check, FindingId, Reviewer};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -310,14 +310,14 @@ pub enum Source {
     /// A deterministic check or tool.
     Check(Check),
     /// A reviewer of the panel.
-    Seat(Seat),
+    Reviewer(Reviewer),
 }
 
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Source::Check(check) => write!(f, "check {check}"),
-            Source::Seat(seat) => write!(f, "{seat}"),
+            Source::Reviewer(reviewer) => write!(f, "{reviewer}"),
         }
     }
 }

@@ -55,7 +55,7 @@ macro_rules! name {
 
 name!(
     /// One reviewer of a panel.
-    Seat
+    Reviewer
 );
 name!(
     /// One deterministic check or tool.
@@ -63,7 +63,7 @@ name!(
 );
 name!(
     /// The agent that makes or revises a subject.
-    Maker
+    Builder
 );
 name!(
     /// One plan of the phase, `01-02`.

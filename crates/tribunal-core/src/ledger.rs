@@ -4,7 +4,7 @@
 //! is which finding; this file only records what it reports, and counts.
 
 use crate::finding::{Claim, Fate, Reply, Severity, Source};
-use crate::ids::{FindingId, Maker, Revision, Seat};
+use crate::ids::{Builder, FindingId, Reviewer, Revision};
 use crate::words::{Remarks, Words};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,14 +51,14 @@ pub struct Tracked {
     pub fate: Fate,
     /// The owner it was referred to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub referred: Option<Seat>,
+    pub referred: Option<Reviewer>,
     /// A fix re-applied what an earlier fix had removed.
     #[serde(default)]
     pub contested: bool,
     /// What is new about it.
     pub mark: Mark,
     /// Whether the builder may fix it; otherwise a person must.
-    pub makers: bool,
+    pub builders: bool,
     /// Whether the last fix touched its code.
     #[serde(default)]
     pub touched: bool,
@@ -67,7 +67,7 @@ pub struct Tracked {
     pub region: Option<String>,
     /// Who fixes it, if the policy has several fixers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fixer: Option<Maker>,
+    pub fixer: Option<Builder>,
 }
 
 /// What changed against the round before, in counts.
@@ -117,13 +117,13 @@ pub struct Entry {
     /// The round it was first seen in.
     pub first_round: u32,
     /// Whether the builder may fix it.
-    pub makers: bool,
+    pub builders: bool,
     /// The key of the region it lies in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
     /// Who fixes it, if there are several fixers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fixer: Option<Maker>,
+    pub fixer: Option<Builder>,
     /// The builder's last reply to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply: Option<Reply>,
@@ -144,7 +144,7 @@ pub struct Entry {
     pub ordered: bool,
     /// The owner it was referred to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub referred: Option<Seat>,
+    pub referred: Option<Reviewer>,
     /// A fix re-applied what an earlier fix had removed.
     #[serde(default)]
     pub contested: bool,
@@ -166,8 +166,8 @@ impl Entry {
     }
 
     /// Whether this reviewer holds it.
-    pub fn is_of(&self, seat: &Seat) -> bool {
-        self.by.iter().any(|source| matches!(source, Source::Seat(s) if s == seat))
+    pub fn is_of(&self, reviewer: &Reviewer) -> bool {
+        self.by.iter().any(|source| matches!(source, Source::Reviewer(s) if s == reviewer))
     }
 
     /// How often the fixes of this series did not touch it, if at least twice. The next rework names it first.
@@ -185,7 +185,7 @@ impl Entry {
 ///
 /// The id travels with it, so that a finding has one history across loops and a person can name it in every report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Handed {
+pub struct CarriedFinding {
     /// The id it had before and keeps.
     pub id: FindingId,
     /// What is known about it.
@@ -216,8 +216,8 @@ impl Ledger {
     ///
     /// Findings of other loops are open here and count from zero, because none of this loop's fixes has tried them
     /// yet. What a person waived stays waived.
-    pub fn opened_with(handed: &[Handed]) -> Ledger {
-        let entries = handed.iter().map(|h| {
+    pub fn opened_with(carried: &[CarriedFinding]) -> Ledger {
+        let entries = carried.iter().map(|h| {
             // A waiver is a person's decision and outlives the loop it was made in.
             let fate = match &h.entry.fate {
                 Fate::Waived(who) => Fate::Waived(who.clone()),
@@ -248,8 +248,8 @@ impl Ledger {
     }
 
     /// Open must-fix findings of a reviewer: what is put to it by id.
-    pub fn put_to(&self, seat: &Seat) -> Vec<FindingId> {
-        self.open().filter(|(_, entry)| entry.is_of(seat)).map(|(id, _)| id).collect()
+    pub fn put_to(&self, reviewer: &Reviewer) -> Vec<FindingId> {
+        self.open().filter(|(_, entry)| entry.is_of(reviewer)).map(|(id, _)| id).collect()
     }
 
     /// What was new about it in this round; `Persistent` if the round did not track it.
@@ -386,7 +386,7 @@ impl Entry {
             remarks: Remarks::default(),
             fate: Fate::Open,
             first_round: round,
-            makers: true,
+            builders: true,
             region: None,
             fixer: None,
             reply: None,
@@ -427,7 +427,7 @@ impl Entry {
         self.hear(tracked);
         self.severity = tracked.severity;
         self.fate = tracked.fate.clone();
-        self.makers = tracked.makers;
+        self.builders = tracked.builders;
         // A finding without a place in this round keeps the last one that was known.
         self.region = tracked.region.clone().or_else(|| self.region.take());
         self.fixer = tracked.fixer.clone().or_else(|| self.fixer.take());

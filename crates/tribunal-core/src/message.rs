@@ -27,7 +27,7 @@ pub struct Kind {
     pub receivers: &'static [&'static str],
 }
 
-const MAKERS: &[&str] = &["dev", "debugger", "docs"];
+const BUILDERS: &[&str] = &["dev", "debugger", "docs"];
 const LEADERS: &[&str] = &["lead", "architect"];
 const TEAM: &[&str] = &["dev", "qa", "scout", "debugger", "docs", "reviewer", "researcher", "architect"];
 const EVERYBODY: &[&str] =
@@ -56,7 +56,7 @@ pub const KINDS: [Kind; 12] = [
     Kind {
         name: "blocker_report",
         payload: &["plan_id", "task_id", "blocker", "needs"],
-        senders: MAKERS,
+        senders: BUILDERS,
         receivers: LEADERS,
     },
     Kind {

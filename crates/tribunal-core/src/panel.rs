@@ -9,7 +9,7 @@ use crate::defence::{Defence, stands};
 use crate::effect::Try;
 use crate::failure::{Failure, FailureKind};
 use crate::finding::{Answer, Claim, Fate, Said, Severity, Source, Verdict};
-use crate::ids::{Check, FindingId, Revision, Seat};
+use crate::ids::{Check, FindingId, Reviewer, Revision};
 use crate::ledger::{Entry, Ledger, Mark, Tracked};
 use crate::policy::{Asked, NoVerdict, Policy};
 use serde::{Deserialize, Serialize};
@@ -43,7 +43,7 @@ impl CheckState {
 
 /// Where one reviewer of the round stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SeatState {
+pub enum ReviewerState {
     /// It is being asked.
     Asking(Try),
     /// It gave a usable answer.
@@ -56,23 +56,23 @@ pub enum SeatState {
 ///
 /// A new round gets a new value, so no answer to an old revision can be counted for a new one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bench {
+pub struct ReviewRound {
     /// The revision that is judged.
     pub revision: Revision,
     /// The checks of the round.
     pub checks: BTreeMap<Check, CheckState>,
     /// The reviewers of the round; those not asked are not in it.
-    pub seats: BTreeMap<Seat, SeatState>,
+    pub reviewers: BTreeMap<Reviewer, ReviewerState>,
     /// The answers to each part, if a change is shown in several.
     pub heard: HeardParts,
     /// What reviewers without a verdict objected to in the parts they answered.
-    pub partly: BTreeMap<Seat, Partly>,
+    pub partly: BTreeMap<Reviewer, Partly>,
     /// What reviewers whose answer about a part did not count have to settle when they are asked again.
-    pub owed: BTreeMap<(Seat, u32), Owed>,
+    pub owed: BTreeMap<(Reviewer, u32), Owed>,
     /// During an exhaustive pass: what the reviewers that hold it had answered before.
     ///
     /// The pass adds to these answers. It takes nothing back and answers for no finding.
-    pub kept: BTreeMap<Seat, (Try, Answer)>,
+    pub kept: BTreeMap<Reviewer, (Try, Answer)>,
 }
 
 /// What a reviewer's discarded answer leaves its next one to settle, in the same round.
@@ -234,7 +234,7 @@ pub fn after_failure(policy: &Policy, n: Try, kind: FailureKind) -> Option<Try> 
     if kind.may_pass() && n.fails + 1 < policy.attempts_max {
         return Some(Try { fails: n.fails + 1, ..n });
     }
-    next_asker(policy, n)
+    next_reviewer(policy, n)
 }
 
 /// The next try after a builder failed; `None` if nobody is left to build.
@@ -246,7 +246,7 @@ pub fn after_making(policy: &Policy, n: Try, kind: FailureKind) -> Option<Try> {
         return Some(Try { fails: n.fails + 1, ..n });
     }
     // A gate that is shut for one builder is shut for another.
-    let another = policy.maker_backup && !n.backup && kind != FailureKind::GateShut;
+    let another = policy.builder_backup && !n.backup && kind != FailureKind::GateShut;
     another.then_some(Try { backup: true, ..Try::default() })
 }
 
@@ -255,13 +255,13 @@ pub fn after_making(policy: &Policy, n: Try, kind: FailureKind) -> Option<Try> {
 /// A reviewer that was shown what was lost and took it back is not asked a third time.
 pub fn after_unusable(policy: &Policy, n: Try, why: Unusable) -> Option<Try> {
     match n.again || matches!(why, Unusable::Flipped | Unusable::Unsettled) {
-        true => next_asker(policy, n),
+        true => next_reviewer(policy, n),
         false => Some(Try { again: true, ..n }),
     }
 }
 
 /// The fallback reviewer, once, for the part that was asked.
-fn next_asker(policy: &Policy, n: Try) -> Option<Try> {
+fn next_reviewer(policy: &Policy, n: Try) -> Option<Try> {
     (policy.backup && !n.backup).then_some(Try { part: n.part, backup: true, ..Try::default() })
 }
 
@@ -283,14 +283,14 @@ fn joined(before: &Answer, more: &Answer) -> Answer {
 /// The parts of a claim that must be equal for it to be the same finding: words or a rule, and maybe a file.
 type Key = fn(&Claim) -> Option<(&str, Option<&str>)>;
 
-impl Bench {
+impl ReviewRound {
     /// Begins a new round: its checks are asked first.
-    pub fn convene(revision: Revision, checks: impl IntoIterator<Item = Check>) -> Bench {
+    pub fn assemble(revision: Revision, checks: impl IntoIterator<Item = Check>) -> ReviewRound {
         let checks = checks.into_iter().map(|check| (check, CheckState::Asking(0))).collect();
-        Bench {
+        ReviewRound {
             revision,
             checks,
-            seats: BTreeMap::new(),
+            reviewers: BTreeMap::new(),
             heard: BTreeMap::new(),
             partly: BTreeMap::new(),
             owed: BTreeMap::new(),
@@ -299,8 +299,8 @@ impl Bench {
     }
 
     /// What a reviewer has to settle when it is asked about this part again.
-    pub fn owed_by(&self, seat: &Seat, part: u32) -> Option<&Owed> {
-        self.owed.get(&(seat.clone(), part))
+    pub fn owed_by(&self, reviewer: &Reviewer, part: u32) -> Option<&Owed> {
+        self.owed.get(&(reviewer.clone(), part))
     }
 
     /// Records what a reviewer has to settle after an answer that does not count.
@@ -308,8 +308,13 @@ impl Bench {
     /// A fallback reviewer does not know what was meant, so it settles no part; but it looks for itself, and rejects
     /// or leaves the question to a person. An objection that nobody could read is never outvoted by whoever comes
     /// next.
-    pub(crate) fn owe(&mut self, seat: &Seat, (n, next): (Try, Option<Try>), objection: Option<Owed>) {
-        let key = (seat.clone(), n.part);
+    pub(crate) fn owe(
+        &mut self,
+        reviewer: &Reviewer,
+        (n, next): (Try, Option<Try>),
+        objection: Option<Owed>,
+    ) {
+        let key = (reviewer.clone(), n.part);
         let before = self.owed.remove(&key);
         let Some(next) = next else { return };
         let owed = [before, objection]
@@ -326,18 +331,18 @@ impl Bench {
 
     /// Who holds an exhaustive pass: the fallback reviewer in the place of the reviewer with the most late findings,
     /// so that somebody else looks. Without a fallback reviewer, everybody who has answered.
-    pub fn exhaustive_seats(
+    pub fn exhaustive_reviewers(
         &self,
         policy: &Policy,
         late: &BTreeSet<FindingId>,
         ledger: &Ledger,
-    ) -> Vec<Seat> {
-        let answered: Vec<&Seat> = self.answers().map(|(seat, _)| seat).collect();
+    ) -> Vec<Reviewer> {
+        let answered: Vec<&Reviewer> = self.answers().map(|(reviewer, _)| reviewer).collect();
         if !policy.backup {
             return answered.into_iter().cloned().collect();
         }
-        let held = |seat: &&Seat| {
-            let holds = |id: &&FindingId| ledger.get(**id).is_some_and(|entry| entry.is_of(seat));
+        let held = |reviewer: &&Reviewer| {
+            let holds = |id: &&FindingId| ledger.get(**id).is_some_and(|entry| entry.is_of(reviewer));
             late.iter().filter(holds).count()
         };
         // The first of those with the most: `max_by_key` returns the last one, hence the reversal.
@@ -345,31 +350,32 @@ impl Bench {
     }
 
     /// Asks these reviewers for everything at once; what they had answered is kept.
-    pub fn exhaust(&mut self, policy: &Policy, seats: &[Seat]) {
+    pub fn exhaust(&mut self, policy: &Policy, reviewers: &[Reviewer]) {
         // With a fallback reviewer somebody else looks; that is the point of the pass.
         let first = Try { backup: policy.backup, ..Try::default() };
-        for seat in seats {
-            if let Some(state) = self.seats.get_mut(seat)
-                && let SeatState::Answered(n, answer) = std::mem::replace(state, SeatState::Asking(first))
+        for reviewer in reviewers {
+            if let Some(state) = self.reviewers.get_mut(reviewer)
+                && let ReviewerState::Answered(n, answer) =
+                    std::mem::replace(state, ReviewerState::Asking(first))
             {
-                self.kept.insert(seat.clone(), (n, answer));
+                self.kept.insert(reviewer.clone(), (n, answer));
                 // Whatever that answer had to settle is settled. The pass begins anew, and with the first part.
-                self.forget(seat);
+                self.forget(reviewer);
             }
         }
     }
 
     /// Ends the pass: its answers are added to those before it. A reviewer that gave none keeps what it had said.
     pub fn end_pass(&mut self) {
-        for (seat, (n, before)) in std::mem::take(&mut self.kept) {
+        for (reviewer, (n, before)) in std::mem::take(&mut self.kept) {
             // A pass that was lost takes nothing away: the earlier answer still stands.
-            let added = match self.seats.get(&seat) {
-                Some(SeatState::Answered(_, more)) => joined(&before, more),
-                Some(SeatState::Asking(_) | SeatState::Gone) | None => before,
+            let added = match self.reviewers.get(&reviewer) {
+                Some(ReviewerState::Answered(_, more)) => joined(&before, more),
+                Some(ReviewerState::Asking(_) | ReviewerState::Gone) | None => before,
             };
-            self.forget(&seat);
-            self.stands_whole(&seat, n, &added);
-            self.seats.insert(seat, SeatState::Answered(n, added));
+            self.forget(&reviewer);
+            self.stands_whole(&reviewer, n, &added);
+            self.reviewers.insert(reviewer, ReviewerState::Answered(n, added));
         }
     }
 
@@ -379,8 +385,8 @@ impl Bench {
     }
 
     /// Whether every reviewer that was asked has answered or is gone.
-    pub fn seats_done(&self) -> bool {
-        !self.seats.values().any(|state| matches!(state, SeatState::Asking(_)))
+    pub fn reviewers_done(&self) -> bool {
+        !self.reviewers.values().any(|state| matches!(state, ReviewerState::Asking(_)))
     }
 
     /// Whether a check found something that causes rework.
@@ -413,32 +419,32 @@ impl Bench {
     }
 
     /// What is put to a reviewer by id: its own open must-fix findings, and what a check asks.
-    pub fn put_to(&self, seat: &Seat, ledger: &Ledger) -> Vec<FindingId> {
+    pub fn put_to(&self, reviewer: &Reviewer, ledger: &Ledger) -> Vec<FindingId> {
         let asked = |entry: &Entry| entry.claim.asks && self.failing_check_holds(entry);
-        let put = ledger.open().filter(|(_, entry)| entry.is_of(seat) || asked(entry));
+        let put = ledger.open().filter(|(_, entry)| entry.is_of(reviewer) || asked(entry));
         put.map(|(id, _)| id).collect()
     }
 
     /// Who is asked what the checks ask, once each question has its id; nobody if there is no question, or the panel
     /// was asked already.
-    pub fn put_forward(&self, policy: &Policy, ledger: &Ledger) -> Vec<Seat> {
-        if !self.seats.is_empty() || !self.a_check_asks(ledger) {
+    pub fn put_forward(&self, policy: &Policy, ledger: &Ledger) -> Vec<Reviewer> {
+        if !self.reviewers.is_empty() || !self.a_check_asks(ledger) {
             return Vec::new();
         }
-        // On a copy: this only answers who would be asked. `apply` seats the panel when the event says so.
-        let mut seated = self.clone();
-        seated.seat_panel(policy, ledger);
-        seated.seats.into_keys().collect()
+        // On a copy: this only answers who would be asked. `apply` reviewers the panel when the event says so.
+        let mut assembled = self.clone();
+        assembled.assemble_panel(policy, ledger);
+        assembled.reviewers.into_keys().collect()
     }
 
     /// Whether a reviewer was lost in this round.
-    fn a_seat_is_gone(&self) -> bool {
-        self.seats.values().any(|state| *state == SeatState::Gone)
+    fn a_reviewer_is_gone(&self) -> bool {
+        self.reviewers.values().any(|state| *state == ReviewerState::Gone)
     }
 
     /// Whether all reviewers that were asked have answered. Only such rounds count towards stale.
     pub fn is_complete(&self) -> bool {
-        !self.a_seat_is_gone()
+        !self.a_reviewer_is_gone()
     }
 
     /// Whether a reviewer said that patching is not enough.
@@ -447,10 +453,10 @@ impl Bench {
     }
 
     /// The usable answers of this round.
-    pub fn answers(&self) -> impl Iterator<Item = (&Seat, &Answer)> {
-        self.seats.iter().filter_map(|(seat, state)| match state {
-            SeatState::Answered(_, answer) => Some((seat, answer)),
-            SeatState::Asking(_) | SeatState::Gone => None,
+    pub fn answers(&self) -> impl Iterator<Item = (&Reviewer, &Answer)> {
+        self.reviewers.iter().filter_map(|(reviewer, state)| match state {
+            ReviewerState::Answered(_, answer) => Some((reviewer, answer)),
+            ReviewerState::Asking(_) | ReviewerState::Gone => None,
         })
     }
 
@@ -466,19 +472,19 @@ impl Bench {
     ///
     /// A reviewer with an open must-fix finding of its own is always asked, unless checks rejected and spare the
     /// panel: nobody else can say that the finding is resolved.
-    pub fn seat_panel(&mut self, policy: &Policy, ledger: &Ledger) {
+    pub fn assemble_panel(&mut self, policy: &Policy, ledger: &Ledger) {
         let (rejected, failed) = (self.checks_reject(policy), self.checks_fail(ledger));
-        let sits = |seat: &&Seat| match policy.asked {
+        let sits = |reviewer: &&Reviewer| match policy.asked {
             Asked::Always => true,
             // The work goes back anyway, so a review would only cost.
             Asked::UnlessChecksReject => !rejected,
-            Asked::OnlyIfChecksFail => failed || !ledger.put_to(seat).is_empty(),
+            Asked::OnlyIfChecksFail => failed || !ledger.put_to(reviewer).is_empty(),
         };
-        self.seats = policy
-            .seats
+        self.reviewers = policy
+            .reviewers
             .iter()
             .filter(sits)
-            .map(|seat| (seat.clone(), SeatState::Asking(Try::default())))
+            .map(|reviewer| (reviewer.clone(), ReviewerState::Asking(Try::default())))
             .collect();
     }
 
@@ -490,7 +496,7 @@ impl Bench {
     /// Whether a reviewer says that what a failing check asks about is so. The check could not tell, and the reviewer
     /// can, so its answer sends the work back even where a warning alone would pass.
     fn is_upheld(&self, id: FindingId, entry: &Entry) -> bool {
-        let says_so = |(_, answer): (&Seat, &Answer)| answer.said.get(&id) == Some(&Said::StillThere);
+        let says_so = |(_, answer): (&Reviewer, &Answer)| answer.said.get(&id) == Some(&Said::StillThere);
         entry.claim.asks && self.failing_check_holds(entry) && self.voices().any(says_so)
     }
 
@@ -506,14 +512,14 @@ impl Bench {
     /// no failing check whose finding is its ground.
     ///
     /// Such a verdict would send the work back with nothing to fix, so its author is asked again.
-    pub fn groundless(&self, policy: &Policy, ledger: &Ledger) -> Option<(&Seat, &Answer)> {
-        self.seats.iter().find_map(|(seat, state)| match state {
-            SeatState::Answered(_, answer)
+    pub fn groundless(&self, policy: &Policy, ledger: &Ledger) -> Option<(&Reviewer, &Answer)> {
+        self.reviewers.iter().find_map(|(reviewer, state)| match state {
+            ReviewerState::Answered(_, answer)
                 if wants_a_ground(policy, answer)
-                    && ledger.put_to(seat).is_empty()
+                    && ledger.put_to(reviewer).is_empty()
                     && !self.a_check_is_ground(policy, ledger) =>
             {
-                Some((seat, answer))
+                Some((reviewer, answer))
             }
             _ => None,
         })
@@ -565,7 +571,7 @@ impl Bench {
 
     /// Whether somebody named a proof for what a check asks about, and the proof was there.
     fn is_shown(&self, tracked: &Tracked, ledger: &Ledger) -> bool {
-        let shows = |(_, answer): (&Seat, &Answer)| matches!(answer.said.get(&tracked.id), Some(Said::Shown(proof)) if !proof.trim().is_empty());
+        let shows = |(_, answer): (&Reviewer, &Answer)| matches!(answer.said.get(&tracked.id), Some(Said::Shown(proof)) if !proof.trim().is_empty());
         tracked.claim.asks && (self.answers().any(shows) || ledger.is_proven(tracked.id, &self.revision))
     }
 
@@ -620,8 +626,8 @@ impl Bench {
 
     /// Whether the reviewer that holds a finding says that it is still there.
     fn author_upholds(&self, tracked: &Tracked) -> bool {
-        self.voices().any(|(seat, answer)| {
-            tracked.by.contains(&Source::Seat(seat.clone()))
+        self.voices().any(|(reviewer, answer)| {
+            tracked.by.contains(&Source::Reviewer(reviewer.clone()))
                 && answer.said.get(&tracked.id) == Some(&Said::StillThere)
         })
     }
@@ -633,7 +639,7 @@ impl Bench {
     pub fn rule(&self, policy: &Policy, ledger: &Ledger) -> Ruling {
         let open: Vec<(FindingId, &Entry)> = ledger.open().collect();
         // If there is no reviewer who could show it, a check's question is a person's.
-        let for_nobody = |entry: &Entry| entry.claim.asks && policy.seats.is_empty();
+        let for_nobody = |entry: &Entry| entry.claim.asks && policy.reviewers.is_empty();
         let grounds = |id: FindingId, entry: &Entry| {
             self.is_present(id, entry)
                 && !for_nobody(entry)
@@ -644,7 +650,7 @@ impl Bench {
         if open.iter().any(|(id, entry)| grounds(*id, entry)) {
             return Ruling::Rework { must: open.iter().map(|(id, _)| *id).collect() };
         }
-        let gone = self.a_seat_is_gone();
+        let gone = self.a_reviewer_is_gone();
         // Silence approves nothing, not even where the checks' verdict would stand: there is none.
         let looked = self.checks.values().any(|state| *state != CheckState::DidNotRun);
         let nobody = (!looked || self.a_check_asks(ledger)) && self.answers().next().is_none();
@@ -667,18 +673,20 @@ impl Bench {
     /// Whether somebody behind the finding spoke in this round: its check failed, or its reviewer answered.
     fn is_present(&self, id: FindingId, entry: &Entry) -> bool {
         // A reviewer without a verdict counts only for findings that it was heard on.
-        let objects = |seat: &Seat| self.partly.get(seat).is_some_and(|partly| !partly.unheard.contains(&id));
+        let objects = |reviewer: &Reviewer| {
+            self.partly.get(reviewer).is_some_and(|partly| !partly.unheard.contains(&id))
+        };
         entry.by.iter().any(|source| match source {
             Source::Check(check) => matches!(self.checks.get(check), Some(CheckState::Failed(_))),
-            Source::Seat(seat) => {
-                matches!(self.seats.get(seat), Some(SeatState::Answered(..))) || objects(seat)
+            Source::Reviewer(reviewer) => {
+                matches!(self.reviewers.get(reviewer), Some(ReviewerState::Answered(..))) || objects(reviewer)
             }
         })
     }
 
     /// Whether a reviewer that holds the finding rejected the work.
     fn author_rejected(&self, entry: &Entry) -> bool {
-        self.voices().any(|(seat, answer)| rejects(answer) && entry.is_of(seat))
+        self.voices().any(|(reviewer, answer)| rejects(answer) && entry.is_of(reviewer))
     }
 }
 

@@ -75,13 +75,13 @@ pub struct FixRow {
     pub fields: Vec<String>,
     /// The fixers; nobody in particular if there are none. With several, the one whose path fits, else the first.
     #[serde(default)]
-    pub by: Vec<Hand>,
+    pub by: Vec<Fixer>,
 }
 
 /// One fixer of a row.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Hand {
+pub struct Fixer {
     /// The id of the fixer.
     pub id: String,
     /// Parts of paths that are rather its own.

@@ -49,7 +49,7 @@ mod tests {
             ("/home/u/project", false),
             ("/home/u/project/bin", false),
             ("/home/u/other/../project/bin", false),
-            ("/home/u/project/.tribunal/runs/1/seats/a/tree/node_modules/.bin", false),
+            ("/home/u/project/.tribunal/runs/1/reviewers/a/tree/node_modules/.bin", false),
         ] {
             let left = plain([PathBuf::from(entry)].into_iter(), &[root], &["node_modules", ".venv"]);
             assert_eq!(!left.is_empty(), stays, "{entry:?}");

@@ -69,7 +69,7 @@ const INSIDE: &[&str] = &[
     "git.message",
     "agents.profile",
     "agents.default",
-    "agents.maker_timeout_s",
+    "agents.builder_timeout_s",
     "agents.reviewer_timeout_s",
     "agents.parts_max",
     "agents.silent_s",
@@ -78,10 +78,10 @@ const INSIDE: &[&str] = &[
     "agents.disk_free_mb",
     "agents.park_s",
     "agents.park_max_s",
-    "agents.plan_seats",
-    "agents.task_seats",
-    "agents.qa_seats",
-    "agents.phase_seats",
+    "agents.plan_reviewers",
+    "agents.task_reviewers",
+    "agents.qa_reviewers",
+    "agents.phase_reviewers",
     "agents.backup",
     "agents.scenario",
     "agents.roles.*.adapter",
@@ -93,7 +93,7 @@ const INSIDE: &[&str] = &[
     "budget.loop_cents",
     "budget.round_cents",
     "budget.run_tokens",
-    "budget.maker_cents",
+    "budget.builder_cents",
     "budget.reviewer_cents",
     "adapters.*",
     "tools.*",
@@ -121,7 +121,7 @@ const LIMITS: &[(&str, Tighter)] = &[
     ("budget.run_tokens", Tighter::Lower),
     // Reserved for a launch, and counted if its cost is not reported: a small estimate lets more launches under a
     // cap.
-    ("budget.maker_cents", Tighter::Higher),
+    ("budget.builder_cents", Tighter::Higher),
     ("budget.reviewer_cents", Tighter::Higher),
 ];
 
@@ -269,9 +269,9 @@ mod tests {
         check("budget.run_cents", 0, 500, false);
         check("budget.run_cents", 0, 0, false);
         check("budget.run_tokens", 10, 11, true);
-        check("budget.maker_cents", 100, 99, true);
-        check("budget.maker_cents", 100, 0, true);
-        check("budget.maker_cents", 100, 101, false);
+        check("budget.builder_cents", 100, 99, true);
+        check("budget.builder_cents", 100, 0, true);
+        check("budget.builder_cents", 100, 101, false);
         check("run.parallel_max", 1, 9, false);
         assert!(loosens(&["budget", "run_cents"], Some(1), None), "no number is not a lower one");
     }

@@ -4,9 +4,9 @@
 //! its own words. Otherwise a reviewer could be made to confirm a claim that it never made.
 
 use crate::finding::{Claim, Source};
-use crate::ids::{FindingId, Seat};
+use crate::ids::{FindingId, Reviewer};
 use crate::ledger::{Entry, Ledger, Tracked};
-use crate::panel::Bench;
+use crate::panel::ReviewRound;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -94,8 +94,8 @@ impl Entry {
     }
 
     /// What this reviewer said about it, in order: what it is asked about.
-    pub fn words_of<'e>(&'e self, seat: &'e Seat) -> impl Iterator<Item = &'e Claim> {
-        let own = move |words: &&Words| matches!(&words.by, Source::Seat(by) if by == seat);
+    pub fn words_of<'e>(&'e self, reviewer: &'e Reviewer) -> impl Iterator<Item = &'e Claim> {
+        let own = move |words: &&Words| matches!(&words.by, Source::Reviewer(by) if by == reviewer);
         self.words.iter().filter(own).map(|words| &words.claim)
     }
 
@@ -125,7 +125,7 @@ impl Entry {
     }
 }
 
-impl Bench {
+impl ReviewRound {
     /// Why a tracking report cannot be used, if so: it says that an opinion and a check are one finding, gives one id
     /// twice, or leaves out what was raised in this round.
     ///
@@ -154,7 +154,8 @@ impl Bench {
             claims.iter().any(|claim| told.is_none_or(|told| !told.contains(claim.claim.as_str())))
         };
         let by_checks = self.failures().any(|(check, claims)| lost(Source::Check(check.clone()), claims));
-        let by_seats = self.answers().any(|(seat, answer)| lost(Source::Seat(seat.clone()), &answer.raised));
-        (by_checks || by_seats).then_some("what was raised is in no finding")
+        let by_reviewers =
+            self.answers().any(|(reviewer, answer)| lost(Source::Reviewer(reviewer.clone()), &answer.raised));
+        (by_checks || by_reviewers).then_some("what was raised is in no finding")
     }
 }

@@ -1,9 +1,9 @@
 //! Budgets: what was spent, what is reserved, and whether a launch still fits.
 //!
-//! It is pure arithmetic over the docket and never stops anything itself: the engine asks before each launch. Costs are
+//! It is pure arithmetic over the run state and never stops anything itself: the engine asks before each launch. Costs are
 //! whole millionths of a dollar, so that sums over many launches are exact.
 
-use crate::docket::{Docket, LaunchNote};
+use crate::run_state::{LaunchNote, RunState};
 use crate::settings::BudgetSettings;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -127,13 +127,13 @@ impl Caps {
     /// counts with its reservation for good, so an agent cannot exceed a cap by saying nothing.
     pub fn refuses(
         &self,
-        docket: &Docket,
+        run_state: &RunState,
         running: &BTreeMap<EffectId, u64>,
         effect: &EffectId,
         needed: u64,
     ) -> Option<Spent> {
-        let lp = docket.loops.get(&LoopId::new(effect.of.as_str()));
-        let round = lp.map(|lp| round_of(lp, effect));
+        let review_loop = run_state.loops.get(&LoopId::new(effect.of.as_str()));
+        let round = review_loop.map(|review_loop| round_of(review_loop, effect));
         let prefix = format!("{}/e", effect.of.as_str());
         let counts = |cap: Cap, note: &LaunchNote| match cap {
             Cap::Run | Cap::Tokens => true,
@@ -142,9 +142,9 @@ impl Caps {
         };
         let scopes = [(Cap::Run, self.run), (Cap::Loop, self.one_loop), (Cap::Round, self.round)];
         // The caps of a loop and of a round have no meaning for an effect of the run itself.
-        let set = |(cap, limit): &(Cap, u64)| *limit > 0 && (*cap == Cap::Run || lp.is_some());
+        let set = |(cap, limit): &(Cap, u64)| *limit > 0 && (*cap == Cap::Run || review_loop.is_some());
         for (cap, limit) in scopes.into_iter().filter(set) {
-            let spent = begun(docket).filter(|note| counts(cap, note)).map(cost).sum();
+            let spent = begun(run_state).filter(|note| counts(cap, note)).map(cost).sum();
             let of_scope = |id: &EffectId| cap == Cap::Run || id.of == effect.of;
             let reserved = running.iter().filter(|(id, _)| of_scope(id)).map(|(_, micros)| micros).sum();
             // Exactly the cap still fits.
@@ -153,17 +153,17 @@ impl Caps {
             }
         }
         // Nobody can say beforehand how many tokens a launch takes, so this cap refuses only once it is reached.
-        let used = begun(docket).map(|note| note.tokens_in + note.tokens_out).sum();
+        let used = begun(run_state).map(|note| note.tokens_in + note.tokens_out).sum();
         let short = Spent { cap: Cap::Tokens, limit: self.tokens, spent: used, reserved: 0, needed: 0 };
         (self.tokens > 0 && used >= self.tokens).then_some(short)
     }
 }
 
 /// Every launch that began and is over, also those whose end nobody saw.
-fn begun(docket: &Docket) -> impl Iterator<Item = &LaunchNote> {
+fn begun(run_state: &RunState) -> impl Iterator<Item = &LaunchNote> {
     // A launch that died with its orchestrator has cost something, too. Without it each crash would raise the cap.
-    let lost = docket.killed.iter().filter(|_| stands(Defence::LostCost));
-    docket.launches.iter().chain(lost)
+    let lost = run_state.killed.iter().filter(|_| stands(Defence::LostCost));
+    run_state.launches.iter().chain(lost)
 }
 
 impl LaunchNote {
@@ -184,26 +184,26 @@ fn cost(note: &LaunchNote) -> u64 {
     if note.cost_unknown { note.reserved_micros } else { note.cost_micros }
 }
 
-fn round_of(lp: &Loop, effect: &EffectId) -> u32 {
+fn round_of(review_loop: &Loop, effect: &EffectId) -> u32 {
     // A builder works for the round that comes after its work: the loop's counter grows when that round begins.
-    lp.round() + u32::from(matches!(effect.step, Step::Make(_)))
+    review_loop.round() + u32::from(matches!(effect.step, Step::Make(_)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::docket::Note;
+    use crate::run_state::Note;
     use proptest::prelude::*;
     use tribunal_core::effect::Try;
-    use tribunal_core::ids::{Maker, Of};
+    use tribunal_core::ids::{Builder, Of};
 
     fn effect() -> EffectId {
-        let step = Step::Make(Maker::new("dev"));
+        let step = Step::Make(Builder::new("dev"));
         EffectId { of: Of::new("01-01/task-1"), entry: 1, step, n: Try::default(), launch: 0 }
     }
 
-    fn docket(notes: Vec<LaunchNote>) -> Docket {
-        Docket { launches: notes, ..Docket::default() }
+    fn run_state(notes: Vec<LaunchNote>) -> RunState {
+        RunState { launches: notes, ..RunState::default() }
     }
 
     #[test]
@@ -212,10 +212,10 @@ mod tests {
             LaunchNote { cost_micros: 300, reserved_micros: 900, tokens_in: 40, ..LaunchNote::default() };
         let untold =
             LaunchNote { cost_unknown: true, reserved_micros: 200, tokens_out: 10, ..LaunchNote::default() };
-        let docket = docket(vec![told, untold]);
+        let run_state = run_state(vec![told, untold]);
         let running = BTreeMap::from([(effect(), 100)]);
         let check = |caps: Caps, needed: u64, expect: Option<Cap>| {
-            let refused = caps.refuses(&docket, &running, &effect(), needed);
+            let refused = caps.refuses(&run_state, &running, &effect(), needed);
             assert_eq!(refused.map(|spent| spent.cap), expect, "{caps:?} {needed}");
         };
         let run = |run: u64| Caps { run, ..Caps::default() };
@@ -259,13 +259,13 @@ mod tests {
         #[test]
         fn i4_spend_stays_below_the_cap(cap in 1..300u64, steps in steps()) {
             let caps = Caps { run: cap, ..Caps::default() };
-            let (mut docket, mut running, mut spent) = (Docket::default(), BTreeMap::new(), 0);
+            let (mut run_state, mut running, mut spent) = (RunState::default(), BTreeMap::new(), 0);
             for (step, launch) in steps.into_iter().zip(0..) {
                 let first = running.first_key_value().map(|(effect, micros): (&EffectId, &u64)| (effect.clone(), *micros));
                 match (step, first) {
                     (Happens::Begin(micros), _) => {
                         let effect = EffectId { launch, ..effect() };
-                        if caps.refuses(&docket, &running, &effect, micros).is_none() {
+                        if caps.refuses(&run_state, &running, &effect, micros).is_none() {
                             running.insert(effect, micros);
                         }
                     }
@@ -273,16 +273,16 @@ mod tests {
                         let cost_micros = micros * part / 100;
                         running.remove(&effect);
                         spent += cost_micros;
-                        docket.launches.push(LaunchNote { cost_micros, reserved_micros: micros, ..LaunchNote::default() });
+                        run_state.launches.push(LaunchNote { cost_micros, reserved_micros: micros, ..LaunchNote::default() });
                     }
                     (Happens::Untold, Some((effect, micros))) => {
                         running.remove(&effect);
                         spent += micros;
-                        docket.launches.push(LaunchNote { cost_unknown: true, reserved_micros: micros, ..LaunchNote::default() });
+                        run_state.launches.push(LaunchNote { cost_unknown: true, reserved_micros: micros, ..LaunchNote::default() });
                     }
                     (Happens::Crash, _) => for (effect, micros) in std::mem::take(&mut running) {
                         spent += micros;
-                        docket.apply_note(&Note::Lost(Box::new(LaunchNote::unknown(&effect, micros))));
+                        run_state.apply_note(&Note::Lost(Box::new(LaunchNote::unknown(&effect, micros))));
                     },
                     (Happens::Told(_) | Happens::Untold, None) => {}
                 }

@@ -99,7 +99,7 @@ impl Remark {
 
 /// All remarks of a run, each with its time, in order.
 ///
-/// They are read from the mailbox and not from the docket, so a face shows a remark before the run has taken it.
+/// They are read from the mailbox and not from the run state, so a face shows a remark before the run has taken it.
 #[derive(Clone, Debug, Default)]
 pub struct Remarks(BTreeMap<FindingId, Vec<(u64, Remark)>>);
 
@@ -107,9 +107,9 @@ impl Remarks {
     /// Reads the remarks of a mailbox. Messages of other kinds, and those that cannot be read, are left out.
     pub fn read(mail: &[Mail]) -> Remarks {
         let mut all: BTreeMap<FindingId, Vec<(u64, Remark)>> = BTreeMap::new();
-        for mail in mail.iter().filter(|mail| mail.letter.kind == "editor") {
-            if let Ok(Body::Editor(remark)) = Body::read(&mail.letter) {
-                all.entry(remark.finding).or_default().push((mail.letter.at, remark));
+        for mail in mail.iter().filter(|mail| mail.message.kind == "editor") {
+            if let Ok(Body::Editor(remark)) = Body::read(&mail.message) {
+                all.entry(remark.finding).or_default().push((mail.message.at, remark));
             }
         }
         // By number and not by time: a number is unique, and several processes write the times.
@@ -168,8 +168,8 @@ mod tests {
             .map(|(at, (when, by, word))| {
                 let n = u32::try_from(at).unwrap() + 1;
                 let remark = Remark { finding: FindingId(7), n, by: (*by).to_owned(), word: word.clone() };
-                let letter = Body::Editor(remark).letter(Time(*when)).unwrap();
-                Mail { id: u64::from(n), done: false, letter }
+                let message = Body::Editor(remark).message(Time(*when)).unwrap();
+                Mail { id: u64::from(n), done: false, message }
             })
             .collect();
         Remarks::read(&mail)

@@ -3,18 +3,18 @@
 //!
 //! The order inside `turns` carries the guarantees. Facts are committed before an effect starts, so a crash can lose an
 //! effect but never the record that it was intended. Everything else the engine keeps in memory is derived from the
-//! docket and from the machines' wants.
+//! run state and from the machines' wants.
 
 use crate::budget::{Caps, Spent};
 use crate::crash;
-use crate::docket::{Docket, DocketError, Fact, LaunchNote, Note, RUN, Stamped};
 use crate::mail::Body;
+use crate::run_state::{Fact, LaunchNote, Note, RUN, RunState, RunStateError, Stamped};
 use crate::world::{Arrival, Assignment, Probe, Report, Want, World};
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::effect::{EffectId, Step, Try};
 use tribunal_core::finding::Fate;
 use tribunal_core::ids::{FindingId, LoopId, Of, PlanId, Time};
-use tribunal_core::ledger::{Handed, Tracked};
+use tribunal_core::ledger::{CarriedFinding, Tracked};
 use tribunal_core::machine::{self, Machine, OutOfOrder};
 use tribunal_core::policy;
 use tribunal_core::review_loop::{
@@ -88,7 +88,7 @@ pub enum EngineError {
     Journal(#[from] tribunal_journal::Error),
     /// The journal holds a row that cannot be read or cannot follow the rows before it.
     #[error(transparent)]
-    Docket(#[from] DocketError),
+    RunState(#[from] RunStateError),
     /// A machine met an event it had itself emitted and refused it.
     #[error("bug: {0}")]
     Bug(#[from] OutOfOrder),
@@ -115,12 +115,12 @@ pub enum EngineError {
 ///
 /// It is called after the commit and not before, so nobody is shown a fact that a crash could take back.
 pub trait Watch {
-    /// Takes the facts of one commit, with the docket as it is after them.
-    fn committed(&mut self, docket: &Docket, facts: &[Stamped]);
+    /// Takes the facts of one commit, with the run state as it is after them.
+    fn committed(&mut self, run_state: &RunState, facts: &[Stamped]);
 }
 
 impl Watch for () {
-    fn committed(&mut self, _docket: &Docket, _facts: &[Stamped]) {}
+    fn committed(&mut self, _run_state: &RunState, _facts: &[Stamped]) {}
 }
 
 /// The engine of one run: the journal, the state folded from it, and the world that does the work.
@@ -129,12 +129,12 @@ impl Watch for () {
 /// a resumed engine builds them again from the wants.
 pub struct Engine<W> {
     journal: Journal,
-    docket: Docket,
+    run_state: RunState,
     world: W,
     options: Options,
-    // Facts that are applied to the docket and not committed yet; `commit` writes all of them in one transaction.
+    // Facts that are applied to the run state and not committed yet; `commit` writes all of them in one transaction.
     pending: Vec<(Time, Vec<Fact>)>,
-    letters: Vec<u64>,
+    messages: Vec<u64>,
     /// Machines and lanes whose wants may have changed since they were last compared with what runs.
     dirty: BTreeSet<Of>,
     /// Lanes (the run itself among them) that moved since the loops were last brought in line with them.
@@ -178,8 +178,8 @@ impl<W: World> Engine<W> {
         let mut run = Run::open(spec);
         let mut facts = vec![Fact::Run(RunEvent::Opened(Box::new(spec.clone())))];
         facts.extend(machine::settle(&mut run)?.into_iter().map(Fact::Run));
-        engine.docket.run = Some(run);
-        engine.docket.apply_note(&about);
+        engine.run_state.run = Some(run);
+        engine.run_state.apply_note(&about);
         facts.push(Fact::Note(about));
         engine.record(at, facts);
         engine.touch_all();
@@ -192,15 +192,15 @@ impl<W: World> Engine<W> {
     /// without a report. The order matters: a process that still runs could change the answer of a probe.
     pub fn resume(journal: Journal, world: W, options: Options) -> Result<Engine<W>, EngineError> {
         let mut engine = Engine::empty(journal, world, options);
-        let Engine { journal, docket, .. } = &mut engine;
-        journal.each(1, |row| docket.take(&row))?;
-        if engine.docket.run.is_none() {
+        let Engine { journal, run_state, .. } = &mut engine;
+        journal.each(1, |row| run_state.take(&row))?;
+        if engine.run_state.run.is_none() {
             return Err(EngineError::Empty);
         }
         // The wants of every machine count as changed: nothing runs yet in this life of the engine.
         engine.touch_all();
-        engine.dirty.extend(engine.docket.loops.keys().map(|id| Of::new(id.as_str())));
-        let notes = engine.world.recover(&engine.docket);
+        engine.dirty.extend(engine.run_state.loops.keys().map(|id| Of::new(id.as_str())));
+        let notes = engine.world.recover(&engine.run_state);
         engine.note(notes);
         engine.probe_intents()?;
         engine.read_mail()?;
@@ -210,11 +210,11 @@ impl<W: World> Engine<W> {
     fn empty(journal: Journal, world: W, options: Options) -> Engine<W> {
         Engine {
             journal,
-            docket: Docket::default(),
+            run_state: RunState::default(),
             world,
             options,
             pending: Vec::new(),
-            letters: Vec::new(),
+            messages: Vec::new(),
             dirty: BTreeSet::new(),
             moved: BTreeSet::new(),
             wanted: BTreeMap::new(),
@@ -231,8 +231,8 @@ impl<W: World> Engine<W> {
     }
 
     /// The state folded from the journal so far.
-    pub fn docket(&self) -> &Docket {
-        &self.docket
+    pub fn run_state(&self) -> &RunState {
+        &self.run_state
     }
 
     /// The world, for the caller that made it.
@@ -245,9 +245,9 @@ impl<W: World> Engine<W> {
         &mut self.world
     }
 
-    /// Gives the journal, the world and the docket back.
-    pub fn into_parts(self) -> (Journal, W, Docket) {
-        (self.journal, self.world, self.docket)
+    /// Gives the journal, the world and the run state back.
+    pub fn into_parts(self) -> (Journal, W, RunState) {
+        (self.journal, self.world, self.run_state)
     }
 
     /// Runs until the run is over, only a person can move it, or it is interrupted.
@@ -266,7 +266,7 @@ impl<W: World> Engine<W> {
             let starts = self.reconcile()?;
             // Agents end before the end is committed. Nobody resumes an ended run, so nobody would find their cost
             // later.
-            if self.docket.run.as_ref().is_some_and(|run| run.ending().is_some()) {
+            if self.run_state.run.as_ref().is_some_and(|run| run.ending().is_some()) {
                 let notes = self.world.end_agents();
                 self.note_before_the_end(notes);
             }
@@ -288,7 +288,7 @@ impl<W: World> Engine<W> {
     }
 
     fn end(&self) -> Option<End> {
-        if let Some(ending) = self.docket.run.as_ref().and_then(Run::ending) {
+        if let Some(ending) = self.run_state.run.as_ref().and_then(Run::ending) {
             return Some(End::Ended(ending));
         }
         match self.mode {
@@ -408,7 +408,7 @@ impl<W: World> Engine<W> {
 
     /// Gives new findings their ids, in order, also where another finding refers to them.
     fn with_ids(&mut self, report: Report) -> Report {
-        let mut ids = Ids { last: self.docket.last_finding, given: BTreeMap::new() };
+        let mut ids = Ids { last: self.run_state.last_finding, given: BTreeMap::new() };
         match report {
             Report::Loop(LoopReport::Tracked { mut findings, delta }) => {
                 // All ids first, then the references: a finding may refer to a later one of the same report.
@@ -417,7 +417,7 @@ impl<W: World> Engine<W> {
                 Report::Loop(LoopReport::Tracked { findings, delta })
             }
             Report::Run(RunReport::LandingRefused { refusal, mut findings }) => {
-                findings.iter_mut().for_each(|handed: &mut Handed| ids.give(&mut handed.id));
+                findings.iter_mut().for_each(|carried: &mut CarriedFinding| ids.give(&mut carried.id));
                 Report::Run(RunReport::LandingRefused { refusal, findings })
             }
             other => other,
@@ -427,20 +427,20 @@ impl<W: World> Engine<W> {
     fn read_mail(&mut self) -> Result<(), EngineError> {
         for mail in self.journal.mail()? {
             // Taken in this turn and not committed as read yet.
-            if self.letters.contains(&mail.id) {
+            if self.messages.contains(&mail.id) {
                 continue;
             }
-            let body = Body::read(&mail.letter);
+            let body = Body::read(&mail.message);
             // If the landing succeeds there is nothing left to drop. The message waits until its result is known.
             if matches!(&body, Ok(Body::Drop { plan, .. }) if self.is_landing(plan)) {
                 continue;
             }
-            self.letters.push(mail.id);
+            self.messages.push(mail.id);
             match body {
-                Ok(body) => self.take_letter(body)?,
+                Ok(body) => self.take_message(body)?,
                 // Marked as read all the same. An unreadable message would otherwise come back in every turn.
                 Err(error) => {
-                    let text = format!("a letter could not be read and was set aside: {error}");
+                    let text = format!("a message could not be read and was set aside: {error}");
                     self.note(vec![Note::Warning(text)]);
                 }
             }
@@ -448,7 +448,7 @@ impl<W: World> Engine<W> {
         Ok(())
     }
 
-    fn take_letter(&mut self, body: Body) -> Result<(), EngineError> {
+    fn take_message(&mut self, body: Body) -> Result<(), EngineError> {
         match body {
             Body::Decide { effect, decision } => {
                 self.deliver(&effect, Report::Loop(LoopReport::Decided(decision))).map(drop)
@@ -483,7 +483,7 @@ impl<W: World> Engine<W> {
     }
 
     fn is_landing(&self, plan: &PlanId) -> bool {
-        let mut intents = self.docket.run.iter().flat_map(Run::intents);
+        let mut intents = self.run_state.run.iter().flat_map(Run::intents);
         intents.any(|(effect, _)| effect.step == Step::Land && effect.of.as_str() == plan.as_str())
     }
 
@@ -529,11 +529,11 @@ impl<W: World> Engine<W> {
 // Turns of the machines.
 impl<W: World> Engine<W> {
     fn machine_of(&self, effect: &EffectId) -> Option<&Loop> {
-        self.docket.loops.get(&LoopId::new(effect.of.as_str()))
+        self.run_state.loops.get(&LoopId::new(effect.of.as_str()))
     }
 
     fn turn_run(&mut self, input: &RunIn) -> Result<bool, EngineError> {
-        let Some(run) = &mut self.docket.run else { return Ok(false) };
+        let Some(run) = &mut self.run_state.run else { return Ok(false) };
         // Which lane lands next is the run's decision. A turn of one lane can change it for another one, so the lanes
         // before and after the turn are both compared again.
         let landing = run.lands_next();
@@ -558,13 +558,13 @@ impl<W: World> Engine<W> {
     }
 
     fn touch_all(&mut self) {
-        let lanes = self.docket.run.iter().flat_map(Run::parts).collect();
+        let lanes = self.run_state.run.iter().flat_map(Run::parts).collect();
         self.touch(lanes);
     }
 
     fn turn_loop(&mut self, id: &LoopId, input: &LoopIn) -> Result<bool, EngineError> {
-        let Some(lp) = self.docket.loops.get_mut(id) else { return Ok(false) };
-        let events = machine::turn(lp, input)?;
+        let Some(review_loop) = self.run_state.loops.get_mut(id) else { return Ok(false) };
+        let events = machine::turn(review_loop, input)?;
         let heard = !events.is_empty();
         if heard {
             self.dirty.insert(Of::new(id.as_str()));
@@ -575,7 +575,7 @@ impl<W: World> Engine<W> {
 
     fn note(&mut self, notes: Vec<Note>) {
         if !notes.is_empty() {
-            notes.iter().for_each(|note| self.docket.apply_note(note));
+            notes.iter().for_each(|note| self.run_state.apply_note(note));
             self.record_now(notes.into_iter().map(Fact::Note).collect());
         }
     }
@@ -587,7 +587,7 @@ impl<W: World> Engine<W> {
         let ends = |fact: &Fact| matches!(fact, Fact::Run(RunEvent::Ended { .. }));
         let Some(end) = self.pending.iter().position(|(_, facts)| facts.iter().any(ends)) else { return };
         if !notes.is_empty() {
-            notes.iter().for_each(|note| self.docket.apply_note(note));
+            notes.iter().for_each(|note| self.run_state.apply_note(note));
             let at = self.pending[end].0;
             self.pending.insert(end, (at, notes.into_iter().map(Fact::Note).collect()));
         }
@@ -600,7 +600,7 @@ impl<W: World> Engine<W> {
 
     fn record(&mut self, at: Time, facts: Vec<Fact>) {
         for fact in &facts {
-            self.docket.stamp(at, fact);
+            self.run_state.stamp(at, fact);
             if let Fact::Loop(_, LoopEvent::Failed { effect, .. }) = fact {
                 // Without the launch number, because `queue` looks for the attempt, whichever launch of it failed.
                 self.lost.insert(EffectId { launch: 0, ..effect.clone() });
@@ -617,7 +617,8 @@ impl<W: World> Engine<W> {
     /// may have a thousand of them.
     fn sync(&mut self) -> Result<(), EngineError> {
         let loops = self.dirty.iter().map(|of| LoopId::new(of.as_str()));
-        let mut changed: BTreeSet<LoopId> = loops.filter(|id| self.docket.loops.contains_key(id)).collect();
+        let mut changed: BTreeSet<LoopId> =
+            loops.filter(|id| self.run_state.loops.contains_key(id)).collect();
         // A report to the run can move lanes, and a moved lane can open or cancel loops: repeat until nothing moves.
         while !self.moved.is_empty() || !changed.is_empty() {
             for lane in std::mem::take(&mut self.moved) {
@@ -632,7 +633,7 @@ impl<W: World> Engine<W> {
     }
 
     fn loops_wanted(&self, lane: &Of) -> BTreeMap<LoopId, (EffectId, RunWant)> {
-        let wants = self.docket.run.iter().flat_map(|run| run.wants_of(lane));
+        let wants = self.run_state.run.iter().flat_map(|run| run.wants_of(lane));
         wants
             .filter_map(|(effect, want)| match &want {
                 RunWant::Loop { id, .. } => Some((id.clone(), (effect, want))),
@@ -648,21 +649,21 @@ impl<W: World> Engine<W> {
         let mut opened = Vec::new();
         for (id, (_, want)) in wanted {
             let RunWant::Loop { subject, opening, .. } = want else { continue };
-            if self.docket.loops.contains_key(id) {
+            if self.run_state.loops.contains_key(id) {
                 continue;
             }
-            // Assemble the panel first. Its note is part of the docket from which the situation is read.
-            let notes = self.world.convene(subject, &self.docket);
+            // Assemble the panel first. Its note is part of the run state from which the situation is read.
+            let notes = self.world.assemble(subject, &self.run_state);
             self.note(notes);
-            let Some(run) = &self.docket.run else { continue };
-            let situation = self.world.situation(subject, &self.docket);
+            let Some(run) = &self.run_state.run else { continue };
+            let situation = self.world.situation(subject, &self.run_state);
             let policy = policy::for_subject(subject, run.policy(subject), &situation);
             let at = self.world.now();
             let first = Opened { id: id.clone(), policy, opening: opening.clone(), at };
-            let mut lp = Loop::open(&first);
+            let mut review_loop = Loop::open(&first);
             let mut events = vec![LoopEvent::Opened(Box::new(first))];
-            events.extend(machine::settle(&mut lp)?);
-            self.docket.loops.insert(id.clone(), lp);
+            events.extend(machine::settle(&mut review_loop)?);
+            self.run_state.loops.insert(id.clone(), review_loop);
             self.dirty.insert(Of::new(id.as_str()));
             self.record(at, events.into_iter().map(|event| Fact::Loop(id.clone(), event)).collect());
             opened.push(id.clone());
@@ -680,7 +681,7 @@ impl<W: World> Engine<W> {
             RUN => OWN.map(str::to_owned).to_vec(),
             lane => vec![format!("{lane}/")],
         };
-        let loops = &self.docket.loops;
+        let loops = &self.run_state.loops;
         let named = |first: &String| {
             let first = first.clone();
             loops.range(LoopId::new(&first)..).take_while(move |(id, _)| id.as_str().starts_with(&first))
@@ -688,7 +689,7 @@ impl<W: World> Engine<W> {
         let unwanted: Vec<LoopId> = prefixes
             .iter()
             .flat_map(named)
-            .filter(|(id, lp)| lp.outcome().is_none() && !wanted.contains_key(*id))
+            .filter(|(id, review_loop)| review_loop.outcome().is_none() && !wanted.contains_key(*id))
             .map(|(id, _)| id.clone())
             .collect();
         for id in &unwanted {
@@ -700,12 +701,15 @@ impl<W: World> Engine<W> {
     fn tell_run(&mut self, changed: &BTreeSet<LoopId>) -> Result<(), EngineError> {
         for id in changed {
             let wanted = self.loops_wanted(&lane_of(id));
-            let (Some((effect, _)), Some(lp)) = (wanted.get(id), self.docket.loops.get(id)) else { continue };
-            let (effect, n) = (effect.clone(), lp.iterations());
-            let ended = lp.outcome().cloned().map(|outcome| RunReport::LoopEnded {
+            let (Some((effect, _)), Some(review_loop)) = (wanted.get(id), self.run_state.loops.get(id))
+            else {
+                continue;
+            };
+            let (effect, n) = (effect.clone(), review_loop.iterations());
+            let ended = review_loop.outcome().cloned().map(|outcome| RunReport::LoopEnded {
                 outcome,
-                revision: lp.revision().cloned(),
-                open: lp.handed(),
+                revision: review_loop.revision().cloned(),
+                open: review_loop.carried(),
             });
             // Before the end: the run counts the iterations of a loop while it still wants the loop.
             self.turn_run(&RunIn::Iterated { effect: effect.clone(), n })?;
@@ -724,7 +728,7 @@ impl<W: World> Engine<W> {
     /// stops the engine.
     fn probe_intents(&mut self) -> Result<(), EngineError> {
         for (effect, want) in self.open_intents() {
-            let assignment = Assignment { effect: &effect, want: &want, docket: &self.docket };
+            let assignment = Assignment { effect: &effect, want: &want, run_state: &self.run_state };
             match self.world.probe(assignment) {
                 Probe::Done(report, notes) => {
                     self.note(notes);
@@ -772,12 +776,12 @@ impl<W: World> Engine<W> {
 
     fn open_intents(&self) -> Vec<(EffectId, Want)> {
         let mut open = Vec::new();
-        for lp in self.docket.loops.values() {
-            let mut wants = lp.wants();
-            let intents = lp.intents().iter().filter_map(|(effect, _)| wants.remove_entry(effect));
+        for review_loop in self.run_state.loops.values() {
+            let mut wants = review_loop.wants();
+            let intents = review_loop.intents().iter().filter_map(|(effect, _)| wants.remove_entry(effect));
             open.extend(intents.map(|(effect, want)| (effect, Want::Loop(want))));
         }
-        if let Some(run) = &self.docket.run {
+        if let Some(run) = &self.run_state.run {
             let mut wants = run.wants();
             let intents = run.intents().filter_map(|(effect, _)| wants.remove_entry(effect));
             open.extend(intents.map(|(effect, want)| (effect, Want::Run(want))));
@@ -840,12 +844,12 @@ impl<W: World> Engine<W> {
     ///
     /// The reservation counts agents that still run, so several launches in one turn cannot exceed a cap together.
     fn fits(&mut self, effect: &EffectId) -> bool {
-        let caps = self.docket.raised.unwrap_or(self.options.caps);
+        let caps = self.run_state.raised.unwrap_or(self.options.caps);
         if !effect.step.is_agent() || !caps.is_any() {
             return true;
         }
         let needed = self.world.reserve(effect);
-        if let Some(spent) = caps.refuses(&self.docket, &self.reserved, effect, needed) {
+        if let Some(spent) = caps.refuses(&self.run_state, &self.reserved, effect, needed) {
             // The first refusal is kept: it names the cap that a person would have to raise.
             self.spent.get_or_insert(spent);
             return false;
@@ -859,7 +863,7 @@ impl<W: World> Engine<W> {
         // While something still runs its real cost may turn out lower than the reservation, and the launch may fit
         // then.
         let stops = self.running.is_empty() && self.held.is_empty();
-        if let Some(spent) = self.spent.filter(|spent| stops && self.docket.spent != Some(*spent)) {
+        if let Some(spent) = self.spent.filter(|spent| stops && self.run_state.spent != Some(*spent)) {
             self.note(vec![Note::Spent(spent)]);
         }
     }
@@ -902,10 +906,14 @@ impl<W: World> Engine<W> {
     }
 
     fn wants_of(&self, machine: &Of) -> BTreeMap<EffectId, Want> {
-        if let Some(lp) = self.docket.loops.get(&LoopId::new(machine.as_str())) {
-            return lp.wants().into_iter().map(|(effect, want)| (effect, Want::Loop(want))).collect();
+        if let Some(review_loop) = self.run_state.loops.get(&LoopId::new(machine.as_str())) {
+            return review_loop
+                .wants()
+                .into_iter()
+                .map(|(effect, want)| (effect, Want::Loop(want)))
+                .collect();
         }
-        let wants = self.docket.run.iter().flat_map(|run| run.wants_of(machine));
+        let wants = self.run_state.run.iter().flat_map(|run| run.wants_of(machine));
         wants.map(|(effect, want)| (effect, Want::Run(want))).collect()
     }
 
@@ -960,7 +968,7 @@ impl<W: World> Engine<W> {
         }
         let at = self.world.now();
         // An intent is an event of the machine. The machine may refuse it, and then the effect does not start.
-        match self.machine_of(effect).map(|lp| lp.id().clone()) {
+        match self.machine_of(effect).map(|review_loop| review_loop.id().clone()) {
             Some(id) => self.turn_loop(&id, &LoopIn::Intend { effect: effect.clone(), at }),
             None => self.turn_run(&RunIn::Intend { effect: effect.clone(), at }),
         }
@@ -968,13 +976,13 @@ impl<W: World> Engine<W> {
 
     fn start(&mut self, effect: &EffectId) {
         let Some(want) = self.wanted.get(&effect.of).and_then(|wants| wants.get(effect)) else { return };
-        self.world.start(Assignment { effect, want, docket: &self.docket });
+        self.world.start(Assignment { effect, want, run_state: &self.run_state });
     }
 
     fn commit(&mut self, watch: &mut dyn Watch) -> Result<(), EngineError> {
         let pending = std::mem::take(&mut self.pending);
-        let letters = std::mem::take(&mut self.letters);
-        if pending.is_empty() && letters.is_empty() {
+        let messages = std::mem::take(&mut self.messages);
+        if pending.is_empty() && messages.is_empty() {
             return Ok(());
         }
         let mut rows = Vec::with_capacity(pending.len());
@@ -989,7 +997,7 @@ impl<W: World> Engine<W> {
         let turns: Vec<Turn<'_>> = rows.iter().map(|(at, rows)| Turn { at: at.0, rows }).collect();
         crash::point("append:before");
         // One transaction for the facts and for the messages they answer: a message is never taken twice, nor lost.
-        let last = self.journal.append_reading(&turns, &letters)?;
+        let last = self.journal.append_reading(&turns, &messages)?;
         crash::point("append:after");
         let count: usize = pending.iter().map(|(_, facts)| facts.len()).sum();
         let first = last + 1 - u64::try_from(count).unwrap_or(last);
@@ -999,7 +1007,7 @@ impl<W: World> Engine<W> {
             .zip(first..)
             .map(|((at, fact), seq)| Stamped { seq, at, fact })
             .collect();
-        watch.committed(&self.docket, &facts);
+        watch.committed(&self.run_state, &facts);
         Ok(())
     }
 }

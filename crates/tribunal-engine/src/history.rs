@@ -1,11 +1,11 @@
 //! The history of a run: one fold of its journal for everybody who shows it. Each row is decoded once.
 //!
-//! The docket is the state. The chronicle adds times and what was said, for which the facts alone are enough; the record
-//! adds what each round changed, for which it looks at the docket after each fact. So nothing keeps a copy of a machine.
+//! The run state is the state. The chronicle adds times and what was said, for which the facts alone are enough; the record
+//! adds what each round changed, for which it looks at the run state after each fact. So nothing keeps a copy of a machine.
 //! It only reads: reports, pages, the terminal and the editor's tools are functions of a `History`.
 
-use crate::docket::{Docket, DocketError, Fact, Note, Stamped};
 use crate::review::{Origins, Record, command_verdict};
+use crate::run_state::{Fact, Note, RunState, RunStateError, Stamped};
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::effect::{EffectId, FinishStep, Step};
 use tribunal_core::finding::{Answer, Source, Verdict};
@@ -27,7 +27,7 @@ const HELD: &str = "the result";
 #[derive(Clone, Debug, Default)]
 pub struct History {
     /// The state of the machines, and what was noted beside them.
-    pub docket: Docket,
+    pub run_state: RunState,
     /// When things happened, and what was said.
     pub chronicle: Chronicle,
     /// What each round changed.
@@ -36,25 +36,25 @@ pub struct History {
 
 impl History {
     /// Reads a journal from its first row.
-    pub fn read(reader: &Reader) -> Result<History, DocketError> {
+    pub fn read(reader: &Reader) -> Result<History, RunStateError> {
         let mut history = History::default();
         reader.each(1, |row| history.take(&row).map(drop))?;
         Ok(history)
     }
 
     /// Takes the next row and returns it decoded, so that no caller decodes it again.
-    pub fn take(&mut self, row: &RowRef<'_>) -> Result<Fact, DocketError> {
+    pub fn take(&mut self, row: &RowRef<'_>) -> Result<Fact, RunStateError> {
         let fact = Fact::decode(row)?;
-        self.apply(Time(row.at), &fact).map_err(DocketError::at(row))?;
+        self.apply(Time(row.at), &fact).map_err(RunStateError::at(row))?;
         Ok(fact)
     }
 
     /// Takes the next fact.
     pub fn apply(&mut self, at: Time, fact: &Fact) -> Result<(), OutOfOrder> {
-        self.docket.apply(at, fact)?;
+        self.run_state.apply(at, fact)?;
         self.chronicle.take(at.0, fact);
         // Last: what a round changed is read from the state after the fact.
-        self.record.take(&self.docket, fact);
+        self.record.take(&self.run_state, fact);
         Ok(())
     }
 }
@@ -105,7 +105,7 @@ pub struct Decided {
 /// A reviewer's findings, of which only tracking can tell how many are new.
 #[derive(Clone, Debug)]
 struct Spoken {
-    seat: Source,
+    reviewer: Source,
     /// The place of the reviewer's line in what was said in the round.
     at: usize,
     claims: usize,
@@ -254,8 +254,8 @@ impl Chronicle {
         let at = self.rounds.get(id).and_then(|rounds| rounds.last()).map_or(0, |round| round.said.len());
         let raised = claims.len();
         self.say(id, format!("{words}, {raised} raised"));
-        if let Step::Judge(seat) = step {
-            let spoken = Spoken { seat: Source::Seat(seat.clone()), at, claims: raised, words };
+        if let Step::Judge(reviewer) = step {
+            let spoken = Spoken { reviewer: Source::Reviewer(reviewer.clone()), at, claims: raised, words };
             self.spoken.entry(id.clone()).or_default().push(spoken);
         }
     }
@@ -266,8 +266,9 @@ impl Chronicle {
     fn tracked(&mut self, id: &LoopId, findings: &[Tracked]) {
         let round = self.rounds.get_mut(id).and_then(|rounds| rounds.last_mut());
         let (Some(round), Some(spoken)) = (round, self.spoken.remove(id)) else { return };
-        for Spoken { seat, at, claims, words } in spoken {
-            let is_new = |finding: &&Tracked| finding.mark != Mark::Persistent && finding.by.contains(&seat);
+        for Spoken { reviewer, at, claims, words } in spoken {
+            let is_new =
+                |finding: &&Tracked| finding.mark != Mark::Persistent && finding.by.contains(&reviewer);
             // A finding may be held by several reviewers; one of them never gets credit for more than it raised.
             let new = findings.iter().filter(is_new).count().min(claims);
             let again = match claims - new {

@@ -1,18 +1,18 @@
 //! The inbox: the questions that a run has open for people, and the message that answers one.
 //!
-//! It reads the docket and makes messages; it posts nothing and decides nothing. Every face (command line, terminal,
+//! It reads the run state and makes messages; it posts nothing and decides nothing. Every face (command line, terminal,
 //! browser) asks here, so they offer the same questions under the same names.
 
-use crate::docket::Docket;
 use crate::mail::Body;
+use crate::run_state::RunState;
 use crate::spoken;
 use crate::tries::LostTry;
 use tribunal_core::converge::Pattern;
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::finding::{Fate, FixableBy};
 use tribunal_core::held::{Held, HeldChoice, HeldDecision};
-use tribunal_core::ids::{FindingId, LoopId, PlanId, Revision, Seat};
-use tribunal_core::ledger::{Entry, Handed, Mark};
+use tribunal_core::ids::{FindingId, LoopId, PlanId, Reviewer, Revision};
+use tribunal_core::ledger::{CarriedFinding, Entry, Mark};
 use tribunal_core::machine::Machine;
 use tribunal_core::policy::Use;
 use tribunal_core::review_loop::{Choice, Decision, Loop, LoopWant, Offer, Outcome, Why};
@@ -198,15 +198,16 @@ impl Reaction {
 /// Every open question of the run, in the order of their names.
 ///
 /// A run that is over asks nothing, whatever its loops were waiting for.
-pub fn questions(docket: &Docket) -> Vec<OpenQuestion> {
+pub fn questions(run_state: &RunState) -> Vec<OpenQuestion> {
     // A run that is over asks nothing, whatever its loops were waiting for.
-    let Some(run) = docket.run.as_ref().filter(|run| run.closing().is_none()) else { return Vec::new() };
-    let loops = docket.loops.values().filter(|lp| lp.question().is_some());
-    let mut open: Vec<OpenQuestion> = loops.filter_map(|lp| of_loop(docket, lp)).collect();
-    let lost = |of: &str| docket.lost.get(of).map(|lost| plain::clipped(lost, LOST_MAX));
+    let Some(run) = run_state.run.as_ref().filter(|run| run.closing().is_none()) else { return Vec::new() };
+    let loops = run_state.loops.values().filter(|review_loop| review_loop.question().is_some());
+    let mut open: Vec<OpenQuestion> =
+        loops.filter_map(|review_loop| of_loop(run_state, review_loop)).collect();
+    let lost = |of: &str| run_state.lost.get(of).map(|lost| plain::clipped(lost, LOST_MAX));
     open.extend(run.wants().into_iter().filter_map(|(effect, want)| match want {
-        RunWant::AskLane { plan, stuck } => Some(of_lane(docket, effect, plan, &stuck)),
-        RunWant::AskHeld { held } => Some(of_held(docket, effect, held)),
+        RunWant::AskLane { plan, stuck } => Some(of_lane(run_state, effect, plan, &stuck)),
+        RunWant::AskHeld { held } => Some(of_held(run_state, effect, held)),
         _ => None,
     }));
     for question in &mut open {
@@ -219,12 +220,12 @@ pub fn questions(docket: &Docket) -> Vec<OpenQuestion> {
         );
         let of = question.effect.of.as_str();
         // Without a quorum every try of every reviewer is of interest, and not only the last failure.
-        let tried = tried(docket, of).filter(|_| question.reason == Reason::Loop(Why::NoQuorum));
+        let tried = tried(run_state, of).filter(|_| question.reason == Reason::Loop(Why::NoQuorum));
         if let Some(lost) = tried.or_else(|| lost(of)).filter(|_| broke) {
             question.why = format!("{} ({lost})", question.why);
         }
         // Last, because the lookups above need the name without its number.
-        question.id = numbered(&question.id, times_asked(docket, &question.id));
+        question.id = numbered(&question.id, times_asked(run_state, &question.id));
     }
     // By name, so that two calls list the same questions in the same order.
     open.sort_by(|a, b| a.id.cmp(&b.id));
@@ -232,17 +233,17 @@ pub fn questions(docket: &Docket) -> Vec<OpenQuestion> {
 }
 
 /// Why each try of a loop's reviewers did not count.
-fn tried(docket: &Docket, of: &str) -> Option<String> {
-    let one = |(seat, lost): (&Seat, &LostTry)| {
-        format!("{seat}, {}: {}", spoken::try_words(&lost.effect), lost.why)
+fn tried(run_state: &RunState, of: &str) -> Option<String> {
+    let one = |(reviewer, lost): (&Reviewer, &LostTry)| {
+        format!("{reviewer}, {}: {}", spoken::try_words(&lost.effect), lost.why)
     };
-    let tries: Vec<String> = docket.tries.of_loop(&LoopId::new(of)).map(one).collect();
+    let tries: Vec<String> = run_state.tries.of_loop(&LoopId::new(of)).map(one).collect();
     (!tries.is_empty()).then(|| plain::clipped(&tries.join("; "), TRIED_MAX))
 }
 
 /// How often somebody was asked about this, the open question included.
-fn times_asked(docket: &Docket, about: &str) -> u32 {
-    docket.asked.get(about).copied().unwrap_or(0).max(1)
+fn times_asked(run_state: &RunState, about: &str) -> u32 {
+    run_state.asked.get(about).copied().unwrap_or(0).max(1)
 }
 
 /// The name of the n-th question about the same thing.
@@ -253,12 +254,12 @@ fn numbered(about: &str, n: u32) -> String {
 /// A question that was asked before and is no longer open: what it is about, and its number.
 ///
 /// Use it to tell a person that an answer comes too late, instead of that there is no such question.
-pub fn closed(docket: &Docket, wanted: &str) -> Option<(String, u32)> {
+pub fn closed(run_state: &RunState, wanted: &str) -> Option<(String, u32)> {
     // A name without a number is the first question.
     let named = wanted.rsplit_once(':').and_then(|(about, n)| Some((about, n.parse::<u32>().ok()?)));
     let (about, n) = named.unwrap_or((wanted, 1));
-    let asked = docket.asked.get(about).copied().unwrap_or(0);
-    let open = questions(docket).iter().any(|open| open.id == numbered(about, n));
+    let asked = run_state.asked.get(about).copied().unwrap_or(0);
+    let open = questions(run_state).iter().any(|open| open.id == numbered(about, n));
     (n >= 1 && n <= asked && !open).then(|| (about.to_owned(), n))
 }
 
@@ -266,7 +267,7 @@ pub fn closed(docket: &Docket, wanted: &str) -> Option<(String, u32)> {
 ///
 /// An id or an effect is always enough. The name of a loop or a plan is enough only as long as nothing else was ever
 /// asked about it, so that an old name never answers a new question.
-pub fn find<'a>(docket: &Docket, open: &'a [OpenQuestion], wanted: &str) -> Option<&'a OpenQuestion> {
+pub fn find<'a>(run_state: &RunState, open: &'a [OpenQuestion], wanted: &str) -> Option<&'a OpenQuestion> {
     // Exact names first. The shorter ones are tried only if nothing has exactly this name.
     let exact = |question: &&OpenQuestion| question.id == wanted || question.effect.to_string() == wanted;
     let of_loop = |question: &&OpenQuestion| {
@@ -274,7 +275,7 @@ pub fn find<'a>(docket: &Docket, open: &'a [OpenQuestion], wanted: &str) -> Opti
         question.effect.of.as_str() == wanted && !question.id.contains(':') && wanted.contains('.')
     };
     let of_plan = |question: &&OpenQuestion| {
-        question.plan.as_ref().is_some_and(|plan| plan.as_str() == wanted) && asked_of(docket, wanted) <= 1
+        question.plan.as_ref().is_some_and(|plan| plan.as_str() == wanted) && asked_of(run_state, wanted) <= 1
     };
     let only = |wanted: &dyn Fn(&&OpenQuestion) -> bool| {
         let mut found = open.iter().filter(wanted);
@@ -285,10 +286,10 @@ pub fn find<'a>(docket: &Docket, open: &'a [OpenQuestion], wanted: &str) -> Opti
 }
 
 /// How many questions were ever asked about a plan, its loops and its lane.
-fn asked_of(docket: &Docket, plan: &str) -> u32 {
+fn asked_of(run_state: &RunState, plan: &str) -> u32 {
     let prefix = format!("{plan}/");
     let of = |about: &&String| about.as_str() == plan || about.starts_with(&prefix);
-    docket.asked.iter().filter(|(about, _)| of(about)).map(|(_, n)| n).sum()
+    run_state.asked.iter().filter(|(about, _)| of(about)).map(|(_, n)| n).sum()
 }
 
 /// The short name of a loop: `01-02/task-1` of `01-02/task-1.3`.
@@ -298,50 +299,54 @@ pub fn short(id: &LoopId) -> &str {
 
 /// Late findings of this round without evidence. They cause no rework, and a reviewer that rejects only for them gave
 /// no verdict.
-fn insisted(lp: &Loop) -> Vec<FindingId> {
+fn insisted(review_loop: &Loop) -> Vec<FindingId> {
     let late = |(id, entry): &(FindingId, &Entry)| {
-        entry.fate == Fate::Advisory && lp.ledger().mark(*id, lp.round()) == Mark::Late
+        entry.fate == Fate::Advisory && review_loop.ledger().mark(*id, review_loop.round()) == Mark::Late
     };
-    lp.ledger().iter().filter(late).map(|(id, _)| id).collect()
+    review_loop.ledger().iter().filter(late).map(|(id, _)| id).collect()
 }
 
-fn of_loop(docket: &Docket, lp: &Loop) -> Option<OpenQuestion> {
-    let (effect, asked) = lp.wants().into_iter().find_map(|(effect, want)| match want {
+fn of_loop(run_state: &RunState, review_loop: &Loop) -> Option<OpenQuestion> {
+    let (effect, asked) = review_loop.wants().into_iter().find_map(|(effect, want)| match want {
         LoopWant::Ask(question) if effect.step == Step::Ask => Some((effect, question)),
         _ => None,
     })?;
-    let name = Name::of(lp.id());
+    let name = Name::of(review_loop.id());
     Some(OpenQuestion {
         id: name.short.clone(),
         effect,
         plan: name.plan.clone(),
-        subject: question::subject(lp.id().as_str()),
+        subject: question::subject(review_loop.id().as_str()),
         why: match &asked.why {
-            Why::Escalated(Pattern::NotTheMakers(id)) => {
-                let by = lp.ledger().get(*id).map(|entry| entry.claim.fixable_by).unwrap_or_default();
-                match (lp.policy().of, by) {
+            Why::Escalated(Pattern::NotTheBuilders(id)) => {
+                let by =
+                    review_loop.ledger().get(*id).map(|entry| entry.claim.fixable_by).unwrap_or_default();
+                match (review_loop.policy().of, by) {
                     // In the review of a phase such a finding belongs to the owner of its field, who is not on the
                     // panel.
                     (Use::Phase, FixableBy::Dev) => question::owner_is_absent(*id),
-                    (_, by) => question::not_the_makers(*id, by),
+                    (_, by) => question::not_the_builders(*id, by),
                 }
             }
-            Why::NoQuorum => question::asked(&asked, lp.rounds_max()) + &question::insisted(&insisted(lp)),
-            _ => question::asked(&asked, lp.rounds_max()),
+            Why::NoQuorum => {
+                question::asked(&asked, review_loop.rounds_max())
+                    + &question::insisted(&insisted(review_loop))
+            }
+            _ => question::asked(&asked, review_loop.rounds_max()),
         },
         offers: asked.offers().into_iter().map(Reaction::of_loop).collect(),
-        findings: lp.ledger().open().map(|(id, entry)| (id, entry.clone())).collect(),
+        findings: review_loop.ledger().open().map(|(id, entry)| (id, entry.clone())).collect(),
         revision: asked.revision.clone(),
         reason: Reason::Loop(asked.why),
-        spoken: spoken::of_last_round(docket, lp.id()),
+        spoken: spoken::of_last_round(run_state, review_loop.id()),
     })
 }
 
-fn of_lane(docket: &Docket, effect: EffectId, plan: PlanId, stuck: &Stuck) -> OpenQuestion {
+fn of_lane(run_state: &RunState, effect: EffectId, plan: PlanId, stuck: &Stuck) -> OpenQuestion {
     // Other steps than a loop have no reviewers to quote, and nobody stopped them.
-    let ended = docket.last_ended(&plan).filter(|_| matches!(stuck.was, Was::Loop(_)));
-    let by = ended.and_then(|lp| docket.stopped.get(lp.id()));
-    let findings = stuck.open.iter().map(|Handed { id, entry }| (*id, entry.clone())).collect();
+    let ended = run_state.last_ended(&plan).filter(|_| matches!(stuck.was, Was::Loop(_)));
+    let by = ended.and_then(|review_loop| run_state.stopped.get(review_loop.id()));
+    let findings = stuck.open.iter().map(|CarriedFinding { id, entry }| (*id, entry.clone())).collect();
     OpenQuestion {
         id: plan.as_str().to_owned(),
         effect,
@@ -352,24 +357,26 @@ fn of_lane(docket: &Docket, effect: EffectId, plan: PlanId, stuck: &Stuck) -> Op
         findings,
         revision: stuck.revision.clone(),
         reason: Reason::Lane { was: stuck.was, outcome: stuck.outcome.clone() },
-        spoken: ended.map(|lp| spoken::of_last_round(docket, lp.id())).unwrap_or_default(),
+        spoken: ended
+            .map(|review_loop| spoken::of_last_round(run_state, review_loop.id()))
+            .unwrap_or_default(),
     }
 }
 
 /// The question about a result that passed and is not on the user's branch.
-fn of_held(docket: &Docket, effect: EffectId, held: Held) -> OpenQuestion {
+fn of_held(run_state: &RunState, effect: EffectId, held: Held) -> OpenQuestion {
     OpenQuestion {
         id: HELD.to_owned(),
         effect,
         subject: "the result".to_owned(),
         plan: None,
-        why: branch::left_alone(&plain::line(&docket.about.branch), &held),
-        offers: match docket.run.as_ref().is_some_and(Run::may_work_again) {
+        why: branch::left_alone(&plain::line(&run_state.about.branch), &held),
+        offers: match run_state.run.as_ref().is_some_and(Run::may_work_again) {
             true => vec![Reaction::Land, Reaction::Again, Reaction::Stop],
             false => vec![Reaction::Land, Reaction::Stop],
         },
         findings: Vec::new(),
-        revision: docket.run.as_ref().and_then(|run| run.tip().cloned()),
+        revision: run_state.run.as_ref().and_then(|run| run.tip().cloned()),
         reason: Reason::Held(held),
         spoken: Vec::new(),
     }
@@ -463,7 +470,7 @@ pub fn answer(question: &OpenQuestion, answer: Answer) -> Result<Body, AnswerErr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::docket::Fact;
+    use crate::run_state::Fact;
     use tribunal_core::effect::Step;
     use tribunal_core::ids::Time;
     use tribunal_core::ledger::Delta;
@@ -472,7 +479,7 @@ mod tests {
     use tribunal_core::review_loop::{LoopEvent, LoopIn, LoopReport, Opened, Opening};
     use tribunal_core::run::{Land, PlanGate, PlanSpec, Policies, RunEvent, RunIn, RunReport, RunSpec};
 
-    fn docket(gate: Option<PlanGate>) -> Docket {
+    fn run_state(gate: Option<PlanGate>) -> RunState {
         let policies = Policies {
             plan: Policy::of(Use::Plan),
             task: Policy::of(Use::Task),
@@ -508,36 +515,36 @@ mod tests {
             finish: Vec::new(),
             step_timeout_ms: 1_000,
         };
-        let mut docket = Docket::default();
-        docket.apply(Time(1), &Fact::Run(RunEvent::Opened(Box::new(spec)))).unwrap();
-        machine::settle(docket.run.as_mut().unwrap()).unwrap();
-        docket
+        let mut run_state = RunState::default();
+        run_state.apply(Time(1), &Fact::Run(RunEvent::Opened(Box::new(spec)))).unwrap();
+        machine::settle(run_state.run.as_mut().unwrap()).unwrap();
+        run_state
     }
 
-    /// A plan that nobody can judge: neither checks nor seats.
-    fn unjudged() -> Docket {
-        let mut docket = docket(Some(PlanGate::All));
+    /// A plan that nobody can judge: neither checks nor reviewers.
+    fn unjudged() -> RunState {
+        let mut run_state = run_state(Some(PlanGate::All));
         let id = LoopId::new("01-01/plan.1");
         let opening = Opening::Judge { revision: Revision::new("r0"), open: Vec::new(), since: None };
         let opened = Opened { id: id.clone(), policy: Policy::of(Use::Plan), opening, at: Time(2) };
-        docket.apply(Time(2), &Fact::Loop(id.clone(), LoopEvent::Opened(Box::new(opened)))).unwrap();
-        let lp = docket.loops.get_mut(&id).unwrap();
-        machine::settle(lp).unwrap();
-        let effect = lp.wants().into_keys().find(|effect| effect.step == Step::Track).unwrap();
+        run_state.apply(Time(2), &Fact::Loop(id.clone(), LoopEvent::Opened(Box::new(opened)))).unwrap();
+        let review_loop = run_state.loops.get_mut(&id).unwrap();
+        machine::settle(review_loop).unwrap();
+        let effect = review_loop.wants().into_keys().find(|effect| effect.step == Step::Track).unwrap();
         let report = LoopReport::Tracked { findings: Vec::new(), delta: Delta::default() };
-        machine::turn(lp, &LoopIn::Report { effect, at: Time(3), report }).unwrap();
-        docket
+        machine::turn(review_loop, &LoopIn::Report { effect, at: Time(3), report }).unwrap();
+        run_state
     }
 
     /// A lane whose rounds are spent.
-    fn stuck() -> Docket {
-        let mut docket = docket(None);
-        let run = docket.run.as_mut().unwrap();
+    fn stuck() -> RunState {
+        let mut run_state = run_state(None);
+        let run = run_state.run.as_mut().unwrap();
         let effect = run.wants().into_keys().find(|effect| effect.step == Step::Loop).unwrap();
         let revision = Some(Revision::new("r1"));
         let report = RunReport::LoopEnded { outcome: Outcome::Exhausted, revision, open: Vec::new() };
         machine::turn(run, &RunIn::Report { effect, at: Time(3), report }).unwrap();
-        docket
+        run_state
     }
 
     fn said(reaction: Reaction, revision: Option<&str>) -> Answer {
@@ -547,26 +554,26 @@ mod tests {
 
     #[test]
     fn a_loops_question_is_found_by_any_of_its_names() {
-        let docket = unjudged();
-        let open = questions(&docket);
+        let run_state = unjudged();
+        let open = questions(&run_state);
         assert_eq!(open.len(), 1);
         assert_eq!(open[0].id, "01-01/plan");
         assert_eq!(open[0].reason, Reason::Loop(Why::NoQuorum));
         assert_eq!(open[0].offers, [Reaction::AskAgain, Reaction::Fixed, Reaction::Accept, Reaction::Stop]);
         let effect = open[0].effect.to_string();
         for name in ["01-01/plan", "01-01/plan.1", "01-01", effect.as_str()] {
-            assert!(find(&docket, &open, name).is_some(), "{name}");
+            assert!(find(&run_state, &open, name).is_some(), "{name}");
         }
         for name in ["01-02", "plan", "01-01/plan.2", ""] {
-            assert!(find(&docket, &open, name).is_none(), "{name}");
+            assert!(find(&run_state, &open, name).is_none(), "{name}");
         }
     }
 
     #[test]
     fn an_old_name_never_answers_a_new_question() {
-        let mut docket = unjudged();
-        docket.asked = [("01-01/plan".to_owned(), 2)].into();
-        let open = questions(&docket);
+        let mut run_state = unjudged();
+        run_state.asked = [("01-01/plan".to_owned(), 2)].into();
+        let open = questions(&run_state);
         assert_eq!(open[0].id, "01-01/plan:2");
         for (name, found) in [
             ("01-01/plan:2", true),
@@ -576,16 +583,16 @@ mod tests {
             ("01-01/plan.1", false),
             ("01-01", false),
         ] {
-            assert_eq!(find(&docket, &open, name).is_some(), found, "{name}");
+            assert_eq!(find(&run_state, &open, name).is_some(), found, "{name}");
         }
-        assert_eq!(closed(&docket, "01-01/plan"), Some(("01-01/plan".to_owned(), 1)));
-        assert_eq!(closed(&docket, "01-01/plan:1"), Some(("01-01/plan".to_owned(), 1)));
+        assert_eq!(closed(&run_state, "01-01/plan"), Some(("01-01/plan".to_owned(), 1)));
+        assert_eq!(closed(&run_state, "01-01/plan:1"), Some(("01-01/plan".to_owned(), 1)));
         for name in ["01-01/plan:2", "01-01/plan:3", "01-01/plan:0", "01-02", ":", ""] {
-            assert_eq!(closed(&docket, name), None, "{name}");
+            assert_eq!(closed(&run_state, name), None, "{name}");
         }
         // The lane asked once, then a loop of it: the plan's name alone says neither.
-        docket.asked = [("01-01/plan".to_owned(), 1), ("01-01".to_owned(), 1)].into();
-        assert!(find(&docket, &questions(&docket), "01-01").is_none());
+        run_state.asked = [("01-01/plan".to_owned(), 1), ("01-01".to_owned(), 1)].into();
+        assert!(find(&run_state, &questions(&run_state), "01-01").is_none());
     }
 
     #[test]
@@ -598,9 +605,9 @@ mod tests {
     }
 
     #[test]
-    fn every_offer_makes_the_letter_it_says() {
-        for docket in [unjudged(), stuck()] {
-            let question = questions(&docket).remove(0);
+    fn every_offer_makes_the_message_it_says() {
+        for run_state in [unjudged(), stuck()] {
+            let question = questions(&run_state).remove(0);
             for reaction in Reaction::ALL {
                 let body = answer(&question, said(reaction, Some("r9")));
                 assert_eq!(body.is_ok(), question.offers.contains(&reaction), "{reaction:?}");
@@ -636,8 +643,8 @@ mod tests {
 
     #[test]
     fn a_run_that_is_over_asks_nothing() {
-        let mut docket = stuck();
-        machine::turn(docket.run.as_mut().unwrap(), &RunIn::Cancel).unwrap();
-        assert_eq!(questions(&docket), []);
+        let mut run_state = stuck();
+        machine::turn(run_state.run.as_mut().unwrap(), &RunIn::Cancel).unwrap();
+        assert_eq!(questions(&run_state), []);
     }
 }

@@ -1,13 +1,12 @@
 //! The one event loop: report, turn, journal, reconcile. The core makes the decisions; this crate keeps them in the
 //! journal, starts the effects that are wanted and stops those that are not.
 //!
-//! Read `engine` for the loop, `docket` for the state it folds from the journal, and `world` for the seam to everything
+//! Read `engine` for the loop, `run state` for the state it folds from the journal, and `world` for the seam to everything
 //! outside. `real` is the world that runs agents and git; the simulator implements the same trait, so the engine is
 //! tested against both.
 
 pub mod budget;
 pub mod crash;
-pub mod docket;
 pub mod editor;
 pub mod engine;
 pub mod history;
@@ -16,6 +15,7 @@ pub mod mail;
 pub mod replay;
 pub mod review;
 pub mod route;
+pub mod run_state;
 pub mod settings;
 pub mod spoken;
 pub mod tokens;
@@ -24,6 +24,6 @@ pub mod waiver;
 pub mod who;
 pub mod world;
 
-pub use docket::{Docket, DocketError, Fact, Note, Stamped};
 pub use engine::{End, Engine, EngineError, Options, Watch};
+pub use run_state::{Fact, Note, RunState, RunStateError, Stamped};
 pub use world::{Arrival, Assignment, Probe, Report, Want, World};

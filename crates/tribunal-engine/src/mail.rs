@@ -11,7 +11,7 @@ use tribunal_core::held::HeldDecision;
 use tribunal_core::ids::{PlanId, Time};
 use tribunal_core::review_loop::Decision;
 use tribunal_core::run::LaneDecision;
-use tribunal_journal::Letter;
+use tribunal_journal::Message;
 
 /// The content of a message.
 ///
@@ -63,7 +63,7 @@ impl Body {
     /// The message with this content.
     ///
     /// Its key makes it unique in the mailbox: the first answer to a question stays, and a second one is dropped.
-    pub fn letter(&self, at: Time) -> Result<Letter, serde_json::Error> {
+    pub fn message(&self, at: Time) -> Result<Message, serde_json::Error> {
         // The key of an answer is its question, of a drop its plan. A cancel needs no more than one.
         let (kind, key) = match self {
             Body::Decide { effect, .. }
@@ -74,11 +74,11 @@ impl Body {
             Body::Editor(remark) => ("editor", remark.key()),
             Body::Waive(waiver) => ("waive", waiver.key()),
         };
-        Ok(Letter { key, kind: kind.to_owned(), body: serde_json::to_string(self)?, at: at.0 })
+        Ok(Message { key, kind: kind.to_owned(), body: serde_json::to_string(self)?, at: at.0 })
     }
 
     /// Reads the content of a message.
-    pub fn read(letter: &Letter) -> Result<Body, serde_json::Error> {
-        serde_json::from_str(&letter.body)
+    pub fn read(message: &Message) -> Result<Body, serde_json::Error> {
+        serde_json::from_str(&message.body)
     }
 }

@@ -5,7 +5,7 @@
 //! also shows whether this version would still decide the same, which is what makes a change of the core safe for
 //! stored journals.
 
-use crate::docket::{Docket, DocketError, Fact};
+use crate::run_state::{Fact, RunState, RunStateError};
 use std::collections::BTreeMap;
 use tribunal_core::ids::Time;
 use tribunal_core::machine::Machine;
@@ -36,7 +36,7 @@ pub enum Row {
 #[derive(Debug, Default)]
 pub struct Replay {
     /// The state folded so far.
-    pub docket: Docket,
+    pub run_state: RunState,
     causes: BTreeMap<String, Causes>,
 }
 
@@ -48,11 +48,11 @@ struct Causes {
 
 impl Replay {
     /// Folds one row, and says what it is.
-    pub fn take(&mut self, row: &RowRef<'_>) -> Result<(Fact, Row), DocketError> {
+    pub fn take(&mut self, row: &RowRef<'_>) -> Result<(Fact, Row), RunStateError> {
         let fact = Fact::decode(row)?;
         // Before the row is applied: what follows from a state can only be asked while the machine is in it.
         let expected = self.expected(&fact);
-        self.docket.apply(Time(row.at), &fact).map_err(|source| DocketError::OutOfOrder {
+        self.run_state.apply(Time(row.at), &fact).map_err(|source| RunStateError::OutOfOrder {
             seq: row.seq,
             machine: row.of.to_owned(),
             source,
@@ -73,9 +73,9 @@ impl Replay {
     /// What the machine of this fact would decide now, if anything.
     fn expected(&self, fact: &Fact) -> Option<Fact> {
         match fact {
-            Fact::Run(_) => self.docket.run.as_ref()?.settle().map(Fact::Run),
+            Fact::Run(_) => self.run_state.run.as_ref()?.settle().map(Fact::Run),
             Fact::Loop(id, _) => {
-                self.docket.loops.get(id)?.settle().map(|event| Fact::Loop(id.clone(), event))
+                self.run_state.loops.get(id)?.settle().map(|event| Fact::Loop(id.clone(), event))
             }
             Fact::Note(_) => None,
         }
@@ -93,8 +93,8 @@ impl Replay {
     ///
     /// A turn is one transaction, so a sound journal has none. A name here means that the journal was cut or changed.
     pub fn unsettled(&self) -> Vec<String> {
-        let run = self.docket.run.as_ref().filter(|run| run.settle().is_some()).map(|_| "run".to_owned());
-        let loops = self.docket.loops.values().filter(|lp| lp.settle().is_some());
-        run.into_iter().chain(loops.map(|lp| lp.id().to_string())).collect()
+        let run = self.run_state.run.as_ref().filter(|run| run.settle().is_some()).map(|_| "run".to_owned());
+        let loops = self.run_state.loops.values().filter(|review_loop| review_loop.settle().is_some());
+        run.into_iter().chain(loops.map(|review_loop| review_loop.id().to_string())).collect()
     }
 }

@@ -1,11 +1,11 @@
 //! The review of a run, from its history: what each round of each loop changed, what was tried for each finding, and
 //! where each finding came from.
 //!
-//! The docket keeps the present state; a report also needs the past, so this file keeps what the state forgets. The
+//! The run state keeps the present state; a report also needs the past, so this file keeps what the state forgets. The
 //! wording is left to `tribunal-view`.
 
-use crate::docket::{CommandNote, Docket, Fact, LaunchNote, Note, Ran};
 use crate::history::History;
+use crate::run_state::{CommandNote, Fact, LaunchNote, Note, Ran, RunState};
 use crate::settings::{GateSettings, GitSettings};
 use crate::spoken;
 use std::borrow::Cow;
@@ -15,11 +15,11 @@ use tribunal_core::cover::Shown;
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::finding::{Fate, Reply, Severity, Verdict};
 use tribunal_core::green::{self, Answer, ProjectCommand};
-use tribunal_core::ids::{FindingId, LoopId, Maker, PlanId};
+use tribunal_core::ids::{Builder, FindingId, LoopId, PlanId};
 use tribunal_core::ledger::{Entry, Mark};
 use tribunal_core::panel::Ruling;
 use tribunal_core::policy::Use;
-use tribunal_core::review_loop::{Choice, Loop, LoopEvent, Outcome, Share, Why};
+use tribunal_core::review_loop::{Choice, FixAssignment, Loop, LoopEvent, Outcome, Why};
 use tribunal_core::run::{Ending, Run, RunEvent};
 use tribunal_docs::chain::Artifact;
 use tribunal_findings::delta::{Now, Standing, cycle_delta};
@@ -43,7 +43,7 @@ pub struct Origins {
     traced: BTreeMap<LoopId, Traced>,
     known: BTreeMap<FindingId, Provenance>,
     code: BTreeMap<FindingId, Excerpt>,
-    mended: BTreeMap<FindingId, String>,
+    fixed: BTreeMap<FindingId, String>,
 }
 
 /// One `Traced` note, kept until the findings it is about are known.
@@ -51,7 +51,7 @@ pub struct Origins {
 struct Traced {
     origins: Vec<Option<Provenance>>,
     code: Vec<Option<Excerpt>>,
-    mended: Vec<Option<String>>,
+    fixed: Vec<Option<String>>,
 }
 
 impl Origins {
@@ -61,9 +61,9 @@ impl Origins {
     /// takes the report.
     pub fn take(&mut self, fact: &Fact) {
         match fact {
-            Fact::Note(Note::Traced { of, origins, code, mended }) => {
-                let (origins, code, mended) = (origins.clone(), code.clone(), mended.clone());
-                self.traced.insert(of.clone(), Traced { origins, code, mended });
+            Fact::Note(Note::Traced { of, origins, code, fixed }) => {
+                let (origins, code, fixed) = (origins.clone(), code.clone(), fixed.clone());
+                self.traced.insert(of.clone(), Traced { origins, code, fixed });
             }
             // The facts of an ignored report are dropped with it.
             Fact::Note(Note::Ignored { effect }) => {
@@ -71,14 +71,14 @@ impl Origins {
             }
             // A refused landing finds faults of the work itself, so they are as old as the work.
             Fact::Run(RunEvent::LandingRefused { findings, .. }) => {
-                for handed in findings {
-                    self.known.entry(handed.id).or_insert(Provenance::Original);
+                for carried in findings {
+                    self.known.entry(carried.id).or_insert(Provenance::Original);
                 }
             }
             Fact::Loop(id, LoopEvent::Tracked { findings, .. }) => {
                 // Facts and findings are matched by position. With different lengths nothing can be matched.
                 let traced = self.traced.remove(id).filter(|one| one.origins.len() == findings.len());
-                let Traced { origins, code, mended } = traced.unwrap_or_default();
+                let Traced { origins, code, fixed } = traced.unwrap_or_default();
                 let ids = || findings.iter().map(|finding| finding.id);
                 for (id, origin) in ids().zip(origins).filter_map(|(id, one)| Some((id, one?))) {
                     self.known.entry(id).or_insert(origin);
@@ -87,7 +87,7 @@ impl Origins {
                     self.code.entry(id).or_insert(code);
                 }
                 // A finding may come back and be settled again. The later fix is the one that settled it.
-                self.mended.extend(ids().zip(mended).filter_map(|(id, one)| Some((id, one?))));
+                self.fixed.extend(ids().zip(fixed).filter_map(|(id, one)| Some((id, one?))));
             }
             _ => {}
         }
@@ -99,8 +99,8 @@ impl Origins {
     }
 
     /// The part of a fix that settled a finding; empty where unknown.
-    pub fn mended(&self, id: FindingId) -> &str {
-        self.mended.get(&id).map_or("", String::as_str)
+    pub fn fixed(&self, id: FindingId) -> &str {
+        self.fixed.get(&id).map_or("", String::as_str)
     }
 
     /// Where one finding came from; none where unknown.
@@ -127,7 +127,7 @@ struct Told {
     rounds: Vec<Round>,
     tries: Vec<Try>,
     ordered: BTreeSet<FindingId>,
-    shares: BTreeMap<Maker, BTreeSet<FindingId>>,
+    shares: BTreeMap<Builder, BTreeSet<FindingId>>,
     settled: BTreeMap<FindingId, u32>,
     /// The last answer of each reviewer and check, with its effect.
     words: Vec<(String, Word)>,
@@ -140,7 +140,7 @@ struct Told {
 
 /// What the rounds of a run changed, and what was tried in them.
 ///
-/// It is a part of a [`History`], which shows it the docket after each fact.
+/// It is a part of a [`History`], which shows it the run state after each fact.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
     loops: BTreeMap<LoopId, Told>,
@@ -149,12 +149,15 @@ pub struct Record {
 }
 
 impl Record {
-    /// Takes a fact that the docket has taken already.
-    pub(crate) fn take(&mut self, docket: &Docket, fact: &Fact) {
+    /// Takes a fact that the run state has taken already.
+    pub(crate) fn take(&mut self, run_state: &RunState, fact: &Fact) {
         match fact {
             Fact::Loop(id, event) => {
-                let Some(lp) = docket.loops.get(id) else { return };
-                self.loops.entry(id.clone()).or_insert_with(|| Told::new(lp)).take(lp, event);
+                let Some(review_loop) = run_state.loops.get(id) else { return };
+                self.loops
+                    .entry(id.clone())
+                    .or_insert_with(|| Told::new(review_loop))
+                    .take(review_loop, event);
             }
             Fact::Note(Note::Launch(launch)) if !launch.summary.is_empty() => {
                 self.said.insert(launch.effect.clone(), launch.summary.clone());
@@ -172,7 +175,7 @@ impl History {
 
     /// The loops in the order in which they were opened, each with its past.
     fn told(&self) -> impl DoubleEndedIterator<Item = (&Loop, &Told)> {
-        let both = |id| Some((self.docket.loops.get(id)?, self.record.loops.get(id)?));
+        let both = |id| Some((self.run_state.loops.get(id)?, self.record.loops.get(id)?));
         self.chronicle.order.iter().filter_map(both)
     }
 
@@ -181,19 +184,20 @@ impl History {
     /// The same review is made for a live run and for an ended one, so a report during the run and the last one read
     /// the same.
     pub fn review(&self, run: &str, notes: Vec<String>, questions: &[QuestionView]) -> Review {
-        let docket = &self.docket;
-        let loops: Vec<Part> = self.told().map(|(lp, told)| told.part(docket, lp)).collect();
+        let run_state = &self.run_state;
+        let loops: Vec<Part> =
+            self.told().map(|(review_loop, told)| told.part(run_state, review_loop)).collect();
         let tellers = self.tellers();
-        let story = |(id, entry, lp): (FindingId, Cow<'_, Entry>, &Loop)| {
-            self.story(id, &entry, lp, tellers.get(&id).map_or(&[], Vec::as_slice))
+        let story = |(id, entry, review_loop): (FindingId, Cow<'_, Entry>, &Loop)| {
+            self.story(id, &entry, review_loop, tellers.get(&id).map_or(&[], Vec::as_slice))
         };
-        let findings: Vec<Story> = last_word(docket).into_iter().map(story).collect();
+        let findings: Vec<Story> = last_word(run_state).into_iter().map(story).collect();
         // A run that is closing already has its ending, before the last steps are done.
-        let ending = docket.run.as_ref().and_then(ending);
+        let ending = run_state.run.as_ref().and_then(ending);
         let waits: Vec<String> =
             questions.iter().map(|open| format!("{}: {}", open.subject, open.why)).collect();
         let (end, reason) = review::ended(ending, &waits, &loops, &findings);
-        let about = &docket.about;
+        let about = &run_state.about;
         // The folder holds the number and the name; older journals have only the number.
         let folder = Path::new(&about.phase_path).file_name().map(|name| name.to_string_lossy().into_owned());
         let folder = folder.unwrap_or_else(|| about.phase.clone());
@@ -211,11 +215,11 @@ impl History {
             name: plain::line(name),
             end,
             reason,
-            at: docket.at.0,
+            at: run_state.at.0,
             loops,
             findings,
             notes,
-            who: crate::who::of_run(docket),
+            who: crate::who::of_run(run_state),
             decisions: self.decisions(),
             next,
         }
@@ -230,28 +234,31 @@ impl History {
     /// For each finding the loops that hold it, in their order; only loops in which something was tried.
     fn tellers(&self) -> BTreeMap<FindingId, Vec<(&Loop, &Told)>> {
         let mut tellers: BTreeMap<FindingId, Vec<(&Loop, &Told)>> = BTreeMap::new();
-        for (lp, told) in self.told().filter(|(_, told)| !told.tries.is_empty()) {
-            lp.ledger().iter().for_each(|(id, _)| tellers.entry(id).or_default().push((lp, told)));
+        for (review_loop, told) in self.told().filter(|(_, told)| !told.tries.is_empty()) {
+            review_loop
+                .ledger()
+                .iter()
+                .for_each(|(id, _)| tellers.entry(id).or_default().push((review_loop, told)));
         }
         tellers
     }
 
-    fn story(&self, id: FindingId, entry: &Entry, lp: &Loop, tellers: &[(&Loop, &Told)]) -> Story {
-        let mut finding = FindingView::of(id, entry, lp.id().as_str());
-        finding.identities = spoken::identities(&self.docket, lp.id(), entry);
+    fn story(&self, id: FindingId, entry: &Entry, review_loop: &Loop, tellers: &[(&Loop, &Told)]) -> Story {
+        let mut finding = FindingView::of(id, entry, review_loop.id().as_str());
+        finding.identities = spoken::identities(&self.run_state, review_loop.id(), entry);
         finding.provenance = self.provenance(id);
         let tried = tellers.iter().flat_map(|(other, told)| {
             // A fix in an earlier loop is named with that loop, because its round is counted there.
-            let elsewhere = (other.id() != lp.id()).then(|| question::subject(other.id().as_str()));
+            let elsewhere = (other.id() != review_loop.id()).then(|| question::subject(other.id().as_str()));
             told.tries.iter().filter_map(move |one| self.tried(one, id, elsewhere.as_deref()))
         });
-        let told = self.record.loops.get(lp.id());
+        let told = self.record.loops.get(review_loop.id());
         let settled = told.and_then(|told| told.settled.get(&id).copied());
-        let returned = told.is_some_and(|told| told.returned(lp));
+        let returned = told.is_some_and(|told| told.returned(review_loop));
         let story = Story::of(finding, entry, settled, tried.collect(), returned);
         let origins = &self.chronicle.origins;
         let code = origins.code(id).map(Code::of);
-        Story { code, fix: plain::visible(origins.mended(id).as_bytes()), ..story }
+        Story { code, fix: plain::visible(origins.fixed(id).as_bytes()), ..story }
     }
 
     /// One line on what a fix did for a finding; none where the fix was not about it.
@@ -283,12 +290,12 @@ impl History {
 impl History {
     /// What one phase of a chain came to; none where the run makes no artifact.
     pub fn chain(&self, run: &str, ending: Ending) -> Option<PhaseOfChain> {
-        let docket = &self.docket;
-        let note = docket.about.chain.as_ref()?;
+        let run_state = &self.run_state;
+        let note = run_state.about.chain.as_ref()?;
         // An implementation has other loops before the one that compares it with the spec.
-        let told = self.told().rev().find(|(lp, _)| lp.policy().of == Use::Chain);
-        let outcome = told.and_then(|(lp, _)| lp.outcome());
-        let notes = told.into_iter().flat_map(|(lp, _)| lp.ledger().iter());
+        let told = self.told().rev().find(|(review_loop, _)| review_loop.policy().of == Use::Chain);
+        let outcome = told.and_then(|(review_loop, _)| review_loop.outcome());
+        let notes = told.into_iter().flat_map(|(review_loop, _)| review_loop.ledger().iter());
         let notes = notes
             .filter(|(_, entry)| entry.fate.stands())
             .map(|(id, entry)| format!("{id} [{}] {}", entry.severity, plain::line(&entry.claim.claim)));
@@ -297,14 +304,16 @@ impl History {
             name: note.artifact.command().to_owned(),
             run: run.to_owned(),
             mode: note.mode.clone(),
-            started: docket.began.unwrap_or_default().0,
-            completed: docket.at.0,
+            started: run_state.began.unwrap_or_default().0,
+            completed: run_state.at.0,
             outcome: chain_outcome(outcome, ending, note.skipped.is_some()),
             // Without reviewers nothing was approved, even if its checks passed.
             approved: outcome.is_some_and(Outcome::is_good) && note.skipped.is_none(),
             skipped: note.skipped.clone(),
-            iterations_max: told.map_or(0, |(lp, _)| lp.rounds_max()),
-            iterations: told.map(|(lp, told)| told.iterations(lp, &self.record.said)).unwrap_or_default(),
+            iterations_max: told.map_or(0, |(review_loop, _)| review_loop.rounds_max()),
+            iterations: told
+                .map(|(review_loop, told)| told.iterations(review_loop, &self.record.said))
+                .unwrap_or_default(),
             notes: notes.collect(),
         })
     }
@@ -360,22 +369,24 @@ fn ending(run: &Run) -> Option<Ending> {
 ///
 /// A finding that is carried from one loop to the next stands in several ledgers. If a person accepted the lane, its
 /// unresolved findings count as waived by that person.
-pub fn last_word(docket: &Docket) -> Vec<(FindingId, Cow<'_, Entry>, &Loop)> {
+pub fn last_word(run_state: &RunState) -> Vec<(FindingId, Cow<'_, Entry>, &Loop)> {
     let mut last: BTreeMap<FindingId, (u32, &Entry, &Loop)> = BTreeMap::new();
-    for lp in docket.loops.values() {
-        let number = entry_number(lp.id());
-        for (id, entry) in lp.ledger().iter() {
+    for review_loop in run_state.loops.values() {
+        let number = entry_number(review_loop.id());
+        for (id, entry) in review_loop.ledger().iter() {
             // `<=`: of two loops with the same number the later one in the map counts.
             if last.get(&id).is_none_or(|(known, _, _)| *known <= number) {
-                last.insert(id, (number, entry, lp));
+                last.insert(id, (number, entry, review_loop));
             }
         }
     }
-    last.into_iter().map(|(id, (_, entry, lp))| (id, waived(docket, entry, lp), lp)).collect()
+    last.into_iter()
+        .map(|(id, (_, entry, review_loop))| (id, waived(run_state, entry, review_loop), review_loop))
+        .collect()
 }
 
-fn waived<'a>(docket: &Docket, entry: &'a Entry, lp: &Loop) -> Cow<'a, Entry> {
-    match docket.accepter(lp.id()) {
+fn waived<'a>(run_state: &RunState, entry: &'a Entry, review_loop: &Loop) -> Cow<'a, Entry> {
+    match run_state.accepter(review_loop.id()) {
         Some(by) if entry.fate == Fate::Unresolved => {
             Cow::Owned(Entry { fate: Fate::Waived(by.to_owned()), ..entry.clone() })
         }
@@ -418,26 +429,26 @@ pub fn rule_notes(git: &GitSettings) -> Vec<String> {
 }
 
 /// Messages of agents to a person: `dev of 01-01/task-1: the key is missing`.
-pub fn escalated(docket: &Docket) -> Vec<String> {
-    of_launches(docket, |launch| &launch.escalated)
+pub fn escalated(run_state: &RunState) -> Vec<String> {
+    of_launches(run_state, |launch| &launch.escalated)
 }
 
 /// Actions that agents attempted and were refused.
-pub fn refused(docket: &Docket) -> Vec<String> {
-    of_launches(docket, |launch| &launch.denied)
+pub fn refused(run_state: &RunState) -> Vec<String> {
+    of_launches(run_state, |launch| &launch.denied)
 }
 
 /// Messages and refused actions, as every report lists them.
-pub fn from_agents(docket: &Docket) -> Vec<String> {
-    let told = escalated(docket).into_iter().map(|text| format!("for you: {text}"));
-    let refused = refused(docket).into_iter().take(REFUSED_MAX).map(|text| format!("refused: {text}"));
+pub fn from_agents(run_state: &RunState) -> Vec<String> {
+    let told = escalated(run_state).into_iter().map(|text| format!("for you: {text}"));
+    let refused = refused(run_state).into_iter().take(REFUSED_MAX).map(|text| format!("refused: {text}"));
     told.chain(refused).collect()
 }
 
 /// Lines of all launches, each once.
-fn of_launches(docket: &Docket, list: impl Fn(&LaunchNote) -> &Vec<String>) -> Vec<String> {
+fn of_launches(run_state: &RunState, list: impl Fn(&LaunchNote) -> &Vec<String>) -> Vec<String> {
     let mut seen = BTreeSet::new();
-    let lines = docket.launches.iter().flat_map(|launch| {
+    let lines = run_state.launches.iter().flat_map(|launch| {
         let who = format!("{} of {}", launch.role, launch.of());
         list(launch).iter().map(move |text| format!("{who}: {}", plain::line(text)))
     });
@@ -447,11 +458,11 @@ fn of_launches(docket: &Docket, list: impl Fn(&LaunchNote) -> &Vec<String>) -> V
 /// What nobody reviewed. Every report says so.
 ///
 /// An approval by checks alone, or a skipped gate, must not read like a full review.
-pub fn unreviewed(docket: &Docket) -> Vec<String> {
-    let Some(run) = &docket.run else { return Vec::new() };
+pub fn unreviewed(run_state: &RunState) -> Vec<String> {
+    let Some(run) = &run_state.run else { return Vec::new() };
     let mut notes = Vec::new();
     // Where nothing was planned there was no plan to judge.
-    let planned = docket.about.review.is_none() && docket.about.asked.is_none();
+    let planned = run_state.about.review.is_none() && run_state.about.asked.is_none();
     let built = planned && !run.spec().plans.is_empty();
     if built && run.spec().gate.is_none() {
         notes.push("plans were not judged before any code".to_owned());
@@ -460,7 +471,7 @@ pub fn unreviewed(docket: &Docket) -> Vec<String> {
         notes.push("deliveries were not judged (no QA gate)".to_owned());
     }
     if let Some((note, why)) =
-        docket.about.chain.as_ref().and_then(|note| Some((note, note.skipped.as_ref()?)))
+        run_state.about.chain.as_ref().and_then(|note| Some((note, note.skipped.as_ref()?)))
     {
         notes.push(format!("nobody reviewed the {} ({})", note.artifact.word(), plain::line(why)));
     }
@@ -470,35 +481,37 @@ pub fn unreviewed(docket: &Docket) -> Vec<String> {
         );
     }
     // A chain that skips its reviews says why above; it needs no second note.
-    let skipped = docket.about.chain.as_ref().is_some_and(|note| note.skipped.is_some());
-    let mut alone: Vec<&str> = docket
+    let skipped = run_state.about.chain.as_ref().is_some_and(|note| note.skipped.is_some());
+    let mut alone: Vec<&str> = run_state
         .loops
         .values()
-        .filter(|lp| lp.policy().seats.is_empty() && !(skipped && lp.policy().of == Use::Chain))
-        .map(|lp| lp.policy().of.word())
+        .filter(|review_loop| {
+            review_loop.policy().reviewers.is_empty() && !(skipped && review_loop.policy().of == Use::Chain)
+        })
+        .map(|review_loop| review_loop.policy().of.word())
         .collect();
     alone.sort_unstable();
     alone.dedup();
     if !alone.is_empty() {
         notes.push(format!("judged by checks only, no reviewer is configured: {}", alone.join(", ")));
     }
-    notes.extend(not_read(docket));
+    notes.extend(not_read(run_state));
     notes
 }
 
 /// What every report says about the project's own commands: where no tests ran, then what was not simply green.
 ///
 /// A red test that somebody accepted, a flaky one, or no test at all must not disappear behind an approval.
-pub fn commands(docket: &Docket) -> Vec<CommandView> {
-    let none = untested(docket).into_iter();
+pub fn commands(run_state: &RunState) -> Vec<CommandView> {
+    let none = untested(run_state).into_iter();
     let none = none.map(|text| CommandView { word: "no tests ran".to_owned(), text });
-    none.chain(uncounted(docket)).chain(not_green(docket)).chain(other_judges(docket)).collect()
+    none.chain(uncounted(run_state)).chain(not_green(run_state)).chain(other_judges(run_state)).collect()
 }
 
 /// Commands of the settings or of a plan that pass only with the change's own judging files, where a person accepted
 /// that.
-fn other_judges(docket: &Docket) -> Vec<CommandView> {
-    let texts: BTreeSet<String> = docket.judges_taken().map(|note| plain::line(&note.text)).collect();
+fn other_judges(run_state: &RunState) -> Vec<CommandView> {
+    let texts: BTreeSet<String> = run_state.judges_taken().map(|note| plain::line(&note.text)).collect();
     let view = |text| CommandView { word: "judge changed".to_owned(), text };
     texts.into_iter().map(view).collect()
 }
@@ -506,9 +519,9 @@ fn other_judges(docket: &Docket) -> Vec<CommandView> {
 /// Test commands that ended with 0 and counted no test, so nobody knows whether a test ran.
 ///
 /// Each is named once, as of its last run: on a branch that moved it may be red, and the report says that instead.
-fn uncounted(docket: &Docket) -> Vec<CommandView> {
+fn uncounted(run_state: &RunState) -> Vec<CommandView> {
     let last: BTreeMap<&str, bool> =
-        docket.commands.iter().map(|note| (note.shown.as_str(), note.uncounted)).collect();
+        run_state.commands.iter().map(|note| (note.shown.as_str(), note.uncounted)).collect();
     let shown = last.into_iter().filter(|(_, uncounted)| *uncounted).map(|(shown, _)| shown);
     let view = |shown| CommandView {
         word: "tests not counted".to_owned(),
@@ -518,41 +531,41 @@ fn uncounted(docket: &Docket) -> Vec<CommandView> {
 }
 
 /// Why no tests ran on code that was judged, once for each reason.
-fn untested(docket: &Docket) -> BTreeSet<String> {
+fn untested(run_state: &RunState) -> BTreeSet<String> {
     let check = ProjectCommand::Test.check();
-    let is_code = |lp: &&Loop| {
-        let artifact = docket.about.chain.as_ref().map(|note| note.artifact);
-        green::judges(lp.policy().of, artifact.is_none_or(|made| made == Artifact::Implementation))
+    let is_code = |review_loop: &&Loop| {
+        let artifact = run_state.about.chain.as_ref().map(|note| note.artifact);
+        green::judges(review_loop.policy().of, artifact.is_none_or(|made| made == Artifact::Implementation))
     };
     // A check that is switched off has no result, so its reason comes from the settings.
-    let why = |lp: &Loop| match lp.policy().checks.contains(&check) {
-        true => lp.unchecked().get(&check).map(|why| plain::line(why)),
+    let why = |review_loop: &Loop| match review_loop.policy().checks.contains(&check) {
+        true => review_loop.unchecked().get(&check).map(|why| plain::line(why)),
         false => Some(format!("{check} is switched off (gates.off)")),
     };
     // The last landing counts: a branch that moved may have lost its test command, or got one.
-    let tests = docket.commands.iter().filter(|note| note.command == ProjectCommand::Test);
+    let tests = run_state.commands.iter().filter(|note| note.command == ProjectCommand::Test);
     let last: BTreeMap<&str, &CommandNote> = tests.map(|note| (note.of(), note)).collect();
     let landed = last.into_values().filter_map(|note| match &note.answer {
         Answer::NoTests(why) if note.shown.is_empty() => Some(plain::line(why)),
         _ => None,
     });
-    docket.loops.values().filter(is_code).filter_map(why).chain(landed).collect()
+    run_state.loops.values().filter(is_code).filter_map(why).chain(landed).collect()
 }
 
 /// Results of the project's own commands other than green: red before the change, flaky, or red and accepted by a
 /// person.
 ///
 /// Each is named once, with the number of trees on which it was so.
-fn not_green(docket: &Docket) -> Vec<CommandView> {
+fn not_green(run_state: &RunState) -> Vec<CommandView> {
     let mut trees: BTreeMap<(&'static str, &str), (BTreeSet<&str>, &str)> = BTreeMap::new();
-    for note in &docket.commands {
+    for note in &run_state.commands {
         let word = match &note.answer {
             Answer::Green | Answer::NoTests(_) | Answer::NotRun(_) => continue,
             Answer::RedBefore(_) => "red before",
             Answer::FlakyBefore(_) | Answer::NewlyFlaky(_) => "flaky",
             // If it was fixed, its finding says so. Only what landed is listed here.
-            Answer::Broken(_) if taken_red(docket, note) => "red",
-            Answer::JudgeChanged(_) if taken_red(docket, note) => "judge changed",
+            Answer::Broken(_) if taken_red(run_state, note) => "red",
+            Answer::JudgeChanged(_) if taken_red(run_state, note) => "judge changed",
             Answer::Broken(_) | Answer::JudgeChanged(_) => continue,
         };
         let (of_it, text) = trees.entry((word, &note.shown)).or_default();
@@ -568,11 +581,12 @@ fn not_green(docket: &Docket) -> Vec<CommandView> {
 }
 
 /// Whether a person accepted a command that the change broke.
-fn taken_red(docket: &Docket, note: &CommandNote) -> bool {
+fn taken_red(run_state: &RunState, note: &CommandNote) -> bool {
     let (id, plan) = (LoopId::new(note.of()), PlanId::new(note.of()));
     // Only the last run of the command counts. An earlier red one was put right.
-    let last = docket.commands.iter().rev().find(|one| one.of() == note.of() && one.command == note.command);
-    let by_person = docket.accepter(&id).is_some() || !docket.accepters(&plan).is_empty();
+    let last =
+        run_state.commands.iter().rev().find(|one| one.of() == note.of() && one.command == note.command);
+    let by_person = run_state.accepter(&id).is_some() || !run_state.accepters(&plan).is_empty();
     last == Some(note) && by_person
 }
 
@@ -580,9 +594,9 @@ fn taken_red(docket: &Docket, note: &CommandNote) -> bool {
 const UNREAD_SHOWN: usize = 10;
 
 /// Parts of reviewers' answers that could not be read.
-fn not_read(docket: &Docket) -> Vec<String> {
+fn not_read(run_state: &RunState) -> Vec<String> {
     let of = |launch: &LaunchNote| question::subject(launch.of());
-    let each = docket.launches.iter().flat_map(|launch| {
+    let each = run_state.launches.iter().flat_map(|launch| {
         let of = of(launch);
         let line =
             move |what: &String| format!("an answer about {of} was not read whole: {}", plain::line(what));
@@ -612,34 +626,34 @@ fn shown_words(shown: Shown) -> String {
 }
 
 impl Told {
-    fn new(lp: &Loop) -> Told {
+    fn new(review_loop: &Loop) -> Told {
         // Carried findings are the first thing that the loop's builder works on.
-        Told { ordered: lp.ledger().iter().map(|(id, _)| id).collect(), ..Told::default() }
+        Told { ordered: review_loop.ledger().iter().map(|(id, _)| id).collect(), ..Told::default() }
     }
 
     /// Takes an event that the loop has taken already.
-    fn take(&mut self, lp: &Loop, event: &LoopEvent) {
+    fn take(&mut self, review_loop: &Loop, event: &LoopEvent) {
         match event {
             LoopEvent::RoundBegan { .. } => {
                 // The round is compared with the ledger as it is now: no finding changes when a round begins.
-                let live = lp.ledger().iter().filter(|(_, entry)| entry.fate.is_live());
+                let live = review_loop.ledger().iter().filter(|(_, entry)| entry.fate.is_live());
                 self.before = live.map(|(id, entry)| (id, entry.severity)).collect();
                 self.marks.clear();
                 self.raised.clear();
             }
             LoopEvent::Decided(decision) if matches!(decision.choice, Choice::Fixed(_)) => {
                 // A person's fix counts as tried for everything that was open, because nobody says what it was for.
-                let findings = lp.ledger().open().map(|(id, _)| id).collect();
+                let findings = review_loop.ledger().open().map(|(id, _)| id).collect();
                 let by = Some(decision.by.clone());
                 // The fix begins a round of its own, and was made in the one before.
-                let round = lp.round().saturating_sub(1);
+                let round = review_loop.round().saturating_sub(1);
                 self.tries.push(Try { round, effect: String::new(), findings, replies: BTreeMap::new(), by });
             }
-            event => self.applied(lp, event),
+            event => self.applied(review_loop, event),
         }
     }
 
-    fn applied(&mut self, lp: &Loop, event: &LoopEvent) {
+    fn applied(&mut self, review_loop: &Loop, event: &LoopEvent) {
         match event {
             LoopEvent::Checked { effect, checked } => {
                 // Collected to tell silence from a repeated claim when the round is compared.
@@ -676,23 +690,26 @@ impl Told {
             LoopEvent::Tracked { findings, .. } => {
                 self.marks.extend(findings.iter().map(|finding| (finding.id, finding.mark)));
             }
-            LoopEvent::ReworkOrdered { crew } => {
-                self.ordered = crew.iter().flat_map(|share| share.findings.iter().copied()).collect();
-                let share = |share: &Share| (share.maker.clone(), share.findings.iter().copied().collect());
-                self.shares = crew.iter().map(share).collect();
+            LoopEvent::ReworkOrdered { fixers } => {
+                self.ordered =
+                    fixers.iter().flat_map(|assignment| assignment.findings.iter().copied()).collect();
+                let assignment = |assignment: &FixAssignment| {
+                    (assignment.builder.clone(), assignment.findings.iter().copied().collect())
+                };
+                self.shares = fixers.iter().map(assignment).collect();
             }
             LoopEvent::Made { effect, replies, .. } => {
                 // With several fixers each one answers for its own share only.
                 let own = match &effect.step {
-                    Step::Make(maker) => self.shares.get(maker).cloned(),
+                    Step::Make(builder) => self.shares.get(builder).cloned(),
                     _ => None,
                 };
                 let findings = own.unwrap_or_else(|| self.ordered.clone());
-                let (round, replies) = (lp.round(), replies.clone());
+                let (round, replies) = (review_loop.round(), replies.clone());
                 self.tries.push(Try { round, effect: effect.to_string(), findings, replies, by: None });
             }
-            LoopEvent::Ruled { ruling } => self.ruled(lp, ruling),
-            LoopEvent::Ended { .. } => self.settle(lp),
+            LoopEvent::Ruled { ruling } => self.ruled(review_loop, ruling),
+            LoopEvent::Ended { .. } => self.settle(review_loop),
             _ => {}
         }
     }
@@ -713,28 +730,28 @@ impl Told {
         self.words.push((effect.to_string(), Word { who, ..word }));
     }
 
-    fn ruled(&mut self, lp: &Loop, ruling: &Ruling) {
+    fn ruled(&mut self, review_loop: &Loop, ruling: &Ruling) {
         let round = Round {
             // A first round has nothing to be compared with.
-            delta: if lp.round() > 1 { self.delta(lp) } else { CycleDelta::default() },
+            delta: if review_loop.round() > 1 { self.delta(review_loop) } else { CycleDelta::default() },
             open: [0; 3],
-            bar: self.bar(lp),
+            bar: self.bar(review_loop),
             ruling: Some(ruling.clone()),
         };
-        let open = open_after(lp, &round.delta);
+        let open = open_after(review_loop, &round.delta);
         // A round that is judged again, after a question or in full, is still one round.
         self.rounds.retain(|known| known.bar.round != round.bar.round);
         self.rounds.push(Round { open, ..round });
         // Only the record of a chain lists them round by round, and wording every finding takes a while.
-        if lp.policy().of == Use::Chain {
-            self.found.insert(lp.round(), standing(lp));
+        if review_loop.policy().of == Use::Chain {
+            self.found.insert(review_loop.round(), standing(review_loop));
         }
-        self.settle(lp);
+        self.settle(review_loop);
     }
 
-    fn settle(&mut self, lp: &Loop) {
-        let round = lp.round();
-        for (id, entry) in lp.ledger().iter() {
+    fn settle(&mut self, review_loop: &Loop) {
+        let round = review_loop.round();
+        for (id, entry) in review_loop.ledger().iter() {
             if entry.fate.is_settled() {
                 self.settled.entry(id).or_insert(round);
             } else {
@@ -745,14 +762,14 @@ impl Told {
     }
 
     /// Every review round of an artifact, as its chain records it.
-    fn iterations(&self, lp: &Loop, said: &BTreeMap<String, String>) -> Vec<Iteration> {
-        let alone = lp.policy().seats.is_empty();
+    fn iterations(&self, review_loop: &Loop, said: &BTreeMap<String, String>) -> Vec<Iteration> {
+        let alone = review_loop.policy().reviewers.is_empty();
         let one = |round: &Round| {
             let number = round.bar.round;
             // The fix for a round is made in the round before it.
             let tries: Vec<&Try> = self.tries.iter().filter(|one| one.round + 1 == number).collect();
             let changes = tries.iter().filter_map(|one| match &one.by {
-                Some(by) => Some(format!("mended by {}", plain::line(by))),
+                Some(by) => Some(format!("fixed by {}", plain::line(by))),
                 None => said.get(&one.effect).cloned(),
             });
             let mut changes: Vec<String> = changes.collect();
@@ -763,7 +780,7 @@ impl Told {
                 number,
                 decision: decision(round.ruling.as_ref(), alone).to_owned(),
                 changes: changes.join(" "),
-                answers: tries.iter().flat_map(|one| answers(lp, one)).collect(),
+                answers: tries.iter().flat_map(|one| answers(review_loop, one)).collect(),
                 findings: self.found.get(&number).cloned().unwrap_or_default(),
             }
         };
@@ -771,9 +788,9 @@ impl Told {
     }
 
     /// What the round changed, from the ledger before it and after it.
-    fn delta(&self, lp: &Loop) -> CycleDelta {
+    fn delta(&self, review_loop: &Loop) -> CycleDelta {
         let mut now = BTreeMap::new();
-        for (id, entry) in lp.ledger().iter() {
+        for (id, entry) in review_loop.ledger().iter() {
             let known = self.before.contains_key(&id);
             if !known && !entry.fate.is_live() {
                 continue;
@@ -793,9 +810,9 @@ impl Told {
         cycle_delta(&self.before, &now)
     }
 
-    fn bar(&self, lp: &Loop) -> Bar {
-        let mut bar = Bar { round: lp.round(), ..Bar::default() };
-        for (id, entry) in lp.ledger().iter() {
+    fn bar(&self, review_loop: &Loop) -> Bar {
+        let mut bar = Bar { round: review_loop.round(), ..Bar::default() };
+        for (id, entry) in review_loop.ledger().iter() {
             let fresh = entry.first_round == bar.round || self.marks.get(&id) == Some(&Mark::Reopened);
             match &entry.fate {
                 fate if fate.is_settled() => bar.settled += 1,
@@ -808,44 +825,44 @@ impl Told {
     }
 
     /// Whether the last version was never judged because the same version was judged before.
-    fn returned(&self, lp: &Loop) -> bool {
+    fn returned(&self, review_loop: &Loop) -> bool {
         // The loop may have ended so, or still ask a person about it.
-        let stale = lp.outcome() == Some(&Outcome::Stale)
-            || lp.question().is_some_and(|asked| asked.why == Why::Stale);
-        stale && self.tries.last().is_some_and(|last| last.round == lp.round())
+        let stale = review_loop.outcome() == Some(&Outcome::Stale)
+            || review_loop.question().is_some_and(|asked| asked.why == Why::Stale);
+        stale && self.tries.last().is_some_and(|last| last.round == review_loop.round())
     }
 
-    fn part(&self, docket: &Docket, lp: &Loop) -> Part {
-        let waits = lp.question().map(|asked| question::asked(asked, lp.rounds_max()));
-        let outcome = docket.outcome(lp.id());
+    fn part(&self, run_state: &RunState, review_loop: &Loop) -> Part {
+        let waits = review_loop.question().map(|asked| question::asked(asked, review_loop.rounds_max()));
+        let outcome = run_state.outcome(review_loop.id());
         Part {
-            id: lp.id().to_string(),
-            subject: question::subject(lp.id().as_str()),
+            id: review_loop.id().to_string(),
+            subject: question::subject(review_loop.id().as_str()),
             outcome,
             waits: waits.unwrap_or_default(),
-            rounds_max: lp.rounds_max(),
+            rounds_max: review_loop.rounds_max(),
             rounds: self.rounds.clone(),
-            words: self.words.iter().map(|(effect, word)| on_record(docket, effect, word)).collect(),
-            spoken: spoken::of_loop(docket, lp.id()),
+            words: self.words.iter().map(|(effect, word)| on_record(run_state, effect, word)).collect(),
+            spoken: spoken::of_loop(run_state, review_loop.id()),
         }
     }
 }
 
 /// What is there after a round, or was found in it.
-fn standing(lp: &Loop) -> Vec<Found> {
-    let round = lp.round();
+fn standing(review_loop: &Loop) -> Vec<Found> {
+    let round = review_loop.round();
     let here = |entry: &Entry| entry.first_round == round || entry.fate.is_live() || entry.is_open_must_fix();
-    let entries = lp.ledger().iter().filter(|(_, entry)| here(entry));
+    let entries = review_loop.ledger().iter().filter(|(_, entry)| here(entry));
     entries.map(|(id, entry)| found(id, entry)).collect()
 }
 
 /// The answer to each finding that one version was made for.
-fn answers(lp: &Loop, one: &Try) -> Vec<Answered> {
-    let fate = |id: &FindingId| lp.ledger().get(*id).map(|entry| &entry.fate);
+fn answers(review_loop: &Loop, one: &Try) -> Vec<Answered> {
+    let fate = |id: &FindingId| review_loop.ledger().get(*id).map(|entry| &entry.fate);
     let word = |id: &FindingId| match (one.replies.get(id), fate(id)) {
         (Some(Reply::CannotFix(why)), _) => format!("cannot be fixed: {}", plain::line(why)),
         (Some(reply), _) => reply_words(reply),
-        (None, Some(Fate::Fixed)) => "fixed (the maker said nothing of it)".to_owned(),
+        (None, Some(Fate::Fixed)) => "fixed (the builder said nothing of it)".to_owned(),
         (None, _) => "not answered".to_owned(),
     };
     one.findings.iter().map(|id| Answered { id: id.to_string(), word: word(id) }).collect()
@@ -854,21 +871,21 @@ fn answers(lp: &Loop, one: &Try) -> Vec<Answered> {
 /// How many findings are open after a round, by severity.
 ///
 /// After the first round they are the sum of the table's rows, so that the table and the totals cannot disagree.
-fn open_after(lp: &Loop, delta: &CycleDelta) -> [usize; 3] {
+fn open_after(review_loop: &Loop, delta: &CycleDelta) -> [usize; 3] {
     let severities = [Severity::Blocker, Severity::Warning, Severity::Suggestion];
-    if lp.round() > 1 {
+    if review_loop.round() > 1 {
         let after = delta.progression();
         return severities
             .map(|severity| after.iter().find(|row| row.severity == severity).map_or(0, |row| row.after));
     }
-    let live = || lp.ledger().iter().filter(|(_, entry)| entry.fate.is_live());
+    let live = || review_loop.ledger().iter().filter(|(_, entry)| entry.fate.is_live());
     severities.map(|severity| live().filter(|(_, entry)| entry.severity == severity).count())
 }
 
 /// An answer, with the commands that were run for it and with who gave it.
-fn on_record(docket: &Docket, effect: &str, word: &Word) -> Word {
+fn on_record(run_state: &RunState, effect: &str, word: &Word) -> Word {
     // The last launch of the effect gave the answer; earlier ones were lost.
-    let launch = docket.launches_for(effect).next_back();
+    let launch = run_state.launches_for(effect).next_back();
     let ran = launch.into_iter().flat_map(|launch| &launch.ran);
     let line = |ran: &Ran| {
         let how = match (ran.early, ran.passed) {
@@ -879,13 +896,13 @@ fn on_record(docket: &Docket, effect: &str, word: &Word) -> Word {
         format!("`{}` {how}", plain::line(&ran.command))
     };
     let identity = launch.and_then(|launch| launch.identity.clone());
-    let verdict = of_command(docket, effect).map_or_else(|| word.verdict.clone(), LastWord::Command);
+    let verdict = of_command(run_state, effect).map_or_else(|| word.verdict.clone(), LastWord::Command);
     Word { ran: ran.map(line).collect(), identity, verdict, ..word.clone() }
 }
 
 /// The verdict of a check that ran one of the project's commands and is not simply passed or failed.
-fn of_command(docket: &Docket, effect: &str) -> Option<String> {
-    command_verdict(docket.commands.iter().rev().find(|note| note.effect == effect)?)
+fn of_command(run_state: &RunState, effect: &str) -> Option<String> {
+    command_verdict(run_state.commands.iter().rev().find(|note| note.effect == effect)?)
 }
 
 /// The verdict for one command's note; none where it simply passed or failed.

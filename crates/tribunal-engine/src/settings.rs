@@ -269,7 +269,7 @@ pub struct AgentSettings {
     #[serde(default)]
     pub scenario: String,
     /// Seconds that a builder may take.
-    pub maker_timeout_s: u64,
+    pub builder_timeout_s: u64,
     /// Seconds that a reviewer may take.
     pub reviewer_timeout_s: u64,
     /// How many parts of a large change one reviewer may be asked about in a round.
@@ -303,13 +303,13 @@ pub struct AgentSettings {
     #[serde(default)]
     pub readable: Vec<String>,
     /// The reviewers of a plan.
-    pub plan_seats: Vec<String>,
+    pub plan_reviewers: Vec<String>,
     /// The reviewers of a task.
-    pub task_seats: Vec<String>,
+    pub task_reviewers: Vec<String>,
     /// The reviewers of a delivery for which a check failed.
-    pub qa_seats: Vec<String>,
+    pub qa_reviewers: Vec<String>,
     /// The reviewers of a phase.
-    pub phase_seats: Vec<String>,
+    pub phase_reviewers: Vec<String>,
     /// Whether a fallback reviewer is asked when a reviewer is lost.
     pub backup: bool,
     /// Roles and reviewers with an agent, model or arguments of their own.
@@ -341,7 +341,7 @@ pub struct BudgetSettings {
     /// How many tokens a run may use, in and out.
     pub run_tokens: u64,
     /// What is reserved for a builder before its launch.
-    pub maker_cents: u64,
+    pub builder_cents: u64,
     /// What is reserved for a reviewer before its launch.
     pub reviewer_cents: u64,
 }

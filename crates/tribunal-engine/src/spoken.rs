@@ -4,26 +4,26 @@
 //! A person who has to decide needs the answer itself and not only its findings. The words come from the journal, so
 //! they are the same after the launch's folder is gone.
 
-use crate::docket::{Docket, LaunchNote};
+use crate::run_state::{LaunchNote, RunState};
 use crate::tries::LostTry;
 use tribunal_core::effect::EffectId;
 use tribunal_core::finding::Source;
-use tribunal_core::ids::{LoopId, Seat};
+use tribunal_core::ids::{LoopId, Reviewer};
 use tribunal_core::ledger::Entry;
 use tribunal_view::spoken::{Identity, Spoken};
 
 /// What the reviewers of a loop said, in order, with the tries that did not count.
-pub fn of_loop(docket: &Docket, id: &LoopId) -> Vec<Spoken> {
-    let lost: Vec<(&Seat, &LostTry)> = docket.tries.of_all_sittings(id).collect();
-    docket
+pub fn of_loop(run_state: &RunState, id: &LoopId) -> Vec<Spoken> {
+    let lost: Vec<(&Reviewer, &LostTry)> = run_state.tries.of_all_judged_rounds(id).collect();
+    run_state
         .launches_of(id.as_str())
         .filter_map(|launch| {
-            let (seat, nth) = judged(&launch.effect)?;
+            let (reviewer, nth) = judged(&launch.effect)?;
             // The fold knows why an answer did not count; the launch itself only knows why it failed.
             let lost = lost.iter().find(|(_, lost)| lost.effect.to_string() == launch.effect);
             let failed = launch.failed.map(|kind| words_of(&kind));
             Some(Spoken {
-                reviewer: seat.to_owned(),
+                reviewer: reviewer.to_owned(),
                 round: launch.round,
                 nth: nth_words(nth),
                 lost: lost.map(|(_, lost)| lost.why.clone()).or(failed).unwrap_or_default(),
@@ -35,33 +35,33 @@ pub fn of_loop(docket: &Docket, id: &LoopId) -> Vec<Spoken> {
 }
 
 /// What the reviewers said in the last round of a loop.
-pub fn of_last_round(docket: &Docket, id: &LoopId) -> Vec<Spoken> {
-    let mut all = of_loop(docket, id);
+pub fn of_last_round(run_state: &RunState, id: &LoopId) -> Vec<Spoken> {
+    let mut all = of_loop(run_state, id);
     let last = all.iter().map(|spoken| spoken.round).max();
     all.retain(|spoken| Some(spoken.round) == last);
     all
 }
 
 /// Who the reviewers behind a finding were when it was first seen.
-pub fn identities(docket: &Docket, of: &LoopId, entry: &Entry) -> Vec<Identity> {
-    let of_seat = |seat: &Seat| {
-        let name = seat.as_str();
-        let by = |launch: &&LaunchNote| judged(&launch.effect).is_some_and(|(seat, _)| seat == name);
-        let mut said = docket.launches_of(of.as_str()).filter(by).filter(|launch| launch.failed.is_none());
+pub fn identities(run_state: &RunState, of: &LoopId, entry: &Entry) -> Vec<Identity> {
+    let of_reviewer = |reviewer: &Reviewer| {
+        let name = reviewer.as_str();
+        let by = |launch: &&LaunchNote| judged(&launch.effect).is_some_and(|(reviewer, _)| reviewer == name);
+        let mut said = run_state.launches_of(of.as_str()).filter(by).filter(|launch| launch.failed.is_none());
         let first = said.clone().find(|launch| launch.round == entry.first_round);
         // A carried finding was first seen in another loop, so this loop may have no launch of that round.
         first.or_else(|| said.next()).and_then(|launch| launch.identity.clone())
     };
-    let seats = entry.by.iter().filter_map(|source| match source {
-        Source::Seat(seat) => Some(seat),
+    let reviewers = entry.by.iter().filter_map(|source| match source {
+        Source::Reviewer(reviewer) => Some(reviewer),
         Source::Check(_) => None,
     });
-    seats.filter_map(of_seat).collect()
+    reviewers.filter_map(of_reviewer).collect()
 }
 
 /// The identity behind the last launch of an effect.
-pub fn identity(docket: &Docket, effect: &str) -> Option<Identity> {
-    docket.launches_for(effect).next_back()?.identity.clone()
+pub fn identity(run_state: &RunState, effect: &str) -> Option<Identity> {
+    run_state.launches_for(effect).next_back()?.identity.clone()
 }
 
 /// The reviewer and the try in `01-01/task-1.1/e3/judge:wire#b2a`.
@@ -100,8 +100,8 @@ mod tests {
             ("01-01/task-1.1/e3/judge:wire#1a+1", Some(("wire", "try 1, asked again"))),
             ("01-01/task-1.1/e3/make:dev#1", None),
         ] {
-            let found = judged(effect).map(|(seat, nth)| (seat, nth_words(nth)));
-            assert_eq!(found, expect.map(|(seat, nth)| (seat, nth.to_owned())), "{effect}");
+            let found = judged(effect).map(|(reviewer, nth)| (reviewer, nth_words(nth)));
+            assert_eq!(found, expect.map(|(reviewer, nth)| (reviewer, nth.to_owned())), "{effect}");
         }
     }
 }

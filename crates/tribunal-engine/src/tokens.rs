@@ -9,7 +9,7 @@ use tribunal_core::tables;
 
 /// The prompt budgets of a run's plans.
 ///
-/// It is folded with the docket and again by the projection, so both see the same budgets.
+/// It is folded with the run state and again by the projection, so both see the same budgets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tokens {
     scores: BTreeMap<PlanId, usize>,

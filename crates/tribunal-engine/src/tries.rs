@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::evidence::Refused;
 use tribunal_core::finding::{Answer, UnreadPart, Verdict};
-use tribunal_core::ids::{FindingId, LoopId, Seat};
+use tribunal_core::ids::{FindingId, LoopId, Reviewer};
 use tribunal_core::panel::Unusable;
 use tribunal_core::review_loop::{Choice, Failure, LoopEvent};
 use tribunal_view::events::unusable_words;
@@ -40,15 +40,15 @@ pub struct LostTry {
 /// Each review round starts with none, because the reasons of an earlier round bind nobody any more.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tries {
-    seats: BTreeMap<LoopId, BTreeMap<Seat, SeatTries>>,
+    reviewers: BTreeMap<LoopId, BTreeMap<Reviewer, ReviewerTries>>,
     /// Tries of earlier rounds. They are kept for people, who still want to know why each was lost.
-    past: BTreeMap<LoopId, Vec<(Seat, LostTry)>>,
+    past: BTreeMap<LoopId, Vec<(Reviewer, LostTry)>>,
     /// Reviewers whose answer counts in the current or the last round, and the launch that gave it.
-    judged: BTreeMap<LoopId, BTreeMap<Seat, (EffectId, Verdict)>>,
+    judged: BTreeMap<LoopId, BTreeMap<Reviewer, (EffectId, Verdict)>>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct SeatTries {
+struct ReviewerTries {
     /// The launch that was asked last.
     asked: Option<EffectId>,
     /// An answer that counted, until its grounds fall away.
@@ -58,36 +58,39 @@ struct SeatTries {
 
 impl Tries {
     /// The tries of a reviewer that did not count, in order.
-    pub fn of(&self, id: &LoopId, seat: &Seat) -> &[LostTry] {
-        self.seats.get(id).and_then(|seats| seats.get(seat)).map_or(&[], |tries| tries.lost.as_slice())
+    pub fn of(&self, id: &LoopId, reviewer: &Reviewer) -> &[LostTry] {
+        self.reviewers
+            .get(id)
+            .and_then(|reviewers| reviewers.get(reviewer))
+            .map_or(&[], |tries| tries.lost.as_slice())
     }
 
     /// All lost tries of a loop, with their reviewers.
-    pub fn of_loop(&self, id: &LoopId) -> impl Iterator<Item = (&Seat, &LostTry)> {
-        let seats = self.seats.get(id).into_iter().flatten();
-        seats.flat_map(|(seat, tries)| tries.lost.iter().map(move |lost| (seat, lost)))
+    pub fn of_loop(&self, id: &LoopId) -> impl Iterator<Item = (&Reviewer, &LostTry)> {
+        let reviewers = self.reviewers.get(id).into_iter().flatten();
+        reviewers.flat_map(|(reviewer, tries)| tries.lost.iter().map(move |lost| (reviewer, lost)))
     }
 
     /// All lost tries of a loop, those of earlier rounds first.
-    pub fn of_all_sittings(&self, id: &LoopId) -> impl Iterator<Item = (&Seat, &LostTry)> {
-        let past = self.past.get(id).into_iter().flatten().map(|(seat, lost)| (seat, lost));
+    pub fn of_all_judged_rounds(&self, id: &LoopId) -> impl Iterator<Item = (&Reviewer, &LostTry)> {
+        let past = self.past.get(id).into_iter().flatten().map(|(reviewer, lost)| (reviewer, lost));
         past.chain(self.of_loop(id))
     }
 
     /// The answers that count in the last round of a loop: the launch that gave each, and its verdict.
-    pub fn judged(&self, id: &LoopId) -> impl Iterator<Item = (&Seat, &EffectId, Verdict)> {
-        let seats = self.judged.get(id).into_iter().flatten();
-        seats.map(|(seat, (effect, verdict))| (seat, effect, *verdict))
+    pub fn judged(&self, id: &LoopId) -> impl Iterator<Item = (&Reviewer, &EffectId, Verdict)> {
+        let reviewers = self.judged.get(id).into_iter().flatten();
+        reviewers.map(|(reviewer, (effect, verdict))| (reviewer, effect, *verdict))
     }
 
     /// Moves the lost tries of a round that is over to the past.
-    fn archive(&mut self, id: &LoopId, over: impl Fn(&Seat) -> bool) {
-        let Some(seats) = self.seats.get_mut(id) else { return };
-        for (seat, tries) in seats.iter_mut().filter(|(seat, _)| over(seat)) {
-            let lost = std::mem::take(&mut tries.lost).into_iter().map(|lost| (seat.clone(), lost));
+    fn archive(&mut self, id: &LoopId, over: impl Fn(&Reviewer) -> bool) {
+        let Some(reviewers) = self.reviewers.get_mut(id) else { return };
+        for (reviewer, tries) in reviewers.iter_mut().filter(|(reviewer, _)| over(reviewer)) {
+            let lost = std::mem::take(&mut tries.lost).into_iter().map(|lost| (reviewer.clone(), lost));
             self.past.entry(id.clone()).or_default().extend(lost);
         }
-        seats.retain(|seat, _| !over(seat));
+        reviewers.retain(|reviewer, _| !over(reviewer));
     }
 
     /// Takes one event of a loop, in the order of the journal.
@@ -106,8 +109,8 @@ impl Tries {
         }
         match event {
             // Only the reviewers that are asked again start afresh; the others keep what was said.
-            LoopEvent::ExhaustiveOrdered { seats } => {
-                self.archive(id, |seat| seats.contains(seat));
+            LoopEvent::ExhaustiveOrdered { reviewers } => {
+                self.archive(id, |reviewer| reviewers.contains(reviewer));
             }
             LoopEvent::Intended { effect, .. } => {
                 if let Some(tries) = self.tries(id, effect) {
@@ -123,30 +126,31 @@ impl Tries {
                 if let Some(tries) = self.tries(id, effect) {
                     tries.counted = Some((effect.clone(), answer.unread.clone(), said(answer)));
                 }
-                if let Step::Judge(seat) = &effect.step {
+                if let Step::Judge(reviewer) = &effect.step {
                     let judged = self.judged.entry(id.clone()).or_default();
-                    judged.insert(seat.clone(), (effect.clone(), answer.verdict));
+                    judged.insert(reviewer.clone(), (effect.clone(), answer.verdict));
                 }
             }
-            LoopEvent::AskedAgain { seat, why, answer, .. } => {
-                let tries = self.seats.entry(id.clone()).or_default().entry(seat.clone()).or_default();
+            LoopEvent::AskedAgain { reviewer, why, answer, .. } => {
+                let tries =
+                    self.reviewers.entry(id.clone()).or_default().entry(reviewer.clone()).or_default();
                 tries.asked_again(*why, answer.as_ref());
                 // An answer that had counted lost its grounds. The reviewer has to answer anew.
                 if let (None, Some(judged)) = (answer, self.judged.get_mut(id)) {
-                    judged.remove(seat);
+                    judged.remove(reviewer);
                 }
             }
             _ => {}
         }
     }
 
-    fn tries(&mut self, id: &LoopId, effect: &EffectId) -> Option<&mut SeatTries> {
-        let Step::Judge(seat) = &effect.step else { return None };
-        Some(self.seats.entry(id.clone()).or_default().entry(seat.clone()).or_default())
+    fn tries(&mut self, id: &LoopId, effect: &EffectId) -> Option<&mut ReviewerTries> {
+        let Step::Judge(reviewer) = &effect.step else { return None };
+        Some(self.reviewers.entry(id.clone()).or_default().entry(reviewer.clone()).or_default())
     }
 }
 
-impl SeatTries {
+impl ReviewerTries {
     fn asked_again(&mut self, why: Unusable, answer: Option<&Answer>) {
         let now = answer.map(|answer| (answer.unread.clone(), said(answer)));
         // With an answer, the try that was just asked is lost. Without one, it is an earlier answer that had counted.

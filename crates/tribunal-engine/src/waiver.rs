@@ -59,7 +59,7 @@ impl Waiver {
 pub fn of_mail(mail: &[Mail]) -> BTreeMap<FindingId, Waiver> {
     let mut last: BTreeMap<FindingId, Waiver> = BTreeMap::new();
     for mail in mail {
-        let Ok(Body::Waive(waiver)) = Body::read(&mail.letter) else { continue };
+        let Ok(Body::Waive(waiver)) = Body::read(&mail.message) else { continue };
         if last.get(&waiver.finding).is_none_or(|known| known.n < waiver.n) {
             last.insert(waiver.finding, waiver);
         }
@@ -71,17 +71,22 @@ pub fn of_mail(mail: &[Mail]) -> BTreeMap<FindingId, Waiver> {
 ///
 /// A message to the review replaces every earlier waiver of the finding, also once it has ended. Without a message, a
 /// waiver that was taken over holds until its own end.
-pub fn handed(fate: &Fate, letter: Option<&Waiver>, carried: Option<&Waiver>, now: Time) -> Option<Fate> {
+pub fn carried_fate(
+    fate: &Fate,
+    message: Option<&Waiver>,
+    carried: Option<&Waiver>,
+    now: Time,
+) -> Option<Fate> {
     if !stands(fate) {
         return None;
     }
-    let over = |who: &String| match letter {
+    let over = |who: &String| match message {
         Some(_) => true,
         None => carried.is_some_and(|known| known.words() == *who && !known.holds(now)),
     };
     Some(match fate {
         // A waiver that holds comes first, whatever the fate was.
-        _ if letter.is_some_and(|letter| letter.holds(now)) => Fate::Waived(letter?.words()),
+        _ if message.is_some_and(|message| message.holds(now)) => Fate::Waived(message?.words()),
         Fate::Waived(who) if over(who) => Fate::Open,
         fate => fate.clone(),
     })
@@ -139,21 +144,29 @@ mod tests {
             why: why.into(),
             until: Some(Time(until)),
         };
-        let (letter, carried) = (of("new", 100), of("old", 50));
+        let (message, carried) = (of("new", 100), of("old", 50));
         let waived = |waiver: &Waiver| Fate::Waived(waiver.words());
         let check = |fate: &Fate, now: u64, expect: Option<Fate>| {
-            assert_eq!(handed(fate, Some(&letter), Some(&carried), Time(now)), expect, "{fate:?} at {now}");
+            assert_eq!(
+                carried_fate(fate, Some(&message), Some(&carried), Time(now)),
+                expect,
+                "{fate:?} at {now}"
+            );
         };
-        check(&Fate::Unresolved, 99, Some(waived(&letter)));
+        check(&Fate::Unresolved, 99, Some(waived(&message)));
         check(&Fate::Unresolved, 100, Some(Fate::Unresolved));
-        check(&waived(&carried), 99, Some(waived(&letter)));
+        check(&waived(&carried), 99, Some(waived(&message)));
         check(&waived(&carried), 100, Some(Fate::Open));
         // Waived for good once, and then until a day: the last word counts.
-        check(&Fate::Waived("Ada: for good".into()), 99, Some(waived(&letter)));
+        check(&Fate::Waived("Ada: for good".into()), 99, Some(waived(&message)));
         check(&Fate::Waived("Ada: for good".into()), 100, Some(Fate::Open));
         check(&Fate::Fixed, 0, None);
         let without = |fate: &Fate, now: u64, expect: Fate| {
-            assert_eq!(handed(fate, None, Some(&carried), Time(now)), Some(expect), "{fate:?} at {now}");
+            assert_eq!(
+                carried_fate(fate, None, Some(&carried), Time(now)),
+                Some(expect),
+                "{fate:?} at {now}"
+            );
         };
         without(&waived(&carried), 49, waived(&carried));
         without(&waived(&carried), 50, Fate::Open);

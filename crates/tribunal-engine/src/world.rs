@@ -5,7 +5,7 @@
 //! means. So the simulator can meet the engine with crashes, late reports and lost agents that no real run would show
 //! in a test.
 
-use crate::docket::{Docket, Note};
+use crate::run_state::{Note, RunState};
 use tribunal_core::effect::EffectId;
 use tribunal_core::ids::Time;
 use tribunal_core::policy::Situation;
@@ -40,7 +40,7 @@ pub struct Assignment<'a> {
     /// The work that is wanted.
     pub want: &'a Want,
     /// The state of the run at this moment.
-    pub docket: &'a Docket,
+    pub run_state: &'a RunState,
 }
 
 /// What became of an effect that was intended before a crash.
@@ -96,19 +96,19 @@ pub trait World {
     ///
     /// The panel is chosen once and recorded, so a resumed run does not choose again when the settings or the
     /// installed agents are different by then.
-    fn convene(&mut self, _subject: &Subject, _docket: &Docket) -> Vec<Note> {
+    fn assemble(&mut self, _subject: &Subject, _run_state: &RunState) -> Vec<Note> {
         Vec::new()
     }
 
     /// The facts that decide how a subject is judged. `tribunal_core::policy::for_subject` makes the policy of them.
     ///
     /// The world only gathers the facts. The rule lives in core, where the simulator calls it too.
-    fn situation(&mut self, subject: &Subject, docket: &Docket) -> Situation;
+    fn situation(&mut self, subject: &Subject, run_state: &RunState) -> Situation;
 
     /// Ends what a dead orchestrator left running. Called once, before any probe.
     ///
     /// Agents that outlived their orchestrator could still write to a tree or spend money while a probe looks at them.
-    fn recover(&mut self, docket: &Docket) -> Vec<Note>;
+    fn recover(&mut self, run_state: &RunState) -> Vec<Note>;
 
     /// What became of an effect intended before a crash.
     fn probe(&mut self, assignment: Assignment<'_>) -> Probe;

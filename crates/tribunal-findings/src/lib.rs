@@ -5,6 +5,7 @@
 //! fails closed: doubtful text can withhold an approval, but it can never give one.
 
 pub mod authority;
+pub mod builder;
 pub mod dedupe;
 pub mod defect;
 pub mod delta;
@@ -12,13 +13,13 @@ pub mod evidence;
 pub mod excerpt;
 pub mod fingerprint;
 pub mod intake;
-pub mod maker;
 pub mod similar;
 mod text;
 pub mod track;
 pub mod triage;
 pub mod words;
 
+pub use builder::{BuilderWords, Done, Hearing, read_builder, read_hearing};
 pub use delta::{CycleDelta, cycle_delta};
 pub use excerpt::Excerpt;
 pub use intake::answer::{Manner, Run as ToolRun, read_answer};
@@ -28,6 +29,5 @@ pub use intake::{
     Form, Intake, Judged, NO_EVIDENCE, Reading, Unread, read, read_as, read_bytes, read_compiler_lines,
     read_sarif,
 };
-pub use maker::{Done, Hearing, MakerWords, read_hearing, read_maker};
 pub use track::{Change, Outcome, track};
 pub use triage::{Panel, Raised, Triaged, triage};

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::finding::{Claim, Fate, Severity, Source};
-use tribunal_core::ids::{Check, Seat};
+use tribunal_core::ids::{Check, Reviewer};
 use tribunal_core::words::Remarks;
 
 /// A reviewer's claim with less confidence than this is discarded.
@@ -36,11 +36,11 @@ pub struct Raised {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Panel {
     /// Reviewers that own a field, by field (`security`, `performance`, `api`, `accessibility`, …).
-    pub owners: BTreeMap<String, BTreeSet<Seat>>,
+    pub owners: BTreeMap<String, BTreeSet<Reviewer>>,
     /// Reviewers that gave a usable answer in this round. An owner who did not answer cannot rule anything out.
-    pub sat: BTreeSet<Seat>,
+    pub sat: BTreeSet<Reviewer>,
     /// Reviewers whose verdict was reject.
-    pub rejecting: BTreeSet<Seat>,
+    pub rejecting: BTreeSet<Reviewer>,
     /// `--include-filtered`: authority removes nothing.
     pub include_filtered: bool,
 }
@@ -62,7 +62,7 @@ pub struct Triaged {
     /// The field it lies in, where that is certain.
     pub domain: Option<String>,
     /// The field's owner who must uphold or refute it.
-    pub referred_to: Option<Seat>,
+    pub referred_to: Option<Reviewer>,
     /// Its field has several owners on the panel.
     pub overlapping: bool,
     /// It was raised by an owner of its field.
@@ -117,13 +117,13 @@ impl Triaged {
         let confidence = self.standing.claim.confidence;
         let first = match &self.standing.source {
             Source::Check(check) => format!("found by check {check}"),
-            Source::Seat(_) if confidence < DISCARD_BELOW => {
+            Source::Reviewer(_) if confidence < DISCARD_BELOW => {
                 format!("confidence {confidence} is below {DISCARD_BELOW}")
             }
-            Source::Seat(_) if self.standing.claim.confidence_stated || confidence < DEFER_BELOW => {
+            Source::Reviewer(_) if self.standing.claim.confidence_stated || confidence < DEFER_BELOW => {
                 format!("confidence {confidence}")
             }
-            Source::Seat(_) => format!("no confidence stated, {confidence} assumed"),
+            Source::Reviewer(_) => format!("no confidence stated, {confidence} assumed"),
         };
         std::iter::once(&first).chain(&self.steps).map(String::as_str).collect::<Vec<_>>().join("; ")
     }
@@ -150,18 +150,20 @@ fn first_look(key: usize, raised: Raised, panel: &Panel) -> Triaged {
     let (fate, actionable) = match &raised.source {
         // A check states facts: it has no confidence to weigh.
         Source::Check(_) => (Fate::Open, true),
-        Source::Seat(_) if claim.confidence < DISCARD_BELOW => (Fate::Discarded, false),
+        Source::Reviewer(_) if claim.confidence < DISCARD_BELOW => (Fate::Discarded, false),
         // A reviewer who rejects stands behind its findings, so they are not put off.
-        Source::Seat(seat) if claim.confidence < DEFER_BELOW && panel.rejecting.contains(seat) => {
-            steps.push(format!("kept because {seat} rejects"));
+        Source::Reviewer(reviewer)
+            if claim.confidence < DEFER_BELOW && panel.rejecting.contains(reviewer) =>
+        {
+            steps.push(format!("kept because {reviewer} rejects"));
             (Fate::Open, true)
         }
-        Source::Seat(_) => (Fate::Open, claim.confidence >= DEFER_BELOW),
+        Source::Reviewer(_) => (Fate::Open, claim.confidence >= DEFER_BELOW),
     };
     Triaged {
         // Authority is a matter among reviewers: a tool's finding needs no field.
         domain: match &raised.source {
-            Source::Seat(_) => domain_of(claim),
+            Source::Reviewer(_) => domain_of(claim),
             Source::Check(_) => claim.domain.clone(),
         },
         severity: claim.severity,
@@ -188,12 +190,12 @@ fn authority(all: &mut [Triaged], panel: &Panel) {
     // An index made once: comparing every finding with all claims of its owner would be quadratic.
     let said = Said::of(all, panel);
     for at in 0..all.len() {
-        let Source::Seat(seat) = &all[at].standing.source else { continue };
-        let (seat, Some(domain)) = (seat.clone(), all[at].domain.clone()) else { continue };
+        let Source::Reviewer(reviewer) = &all[at].standing.source else { continue };
+        let (reviewer, Some(domain)) = (reviewer.clone(), all[at].domain.clone()) else { continue };
         if all[at].fate != Fate::Open {
             continue;
         }
-        let owners: Vec<Seat> = panel
+        let owners: Vec<Reviewer> = panel
             .owners
             .get(&domain)
             .into_iter()
@@ -208,7 +210,7 @@ fn authority(all: &mut [Triaged], panel: &Panel) {
             all[at].steps.push(step);
             continue;
         }
-        if owners.contains(&seat) {
+        if owners.contains(&reviewer) {
             own(&mut all[at], &domain, owners.len() > 1);
             continue;
         }
@@ -223,18 +225,18 @@ fn authority(all: &mut [Triaged], panel: &Panel) {
 /// Claims of field owners, by reviewer and file, so that asking whether an owner says the same looks at few claims.
 #[derive(Default)]
 struct Said {
-    by: BTreeMap<Seat, BTreeMap<Option<String>, Vec<usize>>>,
+    by: BTreeMap<Reviewer, BTreeMap<Option<String>, Vec<usize>>>,
 }
 
 impl Said {
     fn of(all: &[Triaged], panel: &Panel) -> Self {
-        let owners: BTreeSet<&Seat> = panel.owners.values().flatten().collect();
+        let owners: BTreeSet<&Reviewer> = panel.owners.values().flatten().collect();
         let mut said = Self::default();
         for (at, one) in all.iter().enumerate() {
-            if let Source::Seat(seat) = &one.standing.source
-                && owners.contains(seat)
+            if let Source::Reviewer(reviewer) = &one.standing.source
+                && owners.contains(reviewer)
             {
-                let files = said.by.entry(seat.clone()).or_default();
+                let files = said.by.entry(reviewer.clone()).or_default();
                 files.entry(one.claim().file.clone()).or_default().push(at);
             }
         }
@@ -242,7 +244,7 @@ impl Said {
     }
 
     /// Whether an owner raises the same defect as this claim.
-    fn by(&self, owner: &Seat, all: &[Triaged], at: usize) -> bool {
+    fn by(&self, owner: &Reviewer, all: &[Triaged], at: usize) -> bool {
         let Some(files) = self.by.get(owner) else { return false };
         let claim = all[at].claim();
         // What was discarded speaks for nobody, not even for agreement.
@@ -267,7 +269,7 @@ fn own(one: &mut Triaged, domain: &str, several: bool) {
 
 /// Decides on a finding that the owner of its field did not raise: refer a blocker, filter the rest, unless asked to
 /// include it.
-fn outsider(one: &mut Triaged, domain: &str, owner: &Seat, include: bool) {
+fn outsider(one: &mut Triaged, domain: &str, owner: &Reviewer, include: bool) {
     if one.standing.claim.severity == Severity::Blocker {
         one.referred_to = Some(owner.clone());
         one.steps.push(format!("a blocker in {domain} from outside: referred to {owner}"));
@@ -346,7 +348,7 @@ struct Joined {
     overlapping: bool,
     disagree: bool,
     domain: Option<String>,
-    referred_to: Option<Seat>,
+    referred_to: Option<Reviewer>,
 }
 
 impl Joined {

@@ -17,7 +17,7 @@ const LINE_MAX: usize = 10_000;
 ///
 /// A conflict is a result and not an error: its text goes to the builder, which resolves it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Replayed {
+pub enum Rebased {
     /// All commits apply to the new base.
     Clean {
         /// The last of the new commits, or the new base if there was none.
@@ -47,18 +47,18 @@ impl Repo {
         head: &Oid,
         onto: &Oid,
         committer: &Signature,
-    ) -> Result<Replayed, GitError> {
+    ) -> Result<Rebased, GitError> {
         let line = self.line(base, head)?;
         // Nothing moves, so the commits keep their ids and with them their signatures.
         if base == onto {
             let commits = line.iter().map(|(_, commit)| (commit.clone(), commit.clone())).collect();
-            return Ok(Replayed::Clean { head: head.clone(), commits });
+            return Ok(Rebased::Clean { head: head.clone(), commits });
         }
         let (mut at, mut commits) = (onto.clone(), Vec::new());
         for (parent, commit) in line {
             let tree = match self.merge(&parent, &at, &commit)? {
                 Merged::Clean(tree) => tree,
-                Merged::Conflict { files, text } => return Ok(Replayed::Conflict { commit, files, text }),
+                Merged::Conflict { files, text } => return Ok(Rebased::Conflict { commit, files, text }),
             };
             // The new base has these changes already. An empty commit would claim that it made them.
             if tree == self.tree_of(&at)? && self.tree_of(&commit)? != self.tree_of(&parent)? {
@@ -68,7 +68,7 @@ impl Repo {
             at = self.write("commit", &raw)?;
             commits.push((commit, at.clone()));
         }
-        Ok(Replayed::Clean { head: at, commits })
+        Ok(Rebased::Clean { head: at, commits })
     }
 
     /// The commits in `base..head`, oldest first, each with its parent.

@@ -40,7 +40,7 @@ pub(crate) type Files = Vec<(PathBuf, Vec<u8>)>;
 
 /// The files of one agent or reviewer. Only one caller may use a tree at a time.
 ///
-/// The value is a handle and owns nothing: dropping it leaves the directory. Use [`crate::Shelf`] to take a tree away.
+/// The value is a handle and owns nothing: dropping it leaves the directory. Use [`crate::WorktreePool`] to take a tree away.
 #[derive(Clone)]
 pub struct Tree {
     repo: Repo,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use tribunal_journal::{
-    Error, FILE, Head, Journal, Letter, NewRow, Options, Reader, Synchronous, Turn, post, verify,
+    Error, FILE, Head, Journal, Message, NewRow, Options, Reader, Synchronous, Turn, post, verify,
 };
 
 const ROWS: u64 = 1_000_000;
@@ -54,8 +54,8 @@ fn append(dir: &Path, body: &str, synchronous: Synchronous, turns: u32) {
 fn mail(dir: &Path) {
     let begun = Instant::now();
     for n in 0..100 {
-        let letter = Letter { key: n.to_string(), kind: "decide".to_owned(), body: "1".to_owned(), at: 1 };
-        post(dir, &letter).unwrap();
+        let message = Message { key: n.to_string(), kind: "decide".to_owned(), body: "1".to_owned(), at: 1 };
+        post(dir, &message).unwrap();
     }
     line("post, per letter", begun.elapsed(), 100);
 }

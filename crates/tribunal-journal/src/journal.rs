@@ -10,7 +10,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use crate::error::{Error, Result};
 use crate::fault::{Faults, Inject};
 use crate::lock::RunLock;
-use crate::mail::{self, Letter, Mail, Posted};
+use crate::mail::{self, Mail, Message, Posted};
 use crate::rows::{self, End, Head, RowRef, Turn, integer};
 use crate::schema;
 use crate::store::{self, FILE, Options};
@@ -148,11 +148,11 @@ impl Journal {
     /// Appends turns and, in the same transaction, marks the messages they come from as consumed.
     ///
     /// In two transactions a crash between them would either lose a message or deliver it twice.
-    pub fn append_reading(&mut self, turns: &[Turn<'_>], letters: &[u64]) -> Result<u64> {
+    pub fn append_reading(&mut self, turns: &[Turn<'_>], messages: &[u64]) -> Result<u64> {
         if let Some(cause) = &self.poisoned {
             return Err(Error::Poisoned { path: self.path.clone(), cause: cause.clone() });
         }
-        match self.attempt(turns, letters) {
+        match self.attempt(turns, messages) {
             Ok(end) => {
                 self.end = end;
                 Ok(end.seq)
@@ -167,9 +167,9 @@ impl Journal {
     }
 
     /// Runs one transaction, with the fault that a simulation may have injected.
-    fn attempt(&mut self, turns: &[Turn<'_>], letters: &[u64]) -> Result<End> {
+    fn attempt(&mut self, turns: &[Turn<'_>], messages: &[u64]) -> Result<End> {
         // Before the fault is drawn: an empty append is not one of the n appends that a fault plan counts.
-        if letters.is_empty() && turns.iter().all(|turn| turn.rows.is_empty()) {
+        if messages.is_empty() && turns.iter().all(|turn| turn.rows.is_empty()) {
             return Ok(self.end);
         }
         let fault = self.faults.next();
@@ -182,7 +182,7 @@ impl Journal {
         // process posts a message in between.
         let tx = self.db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
         let end = insert(&tx, path, self.end, turns)?;
-        mail::done(&tx, letters).map_err(sql)?;
+        mail::done(&tx, messages).map_err(sql)?;
         // Returning drops `tx`, which rolls back: like a disk that fills up before the commit.
         if fault == Some(Inject::DiskFull) {
             return Err(Error::DiskFull { path: path.clone() });
@@ -211,13 +211,13 @@ impl Journal {
     /// Marks messages as consumed that led to no turn.
     ///
     /// Without this a message that means nothing to the run would be read again after every restart.
-    pub fn mail_done(&mut self, letters: &[u64]) -> Result<()> {
-        self.append_reading(&[], letters).map(|_| ())
+    pub fn mail_done(&mut self, messages: &[u64]) -> Result<()> {
+        self.append_reading(&[], messages).map(|_| ())
     }
 
     /// Posts a message through this connection, for a question answered in the orchestrator itself.
-    pub fn post(&mut self, letter: &Letter) -> Result<Posted> {
-        mail::put(&mut self.db, &self.path, letter)
+    pub fn post(&mut self, message: &Message) -> Result<Posted> {
+        mail::put(&mut self.db, &self.path, message)
     }
 
     /// Makes appends fail as the plan says for the n-th of them (from 0, counted from now). For simulations.

@@ -22,7 +22,7 @@ pub use error::{Error, Result};
 pub use fault::Inject;
 pub use journal::Journal;
 pub use lock::RunLock;
-pub use mail::{Letter, Mail, Posted, post};
+pub use mail::{Mail, Message, Posted, post};
 pub use poke::{Poke, is_live, poke};
 pub use reader::Reader;
 pub use rows::{Head, NewRow, Row, RowRef, Turn};

@@ -13,7 +13,7 @@ use crate::{poke, schema, store};
 
 /// A message to a run: a request, or the answer to a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Letter {
+pub struct Message {
     /// What it answers, for example an effect's id. A second message with the same key is refused.
     pub key: String,
     /// The kind of message, which tells the orchestrator how to read the body.
@@ -32,7 +32,7 @@ pub struct Mail {
     /// Whether the orchestrator has consumed it.
     pub done: bool,
     /// The message as it was posted.
-    pub letter: Letter,
+    pub message: Message,
 }
 
 /// What became of a posted message.
@@ -41,14 +41,14 @@ pub enum Posted {
     /// It is the first with its key, and durable.
     First,
     /// This message had the key already; the new one was dropped.
-    Already(Letter),
+    Already(Message),
 }
 
 /// Leaves a message for the run in `dir`, live or not, and wakes its orchestrator.
 ///
 /// A run that is not live reads it when it is resumed. Success means that the message is durable, not that anybody
 /// has acted on it.
-pub fn post(dir: &Path, letter: &Letter) -> Result<Posted> {
+pub fn post(dir: &Path, message: &Message) -> Result<Posted> {
     let dir = store::real(dir)?;
     let path = dir.join(store::FILE);
     if !store::exists(&path)? {
@@ -58,25 +58,25 @@ pub fn post(dir: &Path, letter: &Letter) -> Result<Posted> {
     if schema::version(&db, &path)?.is_none() {
         return Err(Error::Missing { path: dir });
     }
-    let posted = put(&mut db, &path, letter)?;
+    let posted = put(&mut db, &path, message)?;
     // The message is safe by now. A wake-up that fails only delays it until the orchestrator looks again.
     drop(poke::poke(&dir));
     Ok(posted)
 }
 
 /// Puts a message into the mailbox, or finds the one that came before it.
-pub(crate) fn put(db: &mut Connection, path: &Path, letter: &Letter) -> Result<Posted> {
-    let at = integer(path, letter.at)?;
+pub(crate) fn put(db: &mut Connection, path: &Path, message: &Message) -> Result<Posted> {
+    let at = integer(path, message.at)?;
     let mut insert = || {
         // The look and the insert are one write transaction: between two of them another process could post the same
         // key.
         let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let before = tx
             .prepare_cached("SELECT id, done, key, kind, body, at FROM mail WHERE key = ?1")?
-            .query_row([&letter.key], columns)
+            .query_row([&message.key], columns)
             .optional()?;
         if before.is_none() {
-            let row = (&letter.key, &letter.kind, &letter.body, at);
+            let row = (&message.key, &message.kind, &message.body, at);
             tx.prepare_cached("INSERT INTO mail (key, kind, body, at) VALUES (?1, ?2, ?3, ?4)")?
                 .execute(row)?;
         }
@@ -85,7 +85,7 @@ pub(crate) fn put(db: &mut Connection, path: &Path, letter: &Letter) -> Result<P
     };
     match insert().map_err(|e| Error::sql(path, &e))? {
         None => Ok(Posted::First),
-        Some(before) => Ok(Posted::Already(mail(path, before)?.letter)),
+        Some(before) => Ok(Posted::Already(mail(path, before)?.message)),
     }
 }
 
@@ -112,14 +112,14 @@ pub(crate) fn done(db: &Connection, ids: &[u64]) -> rusqlite::Result<()> {
     Ok(())
 }
 
-type Columns = (i64, bool, Letter, i64);
+type Columns = (i64, bool, Message, i64);
 
 fn columns(row: &rusqlite::Row<'_>) -> rusqlite::Result<Columns> {
     // `at` is filled in by `mail`: a negative time is damage, which the error type of this function cannot say.
-    let letter = Letter { key: row.get(2)?, kind: row.get(3)?, body: row.get(4)?, at: 0 };
-    Ok((row.get(0)?, row.get(1)?, letter, row.get(5)?))
+    let message = Message { key: row.get(2)?, kind: row.get(3)?, body: row.get(4)?, at: 0 };
+    Ok((row.get(0)?, row.get(1)?, message, row.get(5)?))
 }
 
-fn mail(path: &Path, (id, done, letter, at): Columns) -> Result<Mail> {
-    Ok(Mail { id: natural(path, id)?, done, letter: Letter { at: natural(path, at)?, ..letter } })
+fn mail(path: &Path, (id, done, message, at): Columns) -> Result<Mail> {
+    Ok(Mail { id: natural(path, id)?, done, message: Message { at: natural(path, at)?, ..message } })
 }

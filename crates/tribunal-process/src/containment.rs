@@ -19,17 +19,17 @@ use crate::enforced::{Around, Enforced, PROBE_HIDES};
 use crate::files::lock;
 use crate::inside::{self, Stage};
 use crate::launch::{Launch, detach, find_tool};
+use crate::mounts::{Mount, Mounts};
 use crate::proc::pid_of;
 use crate::record::{EXIT_FILE, Kind};
 use crate::seal::{Network, Seal};
-use crate::walls::{Wall, Walls};
 
 /// A probe that takes longer than this counts as not working here.
 const PROBE_MAX: Duration = Duration::from_secs(5);
 
 /// What holds a launch's processes together.
 ///
-/// Get one from `detect` and hand it to a `Keeper`. The choice is part of what a run promises, so `is_partial` and
+/// Get one from `detect` and hand it to a `Supervisor`. The choice is part of what a run promises, so `is_partial` and
 /// `name` report it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Containment {
@@ -42,10 +42,10 @@ pub enum Containment {
 
 /// Who makes the namespace. The field is private, so that only a probed one exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Namespace(Maker);
+pub struct Namespace(Builder);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Maker {
+enum Builder {
     /// This crate makes it, in a program that calls `contained()`.
     Own { exe: PathBuf, stage: Stage },
     /// Bubblewrap makes it. Some systems permit to bubblewrap what they forbid to other programs.
@@ -88,7 +88,7 @@ impl Containment {
             let exe = exe.to_path_buf();
             Enforced::from_code(code_of(command))
                 .is_some()
-                .then_some(Self::Namespace(Namespace(Maker::Own { exe, stage })))
+                .then_some(Self::Namespace(Namespace(Builder::Own { exe, stage })))
         })
     }
 
@@ -102,13 +102,13 @@ impl Containment {
         command.args(BWRAP_ARGS).arg(noop);
         let stage = Stage { user: false, proc: true, seal: Seal::here(), network: Network::Host };
         let init = init.map(Path::to_path_buf);
-        let made = Self::Namespace(Namespace(Maker::Bubblewrap { program, init, stage }));
+        let made = Self::Namespace(Namespace(Builder::Bubblewrap { program, init, stage }));
         (code_of(command) == Some(0)).then_some(made)
     }
 
     /// Whether launches can be sandboxed here.
-    pub fn can_wall(&self) -> bool {
-        self.enforced().walls
+    pub fn can_sandbox(&self) -> bool {
+        self.enforced().mounts
     }
 
     /// What is enforced around launches here, tried out with a command that looks around from inside.
@@ -132,27 +132,27 @@ impl Containment {
 
     /// What a command that looks around inside reports; none if it cannot be sandboxed.
     fn looked(&self, network: Network) -> Option<Enforced> {
-        let walls = Walls(vec![Wall::Hide(PROBE_HIDES.into())]);
+        let mounts = Mounts(vec![Mount::Hide(PROBE_HIDES.into())]);
         match self {
             Self::Subreaper => None,
-            Self::Namespace(Namespace(Maker::Own { exe, stage })) => {
+            Self::Namespace(Namespace(Builder::Own { exe, stage })) => {
                 let mut command = Command::new(exe);
-                command.args(inside::probe_args(Stage { network, ..*stage }, Some(&walls)));
+                command.args(inside::probe_args(Stage { network, ..*stage }, Some(&mounts)));
                 // Without a fresh /proc the sandbox would show every process of the machine: do not call that a
                 // sandbox.
                 Enforced::from_code(code_of(command)).filter(|_| stage.proc)
             }
-            Self::Namespace(Namespace(Maker::Bubblewrap { program, init, stage })) => {
+            Self::Namespace(Namespace(Builder::Bubblewrap { program, init, stage })) => {
                 let mut command = Command::new(program);
                 let stage = Stage { network, ..*stage };
-                command.args(bubblewrap_args(Some((&walls, "/".as_ref())), init.as_deref(), stage));
+                command.args(bubblewrap_args(Some((&mounts, "/".as_ref())), init.as_deref(), stage));
                 match init {
                     Some(_) => command
                         .args(inside::init_args(stage, "probe"))
-                        .args(inside::look_args(INIT, Around::Walls)),
+                        .args(inside::look_args(INIT, Around::Sandbox)),
                     None => command.arg(find_tool("true")?),
                 };
-                let plain = Enforced { walls: true, callers: true, ..Enforced::default() };
+                let plain = Enforced { mounts: true, callers: true, ..Enforced::default() };
                 match (init, code_of(command)) {
                     (Some(_), code) => Enforced::from_code(code),
                     // Nobody looked around. Bubblewrap reported success, so what it was told to do is all that is
@@ -180,8 +180,8 @@ impl Containment {
 
     pub(crate) fn kind(&self) -> Kind {
         match self {
-            Self::Namespace(Namespace(Maker::Own { .. })) => Kind::Namespace,
-            Self::Namespace(Namespace(Maker::Bubblewrap { .. })) => Kind::Bubblewrap,
+            Self::Namespace(Namespace(Builder::Own { .. })) => Kind::Namespace,
+            Self::Namespace(Namespace(Builder::Bubblewrap { .. })) => Kind::Bubblewrap,
             Self::Subreaper => Kind::Subreaper,
         }
     }
@@ -195,28 +195,28 @@ impl Containment {
                 command.arg0(&launch.argv[0]).args(rest);
                 command
             }
-            Self::Namespace(Namespace(Maker::Bubblewrap { program: bwrap, init, stage })) => {
+            Self::Namespace(Namespace(Builder::Bubblewrap { program: bwrap, init, stage })) => {
                 let stage = Stage { network: launch.network, ..*stage };
                 let mut command = Command::new(bwrap);
                 // Without a sandbox bubblewrap's own init is enough; ours needs the mount that `bubblewrap_args` adds
                 // only with one.
-                let init = init.as_deref().filter(|_| launch.walls.is_some());
-                let walls = launch.walls.as_ref().map(|walls| (walls, launch.dir.as_path()));
-                command.args(bubblewrap_args(walls, init, stage));
+                let init = init.as_deref().filter(|_| launch.mounts.is_some());
+                let mounts = launch.mounts.as_ref().map(|mounts| (mounts, launch.dir.as_path()));
+                command.args(bubblewrap_args(mounts, init, stage));
                 if init.is_some() {
                     command.args(inside::init_args(stage, &launch.id)).arg(&launch.argv[0]);
                 }
                 command.arg(program).args(rest);
                 command
             }
-            Self::Namespace(Namespace(Maker::Own { exe, stage })) => {
+            Self::Namespace(Namespace(Builder::Own { exe, stage })) => {
                 let mut command = Command::new(exe);
                 let record = launch.out_dir.join(EXIT_FILE);
                 // The monitor starts in the launch's directory, where a relative path would lead elsewhere.
                 let record = std::path::absolute(&record).unwrap_or(record);
                 command.arg0("tribunal-contain");
                 let stage = Stage { network: launch.network, ..*stage };
-                command.args(inside::monitor_args(stage, launch.walls.as_ref(), &launch.id, &record));
+                command.args(inside::monitor_args(stage, launch.mounts.as_ref(), &launch.id, &record));
                 command.arg(&launch.argv[0]).arg(program).args(rest);
                 command
             }
@@ -229,8 +229,8 @@ impl Containment {
     /// fork and exec there, and starting the monitor does not copy our memory.
     pub(crate) fn detach(&self, command: &mut Command) {
         match self {
-            Self::Namespace(Namespace(Maker::Own { .. })) => _ = command.process_group(0),
-            Self::Namespace(Namespace(Maker::Bubblewrap { .. })) | Self::Subreaper => detach(command),
+            Self::Namespace(Namespace(Builder::Own { .. })) => _ = command.process_group(0),
+            Self::Namespace(Namespace(Builder::Bubblewrap { .. })) | Self::Subreaper => detach(command),
         }
     }
 }
@@ -243,12 +243,12 @@ const BWRAP_ARGS: [&str; 8] =
 const INIT: &str = "/dev/tribunal-init";
 
 /// The arguments of bubblewrap up to the command: sandbox with working directory, network, first process.
-fn bubblewrap_args(walls: Option<(&Walls, &Path)>, init: Option<&Path>, stage: Stage) -> Vec<OsString> {
+fn bubblewrap_args(mounts: Option<(&Mounts, &Path)>, init: Option<&Path>, stage: Stage) -> Vec<OsString> {
     let alone = (stage.network == Network::None).then(|| OsString::from("--unshare-net"));
-    let Some((walls, dir)) = walls else {
+    let Some((mounts, dir)) = mounts else {
         return alone.into_iter().chain(BWRAP_ARGS.map(OsString::from)).collect();
     };
-    let mut args = walls.bubblewrap(dir, stage.seal);
+    let mut args = mounts.bubblewrap(dir, stage.seal);
     args.extend(alone);
     if let Some(init) = init {
         args.extend(["--ro-bind".into(), init.into(), INIT.into(), "--as-pid-1".into()]);

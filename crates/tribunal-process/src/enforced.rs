@@ -30,7 +30,7 @@ const NETWORK: u8 = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Enforced {
     /// The launch sees and writes only the files it is given.
-    pub walls: bool,
+    pub mounts: bool,
     /// The launch cannot change the kernel's settings, not even as root.
     pub kernel_files: bool,
     /// The launch can neither trace the first process of its namespace nor read what that process has open.
@@ -53,7 +53,7 @@ impl Enforced {
             code.and_then(|code| u8::try_from(code).ok())?.checked_sub(LOOKED).filter(|seen| *seen < 32)?;
         let has = |bit| seen & bit != 0;
         Some(Self {
-            walls: true,
+            mounts: true,
             kernel_files: has(KERNEL_FILES),
             init: has(INIT),
             sockets: has(SOCKETS),
@@ -70,7 +70,7 @@ pub(crate) enum Around {
     /// A PID namespace, and no sandbox.
     Namespace,
     /// A PID namespace and a sandbox.
-    Walls,
+    Sandbox,
 }
 
 /// Files that change the kernel's behaviour, each of a different part of it.
@@ -86,7 +86,7 @@ const KERNEL_FILES_TRIED: [&str; 4] = [
 /// If there should be a sandbox and there is none, no such code is returned: every other promise would be about
 /// nothing.
 pub(crate) fn look(around: Around) -> u8 {
-    if around == Around::Walls && !has_walls() {
+    if around == Around::Sandbox && !has_sandbox() {
         return 0;
     }
     let closed = |path: &&str| fs::File::options().write(true).open(path).is_err();
@@ -103,7 +103,7 @@ pub(crate) fn look(around: Around) -> u8 {
 }
 
 /// Whether the machine is read-only, the directory that a probe hides is empty, and no file can give privileges.
-fn has_walls() -> bool {
+fn has_sandbox() -> bool {
     let read_only = |path: &str| {
         rustix::fs::statvfs(path).is_ok_and(|found| found.f_flag.contains(StatVfsMountFlags::RDONLY))
     };
@@ -134,7 +134,7 @@ mod tests {
         for code in [None, Some(0), Some(1), Some(63), Some(96), Some(125), Some(127), Some(-1)] {
             assert_eq!(Enforced::from_code(code), None, "{code:?}");
         }
-        let none = Enforced { walls: true, callers: true, ..Enforced::default() };
+        let none = Enforced { mounts: true, callers: true, ..Enforced::default() };
         assert_eq!(Enforced::from_code(Some(64)), Some(none));
         let all = Enforced::from_code(Some(95)).unwrap();
         assert!(all.kernel_files && all.init && all.sockets && all.calls && all.network);

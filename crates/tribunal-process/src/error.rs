@@ -38,7 +38,7 @@ pub enum ProcessError {
         id: String,
     },
     /// The supervisor has been shut down.
-    #[error("launch {id}: refused, the keeper is shut down")]
+    #[error("launch {id}: refused, the supervisor is shut down")]
     Closed {
         /// The id of the launch that was refused.
         id: String,
@@ -57,7 +57,7 @@ pub enum ProcessError {
     #[error(
         "launch {id}: it cannot be kept to its own files on this machine\nhint: permit user namespaces or install bubblewrap, or set agents.sandbox = \"off\""
     )]
-    NoWalls {
+    NoSandbox {
         /// The id of the launch that was refused.
         id: String,
     },
@@ -65,7 +65,7 @@ pub enum ProcessError {
     #[error(
         "launch {id}: it cannot be kept from the network on this machine\nhint: permit network namespaces or install bubblewrap, or set checks.network = true"
     )]
-    NoNetworkWall {
+    NoNetworkSandbox {
         /// The id of the launch that was refused.
         id: String,
     },

@@ -26,17 +26,17 @@ use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use crate::enforced::{Around, look};
 use crate::launch::keep_descriptors;
+use crate::mounts::{Mounts, here};
 use crate::proc::{Proc, own_pid, pid_of};
 use crate::record::{self, Cause, Exit, ExitHow};
 use crate::seal::{self, Network, Seal};
-use crate::walls::{Walls, here};
 
 /// The first argument that makes this program a stage of a launch.
 const HOOK: &str = "--tribunal-contain";
 /// Stands in place of the number of sandbox words when there is no sandbox.
 const OPEN: &str = "open";
 /// The stage that looks around where there must be a sandbox.
-const WALLED: &str = "look-walled";
+const SANDBOXED: &str = "look-walled";
 /// Whether this program has called `contained()`, see `is_hooked`.
 static HOOKED: AtomicBool = AtomicBool::new(false);
 
@@ -58,7 +58,7 @@ pub fn contained() -> Option<ExitCode> {
         Some("monitor") => monitor(args.collect()),
         Some("init") => init(args.collect()),
         Some("look") => Some(look(Around::Namespace)),
-        Some(WALLED) => Some(look(Around::Walls)),
+        Some(SANDBOXED) => Some(look(Around::Sandbox)),
         _ => None,
     };
     Some(ExitCode::from(done.unwrap_or(125)))
@@ -109,15 +109,15 @@ impl Stage {
     /// What remains of the stage when only processes are contained.
     ///
     /// The init stays protected even so: without that, a tracer inside could delay the end of the launch.
-    pub fn without_walls(self) -> Self {
+    pub fn without_sandbox(self) -> Self {
         Self { seal: Seal { init: self.seal.init, ..Seal::default() }, ..self }
     }
 }
 
 /// Arguments of the monitor, before `argv[0]`, the program and its arguments.
-pub(crate) fn monitor_args(stage: Stage, walls: Option<&Walls>, id: &str, record: &Path) -> Vec<OsString> {
-    let words = walls.map(Walls::words);
-    let stage = if walls.is_some() { stage } else { stage.without_walls() };
+pub(crate) fn monitor_args(stage: Stage, mounts: Option<&Mounts>, id: &str, record: &Path) -> Vec<OsString> {
+    let words = mounts.map(Mounts::words);
+    let stage = if mounts.is_some() { stage } else { stage.without_sandbox() };
     let count = words.as_ref().map_or_else(|| OPEN.to_owned(), |words| words.len().to_string());
     let mut args = vec![HOOK.into(), "monitor".into(), stage.word().into(), count.into()];
     args.extend(words.unwrap_or_default());
@@ -135,15 +135,15 @@ pub(crate) fn init_args(stage: Stage, id: &str) -> Vec<OsString> {
 pub(crate) fn look_args(exe: &str, around: Around) -> [OsString; 4] {
     let stage = match around {
         Around::Namespace => "look",
-        Around::Walls => WALLED,
+        Around::Sandbox => SANDBOXED,
     };
     ["probe", exe, HOOK, stage].map(OsString::from)
 }
 
 /// Arguments that try the whole chain on a command that only looks around.
-pub(crate) fn probe_args(stage: Stage, walls: Option<&Walls>) -> Vec<OsString> {
-    let mut args = monitor_args(stage, walls, "probe", Path::new(""));
-    let around = if walls.is_some() { Around::Walls } else { Around::Namespace };
+pub(crate) fn probe_args(stage: Stage, mounts: Option<&Mounts>) -> Vec<OsString> {
+    let mut args = monitor_args(stage, mounts, "probe", Path::new(""));
+    let around = if mounts.is_some() { Around::Sandbox } else { Around::Namespace };
     args.extend(look_args("/proc/self/exe", around));
     args
 }
@@ -198,24 +198,24 @@ impl Task {
 fn monitor(args: Vec<OsString>) -> Option<u8> {
     let mut args = args.into_iter();
     let stage = Stage::from_word(&args.next()?);
-    let walls = match args.next()?.to_str()? {
+    let mounts = match args.next()?.to_str()? {
         OPEN => None,
         count => {
             let words: Vec<OsString> = args.by_ref().take(count.parse().ok()?).collect();
-            Some(Walls::from_words(&words)?)
+            Some(Mounts::from_words(&words)?)
         }
     };
     let task = Task::take(&mut args)?;
     // Opened now, outside the sandbox, so that nothing the command does to the directory later can lead us elsewhere.
     let record = record::create_new(&task.record).ok();
-    if let Err(e) = make_namespace(stage, walls.is_some()) {
+    if let Err(e) = make_namespace(stage, mounts.is_some()) {
         return task.not_started(record, "making a PID namespace", &e);
     }
     let mut command = Command::new("/proc/self/exe");
     let number = record.as_ref().map_or(-1, AsRawFd::as_raw_fd);
     command.arg0("tribunal-init").args([HOOK, "init", &stage.word(), &number.to_string()]);
     command.args([&task.id, task.record.as_os_str(), &task.arg0, &task.program]).args(&task.args);
-    settle_before_exec(&mut command, stage, walls, record.as_ref().map(AsRawFd::as_raw_fd));
+    settle_before_exec(&mut command, stage, mounts, record.as_ref().map(AsRawFd::as_raw_fd));
     match command.spawn().and_then(|mut child| child.wait()) {
         Ok(status) => u8::try_from(status.code().unwrap_or(125)).ok(),
         Err(e) => task.not_started(record, "starting the init of a PID namespace", &e),
@@ -224,13 +224,13 @@ fn monitor(args: Vec<OsString>) -> Option<u8> {
 
 /// Moves this process into new namespaces. Its children will be in the PID namespace; it stays outside itself.
 #[expect(unsafe_code, reason = "unshare is unsafe for flags that are not used here")]
-fn make_namespace(stage: Stage, walled: bool) -> io::Result<()> {
+fn make_namespace(stage: Stage, sandboxed: bool) -> io::Result<()> {
     let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let mut flags = UnshareFlags::NEWPID | UnshareFlags::NEWNS;
     if stage.user {
         flags |= UnshareFlags::NEWUSER;
     }
-    if walled {
+    if sandboxed {
         // System V memory and queues have no path, so mounts do not hide them.
         flags |= UnshareFlags::NEWIPC;
     }
@@ -300,7 +300,7 @@ fn inherited(number: &OsStr) -> Option<fs::File> {
 ///
 /// This happens between fork and exec, because an exec takes the right to mount from an ordinary user.
 #[expect(unsafe_code, reason = "mounting must happen after the fork and before the exec")]
-fn settle_before_exec(command: &mut Command, stage: Stage, walls: Option<Walls>, keep: Option<i32>) {
+fn settle_before_exec(command: &mut Command, stage: Stage, mounts: Option<Mounts>, keep: Option<i32>) {
     let monitor = own_pid();
     // SAFETY: the monitor has one thread, so nothing that the closure needs can be held by another; the descriptor
     // that is kept is open as long as the monitor waits.
@@ -310,7 +310,7 @@ fn settle_before_exec(command: &mut Command, stage: Stage, walls: Option<Walls>,
                 fcntl_setfd(BorrowedFd::borrow_raw(keep), FdFlags::empty())?;
             }
             settle(stage, monitor)?;
-            walls.as_ref().map_or(Ok(()), |walls| walls.raise(&here()?, stage.seal))
+            mounts.as_ref().map_or(Ok(()), |mounts| mounts.raise(&here()?, stage.seal))
         });
     }
 }
@@ -342,7 +342,7 @@ fn settle(stage: Stage, monitor: i32) -> io::Result<()> {
 fn reap_until(child: &Child, seal: Seal) -> (ExitHow, u8) {
     let lost = |e: Errno| (ExitHow::NotStarted(format!("waiting: {e}")), 125);
     let Some(command) = i32::try_from(child.id()).ok().and_then(pid_of) else { return lost(Errno::SRCH) };
-    let handles = pidfd_open(command, PidfdFlags::empty()).ok().zip(children_bell().ok());
+    let handles = pidfd_open(command, PidfdFlags::empty()).ok().zip(children_wakeup().ok());
     let handles = handles.filter(|_| seal.init);
     loop {
         // Without handles there is nothing to do but wait.
@@ -353,12 +353,12 @@ fn reap_until(child: &Child, seal: Seal) -> (ExitHow, u8) {
             Ok(None) => {}
             Err(e) => return lost(e),
         }
-        let Some((handle, bell)) = &handles else { continue };
-        let mut fds = [PollFd::new(handle, PollFlags::IN), PollFd::new(bell, PollFlags::IN)];
+        let Some((handle, wakeup)) = &handles else { continue };
+        let mut fds = [PollFd::new(handle, PollFlags::IN), PollFd::new(wakeup, PollFlags::IN)];
         let _ = poll(&mut fds, None);
         let is_dead = !fds[0].revents().is_empty();
         // One signal record at a time is enough: `wait` above asks for everybody who ended.
-        let _ = rustix::io::read(bell, &mut [0_u8; size_of::<libc::signalfd_siginfo>()]);
+        let _ = rustix::io::read(wakeup, &mut [0_u8; size_of::<libc::signalfd_siginfo>()]);
         if is_dead {
             return end_of_dead(command);
         }
@@ -396,7 +396,7 @@ fn kill_all() -> io::Result<()> {
 ///
 /// It is made after the command was started, because the blocked signal would be inherited.
 #[expect(unsafe_code, reason = "signal descriptors have no safe wrapper")]
-fn children_bell() -> io::Result<OwnedFd> {
+fn children_wakeup() -> io::Result<OwnedFd> {
     // SAFETY: an empty set is made of the zeroes, then the calls fill and read it; the descriptor is new and ours.
     unsafe {
         let mut set: libc::sigset_t = std::mem::zeroed();

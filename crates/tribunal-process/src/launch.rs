@@ -25,7 +25,7 @@ use tribunal_core::defence::{Defence, stands};
 use crate::error::ProcessError;
 use crate::proc::{self, Key};
 use crate::record::{self, EXIT_FILE, PROCESS_FILE, Running};
-use crate::{Containment, MARKER, Network, Walls, roots};
+use crate::{Containment, MARKER, Mounts, Network, roots};
 
 /// Where programs are looked for when the launch sets no PATH.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -55,7 +55,7 @@ pub struct Launch {
     pub output_max: u64,
     /// What the launch sees of the file system; everything as it is if `None`. A containment that cannot sandbox
     /// refuses to start it.
-    pub walls: Option<Walls>,
+    pub mounts: Option<Mounts>,
     /// What the launch can reach by the network. A containment that cannot close the network refuses a launch that
     /// asks for none.
     pub network: Network,
@@ -94,11 +94,11 @@ impl Launch {
     /// Starts the launch. Nothing is left running when this fails.
     pub(crate) fn start(self, containment: &Containment) -> Result<Born, ProcessError> {
         self.check()?;
-        if self.walls.is_some() && matches!(containment, Containment::Subreaper) {
-            return Err(ProcessError::NoWalls { id: self.id.clone() });
+        if self.mounts.is_some() && matches!(containment, Containment::Subreaper) {
+            return Err(ProcessError::NoSandbox { id: self.id.clone() });
         }
         if self.network == Network::None && matches!(containment, Containment::Subreaper) {
-            return Err(ProcessError::NoNetworkWall { id: self.id.clone() });
+            return Err(ProcessError::NoNetworkSandbox { id: self.id.clone() });
         }
         // Looked up before anything exists, so that a misspelled program is an error of its own and not a failed
         // launch.

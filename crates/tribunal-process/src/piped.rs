@@ -57,7 +57,7 @@ impl PipedChild {
     pub fn end(mut self, patience: Duration) -> String {
         // A channel that nobody writes to: waiting on it is a pause. The sender must stay alive, or every wait
         // returns at once.
-        let (_bell, never) = std::sync::mpsc::channel::<()>();
+        let (_wakeup, never) = std::sync::mpsc::channel::<()>();
         let began = Instant::now();
         while began.elapsed() < patience && matches!(self.0.try_wait(), Ok(None)) {
             let _timeout = never.recv_timeout(LOOK);

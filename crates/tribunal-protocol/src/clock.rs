@@ -17,13 +17,17 @@ const TICK_MAX: Duration = Duration::from_secs(3);
 ///
 /// The time since boot does not jump when the wall clock is set, which is what leases need.
 pub fn moment() -> Moment {
-    let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let sandbox = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let text = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let boot = text("/proc/sys/kernel/random/boot_id").trim().to_owned();
     let up = text("/proc/uptime");
     let up: f64 = up.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(0.0);
     let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-    Moment { wall_ms: millis(wall), boot, up_ms: millis(Duration::try_from_secs_f64(up).unwrap_or_default()) }
+    Moment {
+        wall_ms: millis(sandbox),
+        boot,
+        up_ms: millis(Duration::try_from_secs_f64(up).unwrap_or_default()),
+    }
 }
 
 /// When an inode was last changed, in milliseconds since 1970. No program can set this time.

@@ -2,17 +2,17 @@
 //! browser.
 //!
 //! They hold no state of a run and decide nothing. An MCP call goes to the engine through the launch's own socket, or
-//! to a [`Desk`]. A page comes from a [`web::Site`]; this crate knows only who may ask, and how an answer is written on
+//! to a [`EditorTools`]. A page comes from a [`web::Site`]; this crate knows only who may ask, and how an answer is written on
 //! the wire.
 //!
 //! Nothing here starts a process. Nothing but the protocol is written to standard output, because a client reads every
 //! other byte there as a broken message.
 
-mod desk;
+mod editor_tools;
 mod engine;
 mod mcp;
 pub mod web;
 
-pub use desk::{Desk, serve_desk};
+pub use editor_tools::{EditorTools, serve_editor_tools};
 pub use engine::{ServerError, ask};
 pub use mcp::serve;

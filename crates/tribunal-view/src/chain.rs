@@ -184,7 +184,7 @@ pub fn history(before: Option<&str>, phase: &PhaseOfChain) -> String {
 fn one_iteration(text: &mut String, iteration: &Iteration) {
     let _ = writeln!(text, "\n### Iteration {}: {}\n", iteration.number, line(&iteration.decision));
     let changes = match iteration.changes.trim() {
-        "" => "the maker said nothing".to_owned(),
+        "" => "the builder said nothing".to_owned(),
         changes => clipped(changes, 600),
     };
     let _ = writeln!(text, "Changes made: {changes}");

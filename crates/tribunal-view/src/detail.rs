@@ -20,7 +20,7 @@ pub fn finding(finding: &FindingView, style: Style) -> String {
         ("origin", finding.provenance_words()),
         ("confidence", finding.confidence.to_string()),
         ("suggestion", finding.suggestion.clone()),
-        ("maker", finding.reply.as_ref().map(typed::reply_words).unwrap_or_default()),
+        ("builder", finding.reply.as_ref().map(typed::reply_words).unwrap_or_default()),
     ];
     for (name, value) in rows {
         // A row without a value is left out, because an empty label would raise a question without an answer.
@@ -64,28 +64,33 @@ pub fn finding(finding: &FindingView, style: Style) -> String {
 }
 
 /// Writes everything that is known about a loop.
-pub fn one_loop(lp: &LoopView, run: &RunView, style: Style) -> String {
+pub fn one_loop(review_loop: &LoopView, run: &RunView, style: Style) -> String {
     let mut out = String::new();
-    let _ = writeln!(out, "{}", style.bold(&format!("{}: {}", lp.id, lp.stands())));
-    let mut facts =
-        format!("{} gate, round {} of {}, {}", lp.of, lp.round, lp.rounds_max, words::duration(lp.ms));
-    if lp.iterations > 0 {
-        let _ = write!(facts, ", {} of the maker", words::count(lp.iterations as usize, "run"));
+    let _ = writeln!(out, "{}", style.bold(&format!("{}: {}", review_loop.id, review_loop.stands())));
+    let mut facts = format!(
+        "{} gate, round {} of {}, {}",
+        review_loop.of,
+        review_loop.round,
+        review_loop.rounds_max,
+        words::duration(review_loop.ms)
+    );
+    if review_loop.iterations > 0 {
+        let _ = write!(facts, ", {} of the builder", words::count(review_loop.iterations as usize, "run"));
     }
-    if lp.cost_micros > 0 {
-        let _ = write!(facts, ", {}", words::money(lp.cost_micros));
+    if review_loop.cost_micros > 0 {
+        let _ = write!(facts, ", {}", words::money(review_loop.cost_micros));
     }
     let _ = writeln!(out, "  {}", style.wrap(&facts, "  "));
-    if let Some(revision) = &lp.revision {
+    if let Some(revision) = &review_loop.revision {
         let _ = writeln!(out, "  revision {}", plain::line(revision));
     }
-    for round in &lp.rounds {
+    for round in &review_loop.rounds {
         let _ = writeln!(out, "  round {}: {}", round.round, round.ruling_words());
         for said in &round.said {
             let _ = writeln!(out, "    {}", style.wrap(&plain::line(said), "      "));
         }
     }
-    let held: BTreeSet<FindingId> = lp.findings.iter().copied().collect();
+    let held: BTreeSet<FindingId> = review_loop.findings.iter().copied().collect();
     let held: Vec<&FindingView> = run.findings.iter().filter(|f| held.contains(&f.id)).collect();
     if !held.is_empty() {
         let _ = writeln!(out, "  findings");
@@ -97,10 +102,10 @@ pub fn one_loop(lp: &LoopView, run: &RunView, style: Style) -> String {
             );
         }
     }
-    if !lp.spoken.is_empty() {
+    if !review_loop.spoken.is_empty() {
         let _ = writeln!(out, "  reviewers in their own words");
         // Reviewers' words are shown whole here; summaries of a run refer to this view for them.
-        spoken::text(&mut out, &lp.spoken, usize::MAX, style);
+        spoken::text(&mut out, &review_loop.spoken, usize::MAX, style);
     }
     out
 }

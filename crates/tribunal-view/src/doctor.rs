@@ -83,7 +83,7 @@ pub struct AgentView {
     pub known: Vec<String>,
     /// What can be told of a login.
     pub login: String,
-    /// The roles and seats it plays by the settings.
+    /// The roles and reviewers it plays by the settings.
     pub plays: Vec<String>,
     /// What is wrong with it.
     pub faults: Vec<String>,

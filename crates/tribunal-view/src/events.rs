@@ -16,12 +16,12 @@ use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::evidence::Refused;
 use tribunal_core::finding::{Answer, Claim, Fate, Said, Severity, Verdict};
 use tribunal_core::held::{Held, HeldChoice};
-use tribunal_core::ids::{FindingId, LoopId, Seat};
+use tribunal_core::ids::{FindingId, LoopId, Reviewer};
 use tribunal_core::ledger::{Mark, Tracked};
 use tribunal_core::panel::Ruling;
 use tribunal_core::panel::Unusable;
 use tribunal_core::policy::Use;
-use tribunal_core::review_loop::{Choice, FailureKind, LoopEvent, Outcome, Share};
+use tribunal_core::review_loop::{Choice, FailureKind, FixAssignment, LoopEvent, Outcome};
 use tribunal_core::run::{Ending, LaneChoice, Refusal, RunEvent, Was};
 
 /// One public event: one line of `tribunal log --json`.
@@ -69,7 +69,7 @@ pub enum Kind {
         #[serde(skip_serializing_if = "Option::is_none")]
         due: Option<u64>,
     },
-    /// A maker left a revision.
+    /// A builder left a revision.
     Made {
         /// The effect.
         effect: String,
@@ -93,10 +93,10 @@ pub enum Kind {
         /// What it found.
         claims: Vec<ClaimView>,
     },
-    /// A seat answered.
+    /// A reviewer answered.
     Answered {
         /// Which.
-        seat: String,
+        reviewer: String,
         /// `approve`, `conditional` or `reject`.
         #[schemars(with = "String")]
         verdict: Verdict,
@@ -150,7 +150,7 @@ pub enum Kind {
         /// The findings behind it.
         #[schemars(with = "Vec<String>")]
         findings: Vec<FindingId>,
-        /// A seat was lost and the checks' verdict stands.
+        /// A reviewer was lost and the checks' verdict stands.
         checks_only: bool,
     },
     /// A person is asked.
@@ -324,7 +324,7 @@ pub enum Topic {
     Round,
     Run,
     Sandbox,
-    Strayed,
+    OutOfScope,
     VerdictKept,
     Warning,
     Wave,
@@ -476,10 +476,10 @@ pub fn of_loop(id: &LoopId, fact: &LoopEvent) -> Option<Kind> {
         LoopEvent::VerdictKept { effect, shown } => {
             note(Topic::VerdictKept, &crate::question::verdict_kept(&who(&effect.step), *shown))
         }
-        LoopEvent::AskedAgain { seat, why, answer } => {
+        LoopEvent::AskedAgain { reviewer, why, answer } => {
             let refused = answer.as_ref().and_then(|answer| answer.refused.as_ref());
             let why = unusable_words(*why, refused);
-            note(Topic::AskedAgain, &format!("the answer of {seat} could not be used: {why}"))
+            note(Topic::AskedAgain, &format!("the answer of {reviewer} could not be used: {why}"))
         }
         LoopEvent::Tracked { findings, delta } => {
             Kind::Tracked { findings: findings.iter().map(tracked).collect(), delta: DeltaView::of(delta) }
@@ -491,8 +491,8 @@ pub fn of_loop(id: &LoopId, fact: &LoopEvent) -> Option<Kind> {
         LoopEvent::Confirming => {
             note(Topic::Confirming, "a final pass: all checks, and what a reviewer was not shown whole")
         }
-        LoopEvent::ExhaustiveOrdered { seats } => note(Topic::ExhaustiveOrdered, &exhaustive(seats)),
-        LoopEvent::ReworkOrdered { crew } => reworked(crew),
+        LoopEvent::ExhaustiveOrdered { reviewers } => note(Topic::ExhaustiveOrdered, &exhaustive(reviewers)),
+        LoopEvent::ReworkOrdered { fixers } => reworked(fixers),
         LoopEvent::Asked(question) => Kind::Asked {
             subject: crate::question::subject(id.as_str()),
             // The fact does not carry the limit of rounds, so the sentence must not name one.
@@ -504,7 +504,7 @@ pub fn of_loop(id: &LoopId, fact: &LoopEvent) -> Option<Kind> {
             revision: revision.as_ref().map(|r| line(r.as_str())),
         },
         // A seated panel is visible by its answers; these facts add nothing for a reader.
-        LoopEvent::PanelSeated { .. } | LoopEvent::PanelClosed => return None,
+        LoopEvent::PanelAssembled { .. } | LoopEvent::PanelClosed => return None,
     })
 }
 
@@ -519,7 +519,7 @@ fn part_words(effect: &EffectId, answer: &Answer, shown: Shown) -> String {
 
 fn answered(effect: &EffectId, answer: &Answer, shown: Shown) -> Kind {
     Kind::Answered {
-        seat: who(&effect.step),
+        reviewer: who(&effect.step),
         verdict: answer.verdict,
         raised: answer.raised.iter().map(claim).collect(),
         said: answer.said.iter().map(|(id, said)| (*id, said_words(said))).collect(),
@@ -528,20 +528,20 @@ fn answered(effect: &EffectId, answer: &Answer, shown: Shown) -> Kind {
     }
 }
 
-fn exhaustive(seats: &[Seat]) -> String {
-    let names: Vec<String> = seats.iter().map(|seat| line(seat.as_str())).collect();
+fn exhaustive(reviewers: &[Reviewer]) -> String {
+    let names: Vec<String> = reviewers.iter().map(|reviewer| line(reviewer.as_str())).collect();
     format!(
         "reviewers find other old faults each round: one exhaustive pass, in the place of {}",
         names.join(", ")
     )
 }
 
-fn reworked(crew: &[Share]) -> Kind {
-    let share = |share: &Share| {
-        let ids: Vec<String> = share.findings.iter().map(ToString::to_string).collect();
-        format!("{} mends {}", share.maker, words::and(&ids))
+fn reworked(fixers: &[FixAssignment]) -> Kind {
+    let assignment = |assignment: &FixAssignment| {
+        let ids: Vec<String> = assignment.findings.iter().map(ToString::to_string).collect();
+        format!("{} fixes {}", assignment.builder, words::and(&ids))
     };
-    note(Topic::Rework, &crew.iter().map(share).collect::<Vec<_>>().join("; "))
+    note(Topic::Rework, &fixers.iter().map(assignment).collect::<Vec<_>>().join("; "))
 }
 
 fn choice_word(choice: &Choice) -> &'static str {
@@ -584,7 +584,8 @@ pub fn of_run(fact: &RunEvent) -> Option<Kind> {
         },
         RunEvent::LandingRefused { effect, refusal, findings } => {
             // The refusal itself has no text; the findings it brings say what is wrong.
-            let claims: Vec<String> = findings.iter().map(|handed| line(&handed.entry.claim.claim)).collect();
+            let claims: Vec<String> =
+                findings.iter().map(|carried| line(&carried.entry.claim.claim)).collect();
             failed(effect, Lost::Landing(refusal.clone()), &claims.join("; "))
         }
         RunEvent::LaneAsked { plan, stuck } => Kind::Asked {
@@ -665,9 +666,9 @@ pub fn of_run(fact: &RunEvent) -> Option<Kind> {
 /// The name is the one that people configured or read elsewhere, not the id of the effect.
 pub fn who(step: &Step) -> String {
     match step {
-        Step::Make(maker) => line(maker.as_str()),
+        Step::Make(builder) => line(builder.as_str()),
         Step::Check(check) => line(check.as_str()),
-        Step::Judge(seat) => line(seat.as_str()),
+        Step::Judge(reviewer) => line(reviewer.as_str()),
         Step::Hear(finding) => format!("hearing of {finding}"),
         Step::Summary => "summary".to_owned(),
         Step::Checkpoint => "checkpoint".to_owned(),

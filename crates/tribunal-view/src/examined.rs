@@ -105,7 +105,7 @@ pub struct Row {
 ///
 /// They are counted even if they are not listed. A review must not look more complete than it was.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Aside {
+pub struct Filtered {
     /// The tool or reviewer that found them.
     pub by: String,
     /// The number of such findings.
@@ -137,7 +137,7 @@ pub struct Examined {
     /// Every finding once, with those that an earlier review had.
     pub findings: Vec<Row>,
     /// Findings that were left out because they are not on a changed line.
-    pub filtered: Vec<Aside>,
+    pub filtered: Vec<Filtered>,
     /// Remarks about the project's own build and test commands.
     pub commands: Vec<CommandView>,
     /// What every reader must know: who did not judge, what was not looked at.
@@ -298,7 +298,7 @@ pub fn text(one: &Examined, style: Style) -> String {
     if let Some(delta) = one.delta() {
         let _ = writeln!(out, "  {delta}");
     }
-    asides(&mut out, one);
+    filtered(&mut out, one);
     if let Some(filtered) = one.outside_a_field() {
         let _ = writeln!(out, "  {}", style.wrap(&filtered, "    "));
     }
@@ -381,19 +381,20 @@ fn rows(out: &mut String, one: &Examined, style: Style) {
     }
 }
 
-fn asides(out: &mut String, one: &Examined) {
-    let total: u32 = one.filtered.iter().map(|aside| aside.count).sum();
+fn filtered(out: &mut String, one: &Examined) {
+    let total: u32 = one.filtered.iter().map(|filtered| filtered.count).sum();
     if total == 0 {
         return;
     }
     // Sorted by name, so that the sentence does not depend on who ended first.
-    let by: BTreeMap<&str, u32> = one.filtered.iter().map(|aside| (aside.by.as_str(), aside.count)).collect();
+    let by: BTreeMap<&str, u32> =
+        one.filtered.iter().map(|filtered| (filtered.by.as_str(), filtered.count)).collect();
     let by: Vec<String> = by.iter().filter(|(_, n)| **n > 0).map(|(by, n)| format!("{n} of {by}")).collect();
     // The hint is left out where the reader has just used the option.
-    let listed = one.filtered.iter().any(|aside| !aside.rows.is_empty());
+    let listed = one.filtered.iter().any(|filtered| !filtered.rows.is_empty());
     let hint = if listed { "" } else { " (--include-filtered shows them)" };
     let _ = writeln!(out, "  filtered, on lines that did not change: {}{hint}", and(&by));
-    for row in one.filtered.iter().flat_map(|aside| &aside.rows) {
+    for row in one.filtered.iter().flat_map(|filtered| &filtered.rows) {
         let _ = writeln!(out, "    {}", plain::line(row));
     }
 }
@@ -439,10 +440,10 @@ pub fn markdown(one: &Examined) -> String {
             let _ = writeln!(out, "**{title}**: {}\n", marked(&names.join(", ")));
         }
     }
-    let total: u32 = one.filtered.iter().map(|aside| aside.count).sum();
+    let total: u32 = one.filtered.iter().map(|filtered| filtered.count).sum();
     if total > 0 {
         let _ = writeln!(out, "Filtered, on lines that did not change: {total}\n");
-        for row in one.filtered.iter().flat_map(|aside| &aside.rows) {
+        for row in one.filtered.iter().flat_map(|filtered| &filtered.rows) {
             let _ = writeln!(out, "- {}", marked(row));
         }
     }

@@ -213,7 +213,7 @@ pub struct LoopView {
     pub round: u32,
     /// Rounds at most.
     pub rounds_max: u32,
-    /// Runs of the maker.
+    /// Runs of the builder.
     pub iterations: u32,
     /// What it is about, as it stands.
     pub revision: Option<String>,
@@ -236,7 +236,7 @@ pub struct LoopView {
 pub struct RoundView {
     /// Which.
     pub round: u32,
-    /// What each check and seat said, in order.
+    /// What each check and reviewer said, in order.
     pub said: Vec<String>,
     /// What it added up to.
     #[serde(serialize_with = "typed::ruling")]
@@ -276,7 +276,7 @@ pub struct FindingView {
     /// The last loop that held it.
     #[serde(rename = "loop")]
     pub of: String,
-    /// The maker's last word on it.
+    /// The builder's last word on it.
     #[serde(serialize_with = "typed::reply")]
     #[schemars(with = "String")]
     pub reply: Option<Reply>,

@@ -73,7 +73,7 @@ pub(crate) fn words_of(what: &Kind) -> (Option<Mark>, String) {
         Kind::Launched { who, .. } => (None, format!("{who} starts")),
         // The builder of this name stands for the case that nobody can fix what is left.
         Kind::Made { who, done: true, .. } if who == NOBODY => {
-            (None, "no tool or agent here mends what is left".to_owned())
+            (None, "no tool or agent here fixes what is left".to_owned())
         }
         Kind::Made { who, done: true, replies, .. } => {
             (None, format!("{who} is done{}", replied(replies.len())))
@@ -83,7 +83,9 @@ pub(crate) fn words_of(what: &Kind) -> (Option<Mark>, String) {
         Kind::Checked { check, claims, .. } => {
             (Some(Failed), format!("{check} fails: {}", claims_words(claims)))
         }
-        Kind::Answered { seat, verdict, raised, shown, .. } => answered(seat, *verdict, raised, *shown),
+        Kind::Answered { reviewer, verdict, raised, shown, .. } => {
+            answered(reviewer, *verdict, raised, *shown)
+        }
         Kind::Failed { who, why, text, .. } => (Some(Warning), failed(who, why, text)),
         Kind::Tracked { findings, .. } => (None, tracked(findings)),
         Kind::Heard { finding, upheld, reason } => {
@@ -121,7 +123,12 @@ fn claims_words(claims: &[ClaimView]) -> String {
     }
 }
 
-fn answered(seat: &str, verdict: Verdict, raised: &[ClaimView], shown: ShownView) -> (Option<Mark>, String) {
+fn answered(
+    reviewer: &str,
+    verdict: Verdict,
+    raised: &[ClaimView],
+    shown: ShownView,
+) -> (Option<Mark>, String) {
     let (mark, word) = match verdict {
         Verdict::Approve => (Mark::Complete, "approves"),
         Verdict::Conditional => (Mark::Warning, "approves on conditions"),
@@ -133,7 +140,7 @@ fn answered(seat: &str, verdict: Verdict, raised: &[ClaimView], shown: ShownView
         0 | 1 => String::new(),
         parts => format!(" (shown {} of {} hunks in {parts} parts)", shown.hunks, shown.of),
     };
-    (Some(mark), format!("{seat} {word}{parts}{raised}"))
+    (Some(mark), format!("{reviewer} {word}{parts}{raised}"))
 }
 
 fn failed(who: &str, why: &Lost, text: &str) -> String {

@@ -143,7 +143,7 @@ pub struct FindingLine {
 ///
 /// The job decides the first lines of the prompt and its rules. Everything else depends on what the brief contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MakerJob {
+pub enum BuilderJob {
     /// Revise a PLAN.md that a review did not pass.
     Plan,
     /// Do one task of a plan.
@@ -169,9 +169,9 @@ pub enum MakerJob {
 ///
 /// Fields that do not apply stay empty, and their parts of the prompt are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct MakerBrief {
+pub struct BuilderBrief {
     /// The job it is asked to do.
-    pub job: MakerJob,
+    pub job: BuilderJob,
     /// The plan; for a phase, what the phase is for.
     pub plan: PlanBrief,
     /// The task, if there is one.
@@ -280,7 +280,7 @@ pub struct JudgeBrief {
     /// The subject that it judges.
     pub job: JudgeJob,
     /// The reviewer's place in the panel.
-    pub seat: String,
+    pub reviewer: String,
     /// The depth of the review: `shallow`, `standard`, `deep` or `comprehensive`.
     pub depth: String,
     /// The plan that the work belongs to.
@@ -336,7 +336,7 @@ pub struct JudgeBrief {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HearBrief {
     /// The reviewer who hears it.
-    pub seat: String,
+    pub reviewer: String,
     /// The plan that the work belongs to.
     pub plan: PlanBrief,
     /// The finding, with the builder's last reply.
@@ -425,27 +425,27 @@ impl FindingLine {
 ///
 /// Text that is the same for every builder of a kind comes first, then the plan, then what is new. So a cache of the
 /// agent's holds as much of it as possible.
-pub fn maker(brief: &MakerBrief) -> String {
-    held(brief, brief.budget, maker_text, MAKER_SPARES)
+pub fn builder(brief: &BuilderBrief) -> String {
+    held(brief, brief.budget, builder_text, BUILDER_SPARES)
 }
 
-fn maker_text(brief: &MakerBrief) -> String {
+fn builder_text(brief: &BuilderBrief) -> String {
     let mut out = String::new();
     out.push_str(match brief.job {
-        MakerJob::Task if brief.asked.is_some() => "# Make one change\n\nYou are the developer. Work in the current folder: make the change that the user asks for below, whole, and nothing else.\n",
-        MakerJob::Repair if brief.asked.is_some() => "# Repair one change\n\nYou are the developer. The change below could not be merged as it was; the folder holds it rebased as far as possible. Repair it.\n",
-        MakerJob::Plan => "# Revise a plan\n\nYou are the architect. A plan was reviewed before any code is written; revise the document so that it passes.\n",
-        MakerJob::Task => "# Do one task of a plan\n\nYou are the developer. Work in the current folder, on this task alone.\n",
-        MakerJob::Repair => "# Repair a plan's work\n\nYou are the developer. The work could not land as it was; the folder holds it rebased as far as possible. Repair it.\n",
-        MakerJob::Delivery => "# Mend a delivery\n\nYou are the developer. The plan's work is done but its delivery did not pass. Mend what is listed, nothing else.\n",
-        MakerJob::Summary => "# Say what was built\n\nYou are the developer. The plan's work is done and approved, but nothing says what was built. Read the work in the current folder and say it; change nothing.\n",
-        MakerJob::Polish => "# Polish what a review passed\n\nThe work below is correct and approved. Make it clean without changing what it does: what makes any check or test worse is put back.\n",
-        MakerJob::Artifact => "# Write one artifact of a feature\n\nYou are the executor of this phase. Write the artifact described below from the earlier ones, so that the next phase can be done from it alone.\n",
-        MakerJob::Implementation => "# Bring what was built in line with its spec\n\nYou are the developer. Everything planned is built; the final reviewer held it against the spec and found what is listed. Mend it, nothing else.\n",
-        MakerJob::Phase => "# Mend what a review found\n\nA review of the whole phase found what is listed. Mend it, nothing else.\n",
+        BuilderJob::Task if brief.asked.is_some() => "# Make one change\n\nYou are the developer. Work in the current folder: make the change that the user asks for below, whole, and nothing else.\n",
+        BuilderJob::Repair if brief.asked.is_some() => "# Repair one change\n\nYou are the developer. The change below could not be merged as it was; the folder holds it rebased as far as possible. Repair it.\n",
+        BuilderJob::Plan => "# Revise a plan\n\nYou are the architect. A plan was reviewed before any code is written; revise the document so that it passes.\n",
+        BuilderJob::Task => "# Do one task of a plan\n\nYou are the developer. Work in the current folder, on this task alone.\n",
+        BuilderJob::Repair => "# Repair a plan's work\n\nYou are the developer. The work could not land as it was; the folder holds it rebased as far as possible. Repair it.\n",
+        BuilderJob::Delivery => "# Fix a delivery\n\nYou are the developer. The plan's work is done but its delivery did not pass. Fix what is listed, nothing else.\n",
+        BuilderJob::Summary => "# Say what was built\n\nYou are the developer. The plan's work is done and approved, but nothing says what was built. Read the work in the current folder and say it; change nothing.\n",
+        BuilderJob::Polish => "# Polish what a review passed\n\nThe work below is correct and approved. Make it clean without changing what it does: what makes any check or test worse is put back.\n",
+        BuilderJob::Artifact => "# Write one artifact of a feature\n\nYou are the executor of this phase. Write the artifact described below from the earlier ones, so that the next phase can be done from it alone.\n",
+        BuilderJob::Implementation => "# Bring what was built in line with its spec\n\nYou are the developer. Everything planned is built; the final reviewer held it against the spec and found what is listed. Fix it, nothing else.\n",
+        BuilderJob::Phase => "# Fix what a review found\n\nA review of the whole phase found what is listed. Fix it, nothing else.\n",
     });
     out.push_str(DATA_RULE);
-    maker_rules(&mut out, brief.job);
+    builder_rules(&mut out, brief.job);
     work_part(&mut out, &brief.plan, brief.task.as_ref(), brief.asked.as_ref());
     artifact_part(&mut out, brief.artifact.as_ref());
     document_part(&mut out, brief.document.as_ref());
@@ -458,7 +458,7 @@ fn maker_text(brief: &MakerBrief) -> String {
         let (first, rest): (Vec<_>, Vec<_>) = brief.findings.iter().cloned().partition(|one| one.first);
         findings_part(&mut out, "Left twice: do these first", &first);
         // The round is told, so that a builder knows how many attempts are left.
-        let title = format!("Findings to mend (round {} of {})", brief.round, brief.rounds_max);
+        let title = format!("Findings to fix (round {} of {})", brief.round, brief.rounds_max);
         findings_part(&mut out, &title, &rest);
     }
     unprepared_part(&mut out, &brief.unprepared);
@@ -481,7 +481,7 @@ fn maker_text(brief: &MakerBrief) -> String {
 type Spare<B> = (&'static str, fn(&mut B) -> bool);
 
 /// Surroundings of a builder's work, the least useful first. Its document is in its folder anyway.
-const MAKER_SPARES: &[Spare<MakerBrief>] = &[
+const BUILDER_SPARES: &[Spare<BuilderBrief>] = &[
     ("the other plans", |brief| !std::mem::take(&mut brief.lanes).is_empty()),
     ("the text of the document, which is in the current folder", |brief| {
         brief.document.as_mut().is_some_and(|document| !std::mem::take(&mut document.text).is_empty())
@@ -495,7 +495,7 @@ const MAKER_SPARES: &[Spare<MakerBrief>] = &[
 const JUDGE_SPARES: &[Spare<JudgeBrief>] = &[
     ("the other plans", |brief| !std::mem::take(&mut brief.lanes).is_empty()),
     ("files that use what changed", |brief| !std::mem::take(&mut brief.callers).is_empty()),
-    ("what the maker says it did", |brief| !std::mem::take(&mut brief.summary).is_empty()),
+    ("what the builder says it did", |brief| !std::mem::take(&mut brief.summary).is_empty()),
 ];
 
 /// Holds a prompt to its budget: surroundings of the work are left out, part by part, until it fits, and they are
@@ -524,28 +524,28 @@ fn held<B: Clone>(brief: &B, budget: Option<u64>, text: fn(&B) -> String, spares
     out
 }
 
-fn maker_rules(out: &mut String, job: MakerJob) {
+fn builder_rules(out: &mut String, job: BuilderJob) {
     out.push_str("\n## Rules\n\n");
     // Tribunal commits the files itself, so that a commit holds exactly what is reviewed.
     out.push_str("- Do not commit, push, or change branches: the files you leave are taken as they are.\n");
-    if job == MakerJob::Plan {
+    if job == BuilderJob::Plan {
         out.push_str("- Change only the plan's document. Keep its id, phase, requirements and must-haves.\n");
-    } else if job == MakerJob::Artifact {
+    } else if job == BuilderJob::Artifact {
         out.push_str("- Write only the artifact: whatever else you change is put back.\n");
-        out.push_str("- Answer every finding you are given: mend it, or refute it with a reason.\n");
+        out.push_str("- Answer every finding you are given: fix it, or refute it with a reason.\n");
     } else {
         out.push_str("- Change only what the work needs; leave unrelated problems alone and report them.\n");
         // The checks would find it as well, but an honest agent should not have to learn it by a round.
         out.push_str("- Do not delete, skip or weaken tests to make something pass.\n");
     }
     out.push_str("\n## How to answer\n\nEnd with these lines, each at the beginning of its line, outside any code block:\n\n");
-    out.push_str("- for every finding you are told to mend, if there are any, exactly one of\n");
-    out.push_str("  `FIXED <word>: <id>` — you mended it\n");
+    out.push_str("- for every finding you are told to fix, if there are any, exactly one of\n");
+    out.push_str("  `FIXED <word>: <id>` — you fixed it\n");
     out.push_str("  `REFUTED <word>: <id> because <reason>` — it is not an issue, and why\n");
-    out.push_str("  `CANNOT FIX <word>: <id> because <reason>` — it cannot be mended here, and why\n");
+    out.push_str("  `CANNOT FIX <word>: <id> because <reason>` — it cannot be fixed here, and why\n");
     out.push_str("- `SUMMARY: <what you did, in one or two sentences>`\n");
     out.push_str("- `DISCOVERED: <problem outside this work that you left alone>` — one line each, if any\n");
-    if !matches!(job, MakerJob::Plan | MakerJob::Artifact | MakerJob::Summary) {
+    if !matches!(job, BuilderJob::Plan | BuilderJob::Artifact | BuilderJob::Summary) {
         out.push_str(
             "- `COMMIT <word>: <line>` — only where a commit hook refused the message of your commit: another message for it, \
              one such line for each of its lines, an empty one included\n",
@@ -591,18 +591,18 @@ fn judge_text(brief: &JudgeBrief) -> String {
     shown_part(&mut out, title, brief);
     list_part(&mut out, "Files that use what changed: look there for what broke", &brief.callers);
     // The heading says that it is a claim: a builder's summary must not pass for evidence.
-    text_part(&mut out, "What the maker says it did (a claim, not evidence)", &brief.summary);
+    text_part(&mut out, "What the builder says it did (a claim, not evidence)", &brief.summary);
     checks_part(&mut out, &brief.checks);
     list_part(&mut out, CARRIED, &brief.carried);
     list_part(&mut out, "Other plans being built at the same time", &brief.lanes);
-    seat_part(&mut out, brief);
+    reviewer_part(&mut out, brief);
     out
 }
 
 /// Writes what one reviewer alone is told.
 ///
 /// It comes last, so that the prompts of all reviewers of one revision share their beginning.
-fn seat_part(out: &mut String, brief: &JudgeBrief) {
+fn reviewer_part(out: &mut String, brief: &JudgeBrief) {
     // Only findings that must be answered begin their line with the id.
     let known: Vec<String> = brief.known.iter().map(|finding| format!("- {}", finding.text())).collect();
     list_part(out, "Open findings of others: do not raise them again", &known);
@@ -614,7 +614,7 @@ fn seat_part(out: &mut String, brief: &JudgeBrief) {
     let _ = write!(
         out,
         "\nYou are {}; this is round {} of {}. End your answer with the lines asked for above: ",
-        line(&brief.seat),
+        line(&brief.reviewer),
         brief.round,
         brief.rounds_max
     );
@@ -675,7 +675,7 @@ End with these lines, each at the beginning of its line, outside any code block:
 - `CHECKED <word>: <what you looked at, and what you saw there>`
 - `VERDICT <word>: approve`, `VERDICT <word>: conditional` or `VERDICT <word>: reject`
 
-Rules: a blocker makes the work wrong or unsafe; a warning should be mended; a suggestion may be left. Evidence before \
+Rules: a blocker makes the work wrong or unsafe; a warning should be fixed; a suggestion may be left. Evidence before \
      claims: name the file and line; a finding on lines that nobody changed since an earlier round counts only with its evidence. \
      An approval without such a CHECKED, a reject without an open finding, and a finding put to you \
      without an answer do not count.
@@ -689,7 +689,7 @@ const CARRIED: &str =
 const DELIVERY_RULES: &str = "
 ## What failed, and what nothing shows
 
-- Who can mend each failed check: a block that begins with the line `QA REPORT:`, then `checks:`, and under it one item for \
+- Who can fix each failed check: a block that begins with the line `QA REPORT:`, then `checks:`, and under it one item for \
      each, `- name: <check> | status: fail | fixable_by: <who>`, where who is dev, architect or manual. A plain reject rests on \
      the failed check.
 - Where a finding put to you says that nothing shows a must-have, look for what shows it. It is closed only by a proof that can \
@@ -743,7 +743,7 @@ pub fn hear(brief: &HearBrief) -> String {
     let _ = writeln!(
         out,
         "\nYou are {} and hear {}. End your answer with RULING, with the launch word, and REASON.",
-        line(&brief.seat),
+        line(&brief.reviewer),
         brief.finding.id
     );
     out
@@ -881,7 +881,7 @@ fn findings_part(out: &mut String, title: &str, findings: &[FindingLine]) {
             let _ = writeln!(text, "  raised by: {}", line(&finding.by));
         }
         if let Some(reply) = &finding.reply {
-            let _ = writeln!(text, "  maker: {}", reply_words(reply));
+            let _ = writeln!(text, "  builder: {}", reply_words(reply));
         }
         // Indented, so that no line of the details can begin with an id.
         for detail in capped(&finding.details, 2_000).lines() {

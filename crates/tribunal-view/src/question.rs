@@ -56,8 +56,10 @@ pub fn asked(question: &Question, rounds_max: u32) -> String {
         [] => why(&question.why, rounds_max),
         // Somebody who was not shown everything explains the missing verdict better than the general reason.
         missed => {
-            let each: Vec<String> =
-                missed.iter().map(|one| not_covered(one.seat.as_str(), one.shown) + &limited(one)).collect();
+            let each: Vec<String> = missed
+                .iter()
+                .map(|one| not_covered(one.reviewer.as_str(), one.shown) + &limited(one))
+                .collect();
             each.join("; ")
         }
     }
@@ -85,17 +87,17 @@ fn limited(one: &NotShown) -> String {
 }
 
 /// Says who can fix a finding that its builder cannot.
-pub fn not_the_makers(id: FindingId, by: FixableBy) -> String {
+pub fn not_the_builders(id: FindingId, by: FixableBy) -> String {
     match by {
-        FixableBy::Architect => format!("{id} is not the dev's to mend: the plan's author (architect) must"),
-        FixableBy::Dev => format!("{id} is not the plan's to mend: the dev must"),
-        FixableBy::Manual => format!("{id} is not an agent's to mend: a person must"),
+        FixableBy::Architect => format!("{id} is not the dev's to fix: the plan's author (architect) must"),
+        FixableBy::Dev => format!("{id} is not the plan's to fix: the dev must"),
+        FixableBy::Manual => format!("{id} is not an agent's to fix: a person must"),
     }
 }
 
 /// Says that a finding is in a field whose owner is not here to fix it.
 pub fn owner_is_absent(id: FindingId) -> String {
-    format!("{id} is in a field that has an owner, and its owner is not here to mend it: a person must")
+    format!("{id} is in a field that has an owner, and its owner is not here to fix it: a person must")
 }
 
 /// Says in words what pattern more rounds will not fix.
@@ -105,7 +107,7 @@ pub fn pattern_words(pattern: &Pattern) -> String {
     match pattern {
         Pattern::Contested(id) => format!("fixes of {id} undo each other"),
         Pattern::Fundamental => "two rounds said that patching will not do".to_owned(),
-        Pattern::NotTheMakers(id) => {
+        Pattern::NotTheBuilders(id) => {
             format!(
                 "the builder cannot fix {id}: fix it yourself and answer `fixed`, or accept the change as it is"
             )
@@ -123,9 +125,9 @@ pub fn pattern_words(pattern: &Pattern) -> String {
             "more is open after each fix: {} in round {}, {} in round {}, with {} resolved between",
             sum.open_before, sum.from, sum.open_after, sum.to, sum.resolved
         ),
-        Pattern::Churn(sum) => format!("fixes break as much as they mend: {}", stretch_words(sum)),
+        Pattern::Churn(sum) => format!("fixes break as much as they fix: {}", stretch_words(sum)),
         Pattern::SlowChurn(sum) => {
-            format!("fixes break half of what they mend, round after round: {}", stretch_words(sum))
+            format!("fixes break half of what they fix, round after round: {}", stretch_words(sum))
         }
     }
 }
@@ -176,7 +178,7 @@ pub fn stuck(was: Was, outcome: &Outcome) -> String {
         (Was::Summary, _) => "its SUMMARY could not be written".to_owned(),
         (Was::Loop(_), Outcome::Exhausted) => "its rounds are spent".to_owned(),
         (Was::Loop(_), Outcome::Stale) => "nothing moves any more".to_owned(),
-        (Was::Loop(_), Outcome::Stuck) => "its maker never finished".to_owned(),
+        (Was::Loop(_), Outcome::Stuck) => "its builder never finished".to_owned(),
         (Was::Loop(_), Outcome::Failed) => "a step could not be done".to_owned(),
         (Was::Loop(_), outcome) => format!("its loop ended {}", outcome.word()),
     }

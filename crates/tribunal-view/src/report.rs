@@ -40,8 +40,8 @@ pub fn markdown(run: &RunView) -> String {
     // Grouped once: searching all findings for every loop would be quadratic.
     let mut held: BTreeMap<&str, Vec<&FindingView>> = BTreeMap::new();
     run.findings.iter().for_each(|finding| held.entry(&finding.of).or_default().push(finding));
-    for lp in &run.loops {
-        one_loop(&mut out, lp, held.get(lp.id.as_str()).map_or(&[], Vec::as_slice));
+    for review_loop in &run.loops {
+        one_loop(&mut out, review_loop, held.get(review_loop.id.as_str()).map_or(&[], Vec::as_slice));
     }
     findings(&mut out, run);
     list(
@@ -133,18 +133,22 @@ fn plans(out: &mut String, run: &RunView) {
     table(out, &["plan", "title", "wave", "gate", "verdict"], &rows);
 }
 
-fn one_loop(out: &mut String, lp: &LoopView, held: &[&FindingView]) {
-    let _ = writeln!(out, "## {}: {}\n", text(&lp.id), lp.stands());
-    let cost = if lp.cost_micros > 0 { format!(", {}", words::money(lp.cost_micros)) } else { String::new() };
+fn one_loop(out: &mut String, review_loop: &LoopView, held: &[&FindingView]) {
+    let _ = writeln!(out, "## {}: {}\n", text(&review_loop.id), review_loop.stands());
+    let cost = if review_loop.cost_micros > 0 {
+        format!(", {}", words::money(review_loop.cost_micros))
+    } else {
+        String::new()
+    };
     let _ = writeln!(
         out,
         "{} gate, round {} of {}, {}{cost}\n",
-        lp.of,
-        lp.round,
-        lp.rounds_max,
-        words::duration(lp.ms)
+        review_loop.of,
+        review_loop.round,
+        review_loop.rounds_max,
+        words::duration(review_loop.ms)
     );
-    for round in &lp.rounds {
+    for round in &review_loop.rounds {
         let _ = writeln!(out, "- round {}: **{}**", round.round, ruling_word(round.ruling.as_ref()));
         round.said.iter().for_each(|said| {
             let _ = writeln!(out, "  - {}", text(said));
@@ -159,9 +163,9 @@ fn one_loop(out: &mut String, lp: &LoopView, held: &[&FindingView]) {
             let _ = writeln!(out, "  - {}", text(&more));
         }
     }
-    if !lp.spoken.is_empty() {
+    if !review_loop.spoken.is_empty() {
         out.push_str("\nReviewers in their own words:\n\n");
-        spoken::markdown(out, &lp.spoken, SPOKEN_MAX);
+        spoken::markdown(out, &review_loop.spoken, SPOKEN_MAX);
     }
     out.push('\n');
 }

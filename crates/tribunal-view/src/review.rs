@@ -271,8 +271,8 @@ impl Story {
 /// The words for a version in which nothing was changed and nothing answered.
 fn returned_words() -> (String, String) {
     (
-        "the maker handed back a version that had been judged before, and gave no answer to it".to_owned(),
-        "say in the plan what is wanted, fix it yourself, or try another maker".to_owned(),
+        "the builder handed back a version that had been judged before, and gave no answer to it".to_owned(),
+        "say in the plan what is wanted, fix it yourself, or try another builder".to_owned(),
     )
 }
 
@@ -282,7 +282,7 @@ fn returned_words() -> (String, String) {
 fn unsettled(entry: &Entry) -> (String, String) {
     let check = entry.by.iter().find_map(|source| match source {
         Source::Check(check) => Some(check.to_string()),
-        Source::Seat(_) => None,
+        Source::Reviewer(_) => None,
     });
     let (why, advice) = match entry {
         // First: fixes that undo each other need a decision, whatever else is true.
@@ -291,13 +291,13 @@ fn unsettled(entry: &Entry) -> (String, String) {
             "decide which of the two is wanted, write it into the plan, and run again".to_owned(),
         ),
         // More rounds with the same builder cannot help here.
-        _ if !entry.makers => (
-            "it is not the maker's to fix".to_owned(),
+        _ if !entry.builders => (
+            "it is not the builder's to fix".to_owned(),
             "change the plan, or fix it yourself and answer `fixed`".to_owned(),
         ),
         _ if entry.survived_touched >= 2 => (
             format!("{} touched its code and did not cure it", count(entry.survived_touched as usize, "fix")),
-            "the cause may lie deeper than the lines that are named: look at the design, or try another maker"
+            "the cause may lie deeper than the lines that are named: look at the design, or try another builder"
                 .to_owned(),
         ),
         _ if entry.survived_untouched >= 2 => (
@@ -436,7 +436,7 @@ fn failed_words(part: &Part, outcome: &Outcome) -> String {
         }
         Outcome::Exhausted => format!("its {rounds} are spent and not everything is settled"),
         Outcome::Stale => format!("nothing changed any more after {rounds}"),
-        Outcome::Stuck => "its maker never finished, or a person ended it".to_owned(),
+        Outcome::Stuck => "its builder never finished, or a person ended it".to_owned(),
         Outcome::Failed => "a step could not be done".to_owned(),
         other => format!("{} after {rounds}", outcome_words(other)),
     }
@@ -673,7 +673,7 @@ fn stall_words(review: &Review) -> String {
     if open.is_empty() {
         "A version came back that had been judged before.".to_owned()
     } else if open.iter().all(|story| story.why == returned) {
-        "The maker handed back a version that had been judged before, without a word on what was open: another \
+        "The builder handed back a version that had been judged before, without a word on what was open: another \
          round would have judged the same again."
             .to_owned()
     } else {

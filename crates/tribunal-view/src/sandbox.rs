@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// Whether launches are kept to their own files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Walls {
+pub enum SandboxState {
     /// The sandbox is in place.
     Raised,
     /// The settings switched the sandbox off.
@@ -26,7 +26,7 @@ pub enum Walls {
 #[serde(default)]
 pub struct SandboxFacts {
     /// Whether launches are kept to their own files.
-    pub walls: Walls,
+    pub state: SandboxState,
     /// Whether the settings give builders and checks more to write (`agents.writable`).
     pub more_writable: bool,
     /// Whether the settings show every launch more to read (`agents.readable`).
@@ -54,7 +54,7 @@ impl SandboxFacts {
     #[must_use]
     pub fn weakest(self, other: Self) -> Self {
         Self {
-            walls: if self.walls == Walls::Raised { other.walls } else { self.walls },
+            state: if self.state == SandboxState::Raised { other.state } else { self.state },
             // More access is the weaker promise, so for these one launch that had it is enough.
             more_writable: self.more_writable || other.more_writable,
             more_readable: self.more_readable || other.more_readable,
@@ -99,7 +99,7 @@ pub fn contained(name: &str) -> &str {
 /// A promise that does not hold here is listed as well, with what is so instead. Nothing is claimed that this machine
 /// does not enforce.
 pub fn promises(facts: &SandboxFacts) -> Vec<PromiseView> {
-    if facts.walls != Walls::Raised {
+    if facts.state != SandboxState::Raised {
         return Vec::new();
     }
     // What the settings allow is said as plainly as what the machine lacks: both mean that the promise does not hold.
@@ -146,12 +146,12 @@ pub fn promises(facts: &SandboxFacts) -> Vec<PromiseView> {
 }
 
 /// Says what files a launch can read and write.
-pub fn walls(facts: &SandboxFacts) -> String {
+pub fn state_words(facts: &SandboxFacts) -> String {
     let open = "agents and checks can read and write whatever you can, have the network, and could forge";
-    match facts.walls {
-        Walls::Off => format!("{UNSANDBOXED} (switched off): {open}"),
-        Walls::Missing => format!("{UNSANDBOXED} (this machine permits no sandbox): {open}"),
-        Walls::Raised => {
+    match facts.state {
+        SandboxState::Off => format!("{UNSANDBOXED} (switched off): {open}"),
+        SandboxState::Missing => format!("{UNSANDBOXED} (this machine permits no sandbox): {open}"),
+        SandboxState::Raised => {
             let own = "sandboxed: agents and checks write only their own files";
             let journal = "see no journal of this project";
             match (facts.more_writable, facts.more_readable) {
@@ -175,7 +175,7 @@ pub fn walls(facts: &SandboxFacts) -> String {
 pub fn unkept(containment: &str, facts: &SandboxFacts) -> Vec<String> {
     // First, because a process that escapes makes every other promise worth less.
     let partial = (containment == PARTIAL).then(|| format!("containment: {}", contained(containment)));
-    let open = (facts.walls != Walls::Raised).then(|| walls(facts));
+    let open = (facts.state != SandboxState::Raised).then(|| state_words(facts));
     let broken = promises(facts).into_iter().filter(|promise| !promise.kept).map(|promise| promise.words);
     partial.into_iter().chain(open).chain(broken).collect()
 }
@@ -183,7 +183,7 @@ pub fn unkept(containment: &str, facts: &SandboxFacts) -> Vec<String> {
 /// Writes all of it on one line, for reports.
 pub fn words(facts: &SandboxFacts) -> String {
     let promises = promises(facts).into_iter().map(|promise| promise.words);
-    std::iter::once(walls(facts)).chain(promises).collect::<Vec<_>>().join("; ")
+    std::iter::once(state_words(facts)).chain(promises).collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]
@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     const ALL: SandboxFacts = SandboxFacts {
-        walls: Walls::Raised,
+        state: SandboxState::Raised,
         more_writable: false,
         more_readable: false,
         network: true,
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn nothing_is_claimed_that_is_not_enforced() {
-        let none = SandboxFacts { walls: Walls::Raised, ..SandboxFacts::default() };
+        let none = SandboxFacts { state: SandboxState::Raised, ..SandboxFacts::default() };
         let (all, nothing) = (promises(&ALL), promises(&none));
         assert!(all.iter().all(|promise| promise.kept) && !nothing.iter().any(|promise| promise.kept));
         for (yes, no) in all.iter().zip(&nothing) {
@@ -218,9 +218,9 @@ mod tests {
     }
 
     #[test]
-    fn without_walls_nothing_is_promised() {
-        for walls in [Walls::Off, Walls::Missing] {
-            let facts = SandboxFacts { walls, ..ALL };
+    fn without_sandbox_nothing_is_promised() {
+        for state in [SandboxState::Off, SandboxState::Missing] {
+            let facts = SandboxFacts { state, ..ALL };
             assert_eq!(promises(&facts), []);
             assert!(words(&facts).starts_with(UNSANDBOXED) && words(&facts).ends_with("could forge"));
         }
@@ -233,7 +233,7 @@ mod tests {
         let sockets = SandboxFacts { sockets: false, ..ALL };
         let said = unkept("bubblewrap", &sockets);
         assert!(said.len() == 1 && said[0].starts_with("sockets without a file reach"), "{said:?}");
-        let said = unkept(PARTIAL, &SandboxFacts { walls: Walls::Missing, ..ALL });
+        let said = unkept(PARTIAL, &SandboxFacts { state: SandboxState::Missing, ..ALL });
         assert!(said.len() == 2 && said[0].contains("outlive") && said[1].contains("forge"), "{said:?}");
     }
 
@@ -250,9 +250,9 @@ mod tests {
     /// Whichever part came first, a run claims what held in all of it.
     #[test]
     fn a_part_without_a_promise_takes_it_from_the_whole() {
-        let none = SandboxFacts { walls: Walls::Raised, ..SandboxFacts::default() };
+        let none = SandboxFacts { state: SandboxState::Raised, ..SandboxFacts::default() };
         let opened = SandboxFacts { more_writable: true, checks_network: true, ..ALL };
-        let missing = SandboxFacts { walls: Walls::Missing, ..ALL };
+        let missing = SandboxFacts { state: SandboxState::Missing, ..ALL };
         for other in [none, opened, missing, ALL] {
             assert_eq!(ALL.weakest(other), other);
             assert_eq!(other.weakest(ALL), other);

@@ -114,7 +114,7 @@ pub fn plans(run: &RunView, style: Style) -> String {
 
 /// Writes rounds, findings, agents and cost in one line.
 pub fn facts_line(run: &RunView) -> String {
-    let rounds: u32 = run.loops.iter().map(|lp| lp.round).sum();
+    let rounds: u32 = run.loops.iter().map(|review_loop| review_loop.round).sum();
     let mut parts = vec![
         words::count(rounds as usize, "round"),
         findings_words(run),

@@ -130,8 +130,8 @@ fn headline(run: &RunView) -> String {
 }
 
 fn rows(run: &RunView) -> Vec<(&'static str, String)> {
-    let rounds: u32 = run.loops.iter().map(|lp| lp.round).sum();
-    let reworks: u32 = run.loops.iter().map(|lp| lp.round.saturating_sub(1)).sum();
+    let rounds: u32 = run.loops.iter().map(|review_loop| review_loop.round).sum();
+    let reworks: u32 = run.loops.iter().map(|review_loop| review_loop.round.saturating_sub(1)).sum();
     let reworks = match reworks {
         0 => "no rework".to_owned(),
         n => words::count(n as usize, "rework"),

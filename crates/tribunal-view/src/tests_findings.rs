@@ -14,7 +14,7 @@ use insta::assert_snapshot;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::finding::{Claim, Fate, Severity, Source, Verdict};
-use tribunal_core::ids::{Check, FindingId, Seat};
+use tribunal_core::ids::{Check, FindingId, Reviewer};
 use tribunal_core::ledger::{Entry, Ledger, Mark, Tracked};
 use tribunal_core::panel::Ruling;
 use tribunal_core::review_loop::Outcome;
@@ -254,7 +254,7 @@ fn what_a_reviewer_wrote_cannot_end_an_escalation() {
 
 fn ledger() -> Ledger {
     let mut ledger = Ledger::default();
-    let seat = |name: &str| BTreeSet::from([Source::Seat(Seat::new(name))]);
+    let reviewer = |name: &str| BTreeSet::from([Source::Reviewer(Reviewer::new(name))]);
     let one = |id: u32, claim: Claim, fate: Fate, by: BTreeSet<Source>| Tracked {
         id: FindingId(id),
         by,
@@ -266,7 +266,7 @@ fn ledger() -> Ledger {
         referred: None,
         contested: false,
         mark: Mark::New,
-        makers: true,
+        builders: true,
         touched: false,
         region: None,
         fixer: None,
@@ -279,10 +279,10 @@ fn ledger() -> Ledger {
     let mut weak = Claim::new(Severity::Suggestion, "maybe a race");
     weak.confidence = 40;
     let first = [
-        one(1, token.clone(), Fate::Open, seat("security-reviewer")),
+        one(1, token.clone(), Fate::Open, reviewer("security-reviewer")),
         one(2, lint, Fate::Open, BTreeSet::from([Source::Check(Check::new("clippy"))])),
-        one(3, waived, Fate::Waived("ann".to_owned()), seat("code-reviewer")),
-        one(4, weak, Fate::Discarded, seat("code-reviewer")),
+        one(3, waived, Fate::Waived("ann".to_owned()), reviewer("code-reviewer")),
+        one(4, weak, Fate::Discarded, reviewer("code-reviewer")),
     ];
     ledger.track(&first, 1, false);
     let late = Claim {
@@ -290,8 +290,8 @@ fn ledger() -> Ledger {
         ..Claim::new(Severity::Suggestion, "a comment: 100%\nwrong")
     };
     let second = [
-        one(1, token, Fate::Fixed, seat("security-reviewer")),
-        one(5, late.at("src/a.rs", Some(9)), Fate::Advisory, seat("security-reviewer")),
+        one(1, token, Fate::Fixed, reviewer("security-reviewer")),
+        one(5, late.at("src/a.rs", Some(9)), Fate::Advisory, reviewer("security-reviewer")),
     ];
     ledger.track(&second, 2, false);
     ledger

@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use tribunal_core::finding::{Claim, Severity};
-use tribunal_core::ids::{FindingId, Seat};
+use tribunal_core::ids::{FindingId, Reviewer};
 use tribunal_core::ledger::Entry;
 
 /// The number of letters of one text that an agent is told.
@@ -84,10 +84,10 @@ impl FindingLine {
     /// others said about it stands beside them.
     ///
     /// Otherwise a reviewer would have to answer for words that are not its own.
-    pub fn put_to(seat: &Seat, id: FindingId, entry: &Entry) -> FindingLine {
+    pub fn put_to(reviewer: &Reviewer, id: FindingId, entry: &Entry) -> FindingLine {
         let plain = FindingLine::of(id, entry);
         // A reviewer that said nothing about it gets the line that everybody gets.
-        let Some(own) = entry.words_of(seat).last() else { return plain };
+        let Some(own) = entry.words_of(reviewer).last() else { return plain };
         FindingLine {
             claim: own.claim.clone(),
             suggestion: own.suggestion.clone(),

@@ -28,7 +28,7 @@ pub struct Who {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Judge {
     /// Its place.
-    pub seat: String,
+    pub reviewer: String,
     /// Who it was.
     pub who: String,
     /// What it shares with the builder: `judged by the same model in another launch, under the same login`.
@@ -45,10 +45,10 @@ impl Who {
         for builder in builders.iter().map(Identity::short) {
             insert(&mut self.builders, builder);
         }
-        for (seat, identity) in reviewers {
+        for (reviewer, identity) in reviewers {
             let shares = kinship(&parties, identity.party()).and_then(|kinship| kinship.words());
             let judge = Judge {
-                seat: harmless(seat, NAME_MAX),
+                reviewer: harmless(reviewer, NAME_MAX),
                 who: identity.short(),
                 shares: shares.unwrap_or_default(),
             };
@@ -81,7 +81,7 @@ impl Who {
 impl Judge {
     fn line(&self) -> String {
         let shares = if self.shares.is_empty() { String::new() } else { format!(" ({})", self.shares) };
-        format!("{}: {}{shares}", self.seat, self.who)
+        format!("{}: {}{shares}", self.reviewer, self.who)
     }
 }
 
@@ -160,9 +160,12 @@ mod tests {
     #[test]
     fn who_judged_is_said_in_short() {
         let mut who = Who::default();
-        let seat = |identity| ("loop-reviewer".to_owned(), identity);
-        who.add(&[agent("claude", "opus")], &[seat(agent("claude", "opus")), seat(agent("claude", ""))]);
-        who.add(&[agent("claude", "opus")], &[seat(agent("claude", "opus"))]);
+        let reviewer = |identity| ("loop-reviewer".to_owned(), identity);
+        who.add(
+            &[agent("claude", "opus")],
+            &[reviewer(agent("claude", "opus")), reviewer(agent("claude", ""))],
+        );
+        who.add(&[agent("claude", "opus")], &[reviewer(agent("claude", "opus"))]);
         who.add(&[], &[("plan-reviewer".to_owned(), agent("codex", "o9"))]);
         assert_eq!(
             who.trailers(),

@@ -1,23 +1,23 @@
 //! The real world behind the engine's seam: git, processes, agents and the clock. It starts what the engine asks for,
 //! on worker threads, and reports what came of it.
 //!
-//! Nothing is decided here. For each want there is a type with a `gather` that copies what it needs from the docket, in
+//! Nothing is decided here. For each want there is a type with a `gather` that copies what it needs from the run state, in
 //! the event loop, and a `run` that does the work on a worker and reports once, unless it was stopped. To add a want,
 //! write such a type, start it in `start_loop` or `start_run`, and say in `probe` how a crash is recovered from.
 
 mod build;
 mod check;
+mod context;
 mod land;
 mod launch;
 mod project;
 mod review;
 mod sandbox;
 mod setup;
-mod site;
 mod tests_run;
 mod tool;
 
-pub use crate::build::takeover::EXECUTION_STATE;
+pub use crate::build::import::EXECUTION_STATE;
 pub(crate) use crate::check::delivery::REGRESSION;
 pub use crate::check::rules::check as check_rules;
 pub use crate::check::script::{Bounds, Finished, PrivateFolder, run_argv, run_line, unique_id};
@@ -34,7 +34,7 @@ pub use crate::sandbox::enforced::facts as sandbox_facts;
 pub use crate::setup::chain::{Artifact, ChainAsk, begin_chain, begin_implementation, plans_of};
 pub use crate::setup::doctor;
 pub use crate::setup::examine::{
-    ReviewAsk, ReviewPlan, SettingsBase, Target, begin_review, plan_review, replace_seat, settings_base,
+    ReviewAsk, ReviewPlan, SettingsBase, Target, begin_review, plan_review, replace_reviewer, settings_base,
 };
 pub(crate) use crate::setup::roster::adapters;
 pub use crate::setup::roster::check as check_agents;
@@ -52,6 +52,11 @@ use crate::build::fix;
 use crate::build::fix::{Fix, Join, KeptToFiles};
 use crate::build::make::Make;
 use crate::check::Checking;
+use crate::context::RunContext;
+use crate::context::pool;
+use crate::context::pool::Pool;
+use crate::context::situation;
+use crate::context::subject;
 use crate::land::rebase;
 use crate::land::rebase::{Carrying, Rebasing};
 use crate::land::{Finishing, Landing, Summarising};
@@ -59,14 +64,9 @@ use crate::launch::lost;
 use crate::launch::word;
 use crate::launch::{Flight, read_back, session_of};
 use crate::project::kept;
-use crate::review::convene;
+use crate::review::assemble;
 use crate::review::judge::{Checkpoint, Judge};
 use crate::review::track::Tracking;
-use crate::site::Site;
-use crate::site::pool;
-use crate::site::pool::Pool;
-use crate::site::situation;
-use crate::site::subject;
 use crate::tests_run::green::ProjectCheck;
 use crate::tool::tools;
 use crate::tool::tools::Looking;
@@ -81,7 +81,7 @@ use tribunal_core::machine::Machine;
 use tribunal_core::policy::Situation;
 use tribunal_core::review_loop::{Failure, FailureKind, Loop, LoopWant};
 use tribunal_core::run::{RunWant, Subject};
-use tribunal_engine::docket::{Docket, LaunchNote, Note};
+use tribunal_engine::run_state::{LaunchNote, Note, RunState};
 use tribunal_engine::world::{Arrival, Assignment, Probe, Report, Want, World};
 use tribunal_process::{Exit, ExitHow, Left, end_left_behind, survivors, sweep};
 
@@ -93,7 +93,7 @@ const END_GRACE: Duration = Duration::from_secs(2);
 /// Fast and slow jobs have separate threads. A check may take minutes, and must not delay the reading of an agent's
 /// answer.
 pub struct RealWorld {
-    site: Arc<Site>,
+    context: Arc<RunContext>,
     arrivals: Receiver<Arrival>,
     sender: Sender<Arrival>,
     /// Threads that read back what agents left, and do other short work.
@@ -128,72 +128,74 @@ impl RealWorld {
     /// Settles a fast-forward that a dead orchestrator left unfinished, before anything else is done with the user's
     /// files.
     fn settle_forward(&self) {
-        if let Some(note) = land::settle_forward(&self.site) {
+        if let Some(note) = land::settle_forward(&self.context) {
             let _ = self.sender.send(Arrival::Notes(vec![note]));
         }
     }
 
     /// Queues a job for an effect. A job that panics is our bug and costs an attempt, but the run does not hang.
     fn work(&self, jobs: &pool::Jobs, effect: &EffectId, job: impl FnOnce() + Send + 'static) {
-        let (site, effect) = (Arc::clone(&self.site), effect.clone());
-        jobs.run(move || site.guard(&effect, job));
+        let (context, effect) = (Arc::clone(&self.context), effect.clone());
+        jobs.run(move || context.guard(&effect, job));
     }
 
     /// Starts an effect of a loop. `None` if what it is about cannot be found.
     ///
     /// The arms are ordered from special to general: a guard that moves below the general arm of its want is never
     /// reached.
-    fn start_loop(&self, effect: &EffectId, want: &LoopWant, docket: &Docket) -> Option<()> {
-        let lp = docket.loops.get(&LoopId::new(effect.of.as_str()))?;
-        let site = Arc::clone(&self.site);
+    fn start_loop(&self, effect: &EffectId, want: &LoopWant, run_state: &RunState) -> Option<()> {
+        let review_loop = run_state.loops.get(&LoopId::new(effect.of.as_str()))?;
+        let context = Arc::clone(&self.context);
         match want {
-            LoopWant::Make { maker, findings, onto } if is_mended(lp) => {
-                let fix = Fix::gather(effect, lp, maker, findings, onto.as_ref(), docket)?;
-                let jobs = if fix::is_agent(maker) { &self.site.jobs } else { &self.site.slow };
-                self.work(jobs, effect, move || fix.run(&site));
+            LoopWant::Make { builder, findings, onto } if is_fixed(review_loop) => {
+                let fix = Fix::gather(effect, review_loop, builder, findings, onto.as_ref(), run_state)?;
+                let jobs = if fix::is_agent(builder) { &self.context.jobs } else { &self.context.slow };
+                self.work(jobs, effect, move || fix.run(&context));
             }
-            LoopWant::Make { findings, .. } if subject::of(lp.id()) == Some(Subject::Chain) => {
-                let crafting = Crafting::gather(&site, effect, lp, findings, docket)?;
-                self.work(&self.site.jobs, effect, move || crafting.run(&site));
+            LoopWant::Make { findings, .. } if subject::of(review_loop.id()) == Some(Subject::Chain) => {
+                let crafting = Crafting::gather(&context, effect, review_loop, findings, run_state)?;
+                self.work(&self.context.jobs, effect, move || crafting.run(&context));
             }
             LoopWant::Make { findings, .. } => {
-                let make = Make::gather(&site, effect, lp, findings, docket)?;
-                self.work(&self.site.jobs, effect, move || make.run(&site));
+                let make = Make::gather(&context, effect, review_loop, findings, run_state)?;
+                self.work(&self.context.jobs, effect, move || make.run(&context));
             }
-            LoopWant::Judge { seat, put, .. } => {
-                let judge = Judge::gather(&site, effect, lp, seat, put, docket)?;
-                self.work(&self.site.jobs, effect, move || judge.run(&site));
+            LoopWant::Judge { reviewer, put, .. } => {
+                let judge = Judge::gather(&context, effect, review_loop, reviewer, put, run_state)?;
+                self.work(&self.context.jobs, effect, move || judge.run(&context));
             }
-            LoopWant::Hear { finding, seat, .. } => {
-                let judge = Judge::hearing(&site, effect, lp, seat, *finding, docket)?;
-                self.work(&self.site.jobs, effect, move || judge.run(&site));
+            LoopWant::Hear { finding, reviewer, .. } => {
+                let judge = Judge::hearing(&context, effect, review_loop, reviewer, *finding, run_state)?;
+                self.work(&self.context.jobs, effect, move || judge.run(&context));
             }
             LoopWant::Check { check, .. } if check.as_str() == fix::SCOPE => {
                 // The strayed files are known already and only have to be reported, so this needs no worker.
-                KeptToFiles::gather(effect, lp, docket).run(&site);
+                KeptToFiles::gather(effect, review_loop, run_state).run(&context);
             }
-            LoopWant::Check { check, revision } if tools::is_one(check, docket) => {
-                let looking = Looking::gather(&site, effect, lp, check, revision, docket)?;
-                self.work(&self.site.slow, effect, move || looking.run(&site));
+            LoopWant::Check { check, revision } if tools::is_one(check, run_state) => {
+                let looking = Looking::gather(&context, effect, review_loop, check, revision, run_state)?;
+                self.work(&self.context.slow, effect, move || looking.run(&context));
             }
             LoopWant::Check { check, revision } if ProjectCommand::of(check).is_some() => {
                 let command = ProjectCommand::of(check)?;
-                let looking = ProjectCheck::gather(&site, effect, lp, command, revision, docket)?;
-                self.work(&self.site.slow, effect, move || looking.run(&site));
+                let looking =
+                    ProjectCheck::gather(&context, effect, review_loop, command, revision, run_state)?;
+                self.work(&self.context.slow, effect, move || looking.run(&context));
             }
             LoopWant::Check { check, revision } => {
-                let checking = Checking::gather(&site, effect, lp, check, revision, docket)?;
-                self.work(&self.site.slow, effect, move || checking.run(&site));
+                let checking = Checking::gather(&context, effect, review_loop, check, revision, run_state)?;
+                self.work(&self.context.slow, effect, move || checking.run(&context));
             }
             LoopWant::Track { .. } => {
-                let subject = subject::of(lp.id())?;
-                let path = subject::plan_of(&subject).and_then(|plan| docket.about.paths.get(plan).cloned());
-                let tracking = Tracking::gather(&site, effect, lp, path, docket)?;
-                self.work(&self.site.jobs, effect, move || tracking.run(&site));
+                let subject = subject::of(review_loop.id())?;
+                let path =
+                    subject::plan_of(&subject).and_then(|plan| run_state.about.paths.get(plan).cloned());
+                let tracking = Tracking::gather(&context, effect, review_loop, path, run_state)?;
+                self.work(&self.context.jobs, effect, move || tracking.run(&context));
             }
             LoopWant::Join { parts } => {
-                let join = Join::gather(effect, lp, parts, docket)?;
-                self.work(&self.site.jobs, effect, move || join.run(&site));
+                let join = Join::gather(effect, review_loop, parts, run_state)?;
+                self.work(&self.context.jobs, effect, move || join.run(&context));
             }
             // A question waits for a person and a wake for the clock: there is nothing to start.
             LoopWant::Ask(_) | LoopWant::Wake { .. } => return None,
@@ -202,32 +204,32 @@ impl RealWorld {
     }
 
     /// Starts an effect of the run. `None` if what it is about cannot be found.
-    fn start_run(&self, effect: &EffectId, want: &RunWant, docket: &Docket) -> Option<()> {
-        let site = Arc::clone(&self.site);
+    fn start_run(&self, effect: &EffectId, want: &RunWant, run_state: &RunState) -> Option<()> {
+        let context = Arc::clone(&self.context);
         match want {
             RunWant::Summary { plan, revision } => {
-                let summary = Summarising::gather(&site, effect, plan, revision, docket)?;
-                self.work(&self.site.jobs, effect, move || summary.run(&site));
+                let summary = Summarising::gather(&context, effect, plan, revision, run_state)?;
+                self.work(&self.context.jobs, effect, move || summary.run(&context));
             }
             RunWant::Checkpoint { plan } => {
-                let checkpoint = Checkpoint::gather(&site, effect, plan, docket)?;
-                self.work(&self.site.jobs, effect, move || checkpoint.run(&site));
+                let checkpoint = Checkpoint::gather(&context, effect, plan, run_state)?;
+                self.work(&self.context.jobs, effect, move || checkpoint.run(&context));
             }
             RunWant::Land { plan, revision } => {
-                let landing = Landing::gather(&site, effect, plan, revision, docket);
-                self.work(&self.site.slow, effect, move || landing.run(&site));
+                let landing = Landing::gather(&context, effect, plan, revision, run_state);
+                self.work(&self.context.slow, effect, move || landing.run(&context));
             }
             RunWant::Finish { step, ending, asked } => {
-                let finishing = Finishing::gather(effect, *step, *ending, *asked, docket);
-                self.work(&self.site.jobs, effect, move || finishing.run(&site));
+                let finishing = Finishing::gather(effect, *step, *ending, *asked, run_state);
+                self.work(&self.context.jobs, effect, move || finishing.run(&context));
             }
             RunWant::Rebase => {
-                let rebasing = Rebasing::gather(effect, docket);
-                self.work(&self.site.jobs, effect, move || rebasing.run(&site));
+                let rebasing = Rebasing::gather(effect, run_state);
+                self.work(&self.context.jobs, effect, move || rebasing.run(&context));
             }
             RunWant::Carry { from, tip } => {
-                let carrying = Carrying::gather(&site, effect, from.as_ref(), tip, docket);
-                self.work(&self.site.slow, effect, move || carrying.run(&site));
+                let carrying = Carrying::gather(&context, effect, from.as_ref(), tip, run_state);
+                self.work(&self.context.slow, effect, move || carrying.run(&context));
             }
             RunWant::Loop { .. }
             | RunWant::AskLane { .. }
@@ -239,8 +241,8 @@ impl RealWorld {
 
     /// Finds out what became of an agent's launch of a dead orchestrator: the launch is ended, and its answer taken if
     /// it is complete.
-    fn probe_launch(&self, effect: &EffectId, docket: &Docket) -> Probe {
-        let dir = self.site.launch_dir(effect);
+    fn probe_launch(&self, effect: &EffectId, run_state: &RunState) -> Probe {
+        let dir = self.context.launch_dir(effect);
         let exit = match end_left_behind(&dir) {
             Ok(Left::NeverLaunched) => return Probe::NotDone,
             Ok(Left::Gone(exit)) => exit,
@@ -259,24 +261,24 @@ impl RealWorld {
             stderr_bytes: 0,
         };
         let exit = exit.unwrap_or_else(unknown);
-        let adapter = self.site.adapter_for(&agent_names(effect)).unwrap_or_default();
+        let adapter = self.context.adapter_for(&agent_names(effect)).unwrap_or_default();
         // The adapter is gone from the settings. Nobody can read the output, but what was reserved has been spent.
-        let Ok(row) = self.site.adapters.get(&adapter) else {
-            let unknown = LaunchNote::unknown(effect, self.site.reserve(effect));
+        let Ok(row) = self.context.adapters.get(&adapter) else {
+            let unknown = LaunchNote::unknown(effect, self.context.reserve(effect));
             return Probe::Lost(vec![lost::note(&dir, unknown)]);
         };
         let flight = Flight {
-            session: self.session(effect, &adapter, docket),
+            session: self.session(effect, &adapter, run_state),
             effect: effect.clone(),
             role: role_of(effect).to_owned(),
             agent: adapter,
             // The round is filled in by whoever takes the answer, or from the reservation.
             round: 0,
-            told: self.site.told(role_of(effect), &dir),
+            told: self.context.told(role_of(effect), &dir),
             word: word::of_launch(&dir),
-            identity: self.site.identity_of(&agent_names(effect), row, &prompt_of(&dir)),
+            identity: self.context.identity_of(&agent_names(effect), row, &prompt_of(&dir)),
             out_dir: dir,
-            reserved: self.site.reserve(effect),
+            reserved: self.context.reserve(effect),
             left_out: Vec::new(),
         };
         // How long it took is not known any more.
@@ -285,14 +287,14 @@ impl RealWorld {
         if ended.failure.is_some() {
             return lost;
         }
-        self.take_over(effect, ended, docket).unwrap_or(lost)
+        self.take_over(effect, ended, run_state).unwrap_or(lost)
     }
 
-    /// The session that a launch of a dead orchestrator continued. The docket gives the same answer as it gave then.
-    fn session(&self, effect: &EffectId, agent: &str, docket: &Docket) -> Option<launch::Session> {
-        let Step::Make(maker) = &effect.step else { return None };
-        let row = self.site.adapters.get(agent).ok()?;
-        let session = session_of(docket, &LoopId::new(effect.of.as_str()), maker.as_str(), agent)?;
+    /// The session that a launch of a dead orchestrator continued. The run state gives the same answer as it gave then.
+    fn session(&self, effect: &EffectId, agent: &str, run_state: &RunState) -> Option<launch::Session> {
+        let Step::Make(builder) = &effect.step else { return None };
+        let row = self.context.adapters.get(agent).ok()?;
+        let session = session_of(run_state, &LoopId::new(effect.of.as_str()), builder.as_str(), agent)?;
         row.can(Feature::Resume, Access::Write).then_some(session)
     }
 
@@ -300,43 +302,47 @@ impl RealWorld {
     fn made_meanwhile(
         &self,
         effect: &EffectId,
-        lp: &Loop,
+        review_loop: &Loop,
         ended: launch::Ended,
-        docket: &Docket,
+        run_state: &RunState,
     ) -> Option<Probe> {
-        let mut wants = lp.wants();
-        let LoopWant::Make { maker, findings, onto } = wants.remove(effect)? else { return None };
-        let (report, notes) = if is_mended(lp) {
-            let fix = Fix::gather(effect, lp, &maker, &findings, onto.as_ref(), docket)?;
-            fix.recovered(&self.site, ended)?
-        } else if subject::of(lp.id()) == Some(Subject::Chain) {
-            Crafting::gather(&self.site, effect, lp, &findings, docket)?.recovered(&self.site, ended)?
+        let mut wants = review_loop.wants();
+        let LoopWant::Make { builder, findings, onto } = wants.remove(effect)? else { return None };
+        let (report, notes) = if is_fixed(review_loop) {
+            let fix = Fix::gather(effect, review_loop, &builder, &findings, onto.as_ref(), run_state)?;
+            fix.recovered(&self.context, ended)?
+        } else if subject::of(review_loop.id()) == Some(Subject::Chain) {
+            Crafting::gather(&self.context, effect, review_loop, &findings, run_state)?
+                .recovered(&self.context, ended)?
         } else {
-            Make::gather(&self.site, effect, lp, &findings, docket)?.recovered(&self.site, ended)?
+            Make::gather(&self.context, effect, review_loop, &findings, run_state)?
+                .recovered(&self.context, ended)?
         };
         Some(Probe::Done(Report::Loop(report), notes))
     }
 
     /// The answer of a launch that ended while nobody watched.
-    fn take_over(&self, effect: &EffectId, ended: launch::Ended, docket: &Docket) -> Option<Probe> {
-        let lp = docket.loops.get(&LoopId::new(effect.of.as_str()))?;
+    fn take_over(&self, effect: &EffectId, ended: launch::Ended, run_state: &RunState) -> Option<Probe> {
+        let review_loop = run_state.loops.get(&LoopId::new(effect.of.as_str()))?;
         match &effect.step {
-            Step::Make(_) => self.made_meanwhile(effect, lp, ended, docket),
-            Step::Judge(_) | Step::Hear(_) => Judge::recovered(&self.site, effect, lp, ended, docket),
+            Step::Make(_) => self.made_meanwhile(effect, review_loop, ended, run_state),
+            Step::Judge(_) | Step::Hear(_) => {
+                Judge::recovered(&self.context, effect, review_loop, ended, run_state)
+            }
             _ => None,
         }
     }
 }
 
 /// Whether a loop's findings go to fixers, each in a checkout of its own.
-fn is_mended(lp: &Loop) -> bool {
-    matches!(subject::of(lp.id()), Some(Subject::Phase | Subject::Polish))
+fn is_fixed(review_loop: &Loop) -> bool {
+    matches!(subject::of(review_loop.id()), Some(Subject::Phase | Subject::Polish))
 }
 
 /// The role in which an effect's agent was launched.
 fn role_of(effect: &EffectId) -> &str {
     match &effect.step {
-        Step::Make(maker) => maker.as_str(),
+        Step::Make(builder) => builder.as_str(),
         Step::Judge(_) if effect.n.backup => "backup",
         Step::Hear(_) => "hearing",
         _ => "reviewer",
@@ -344,8 +350,8 @@ fn role_of(effect: &EffectId) -> &str {
 }
 
 /// The role under which the fallback of a builder is configured.
-pub(crate) fn backup_of(maker: &str) -> &'static str {
-    if maker == "architect" { "architect-backup" } else { "dev-backup" }
+pub(crate) fn backup_of(builder: &str) -> &'static str {
+    if builder == "architect" { "architect-backup" } else { "dev-backup" }
 }
 
 /// The prompt of a launch, as it was written for the agent.
@@ -356,50 +362,52 @@ fn prompt_of(dir: &std::path::Path) -> String {
 /// The names under which the agent of an effect is configured, the most specific first.
 pub(crate) fn agent_names(effect: &EffectId) -> Vec<&str> {
     match &effect.step {
-        Step::Make(maker) if effect.of.as_str().starts_with("phase.") => vec![maker.as_str(), "fixer", "dev"],
-        Step::Make(maker) if effect.of.as_str().starts_with("chain.") && !effect.n.backup => {
-            vec![maker.as_str(), "dev"]
+        Step::Make(builder) if effect.of.as_str().starts_with("phase.") => {
+            vec![builder.as_str(), "fixer", "dev"]
         }
-        Step::Make(maker) if effect.n.backup => vec![backup_of(maker.as_str()), maker.as_str()],
-        Step::Make(maker) => vec![maker.as_str()],
-        Step::Judge(seat) if effect.n.backup => vec!["backup", seat.as_str(), "reviewer"],
-        Step::Judge(seat) => vec![seat.as_str(), "reviewer"],
+        Step::Make(builder) if effect.of.as_str().starts_with("chain.") && !effect.n.backup => {
+            vec![builder.as_str(), "dev"]
+        }
+        Step::Make(builder) if effect.n.backup => vec![backup_of(builder.as_str()), builder.as_str()],
+        Step::Make(builder) => vec![builder.as_str()],
+        Step::Judge(reviewer) if effect.n.backup => vec!["backup", reviewer.as_str(), "reviewer"],
+        Step::Judge(reviewer) => vec![reviewer.as_str(), "reviewer"],
         _ => vec!["reviewer"],
     }
 }
 
 impl World for RealWorld {
     fn now(&mut self) -> Time {
-        site::now()
+        context::now()
     }
 
-    fn convene(&mut self, subject: &Subject, docket: &Docket) -> Vec<Note> {
+    fn assemble(&mut self, subject: &Subject, run_state: &RunState) -> Vec<Note> {
         // The panel of a review of existing code was assembled when the review began.
-        if *subject != Subject::Phase || docket.review().is_some() {
+        if *subject != Subject::Phase || run_state.review().is_some() {
             return Vec::new();
         }
-        match convene::convene(&self.site, docket) {
-            Ok(note) => note.into_iter().map(|note| Note::Convened(Box::new(note))).collect(),
+        match assemble::assemble(&self.context, run_state) {
+            Ok(note) => note.into_iter().map(|note| Note::Assembled(Box::new(note))).collect(),
             // Without a panel nobody can review, and then a person is asked.
             Err(error) => vec![Note::Warning(format!("no panel could be put together: {error}"))],
         }
     }
 
-    fn situation(&mut self, subject: &Subject, docket: &Docket) -> Situation {
-        situation::gather(&self.site, subject, docket)
+    fn situation(&mut self, subject: &Subject, run_state: &RunState) -> Situation {
+        situation::gather(&self.context, subject, run_state)
     }
 
-    fn recover(&mut self, docket: &Docket) -> Vec<Note> {
+    fn recover(&mut self, run_state: &RunState) -> Vec<Note> {
         // Accounts that were rate limited stay so: a restart must not send them requests early.
-        for launch in &docket.launches {
-            launch.parked_until.into_iter().for_each(|until| self.site.park_until(&launch.agent, until));
+        for launch in &run_state.launches {
+            launch.parked_until.into_iter().for_each(|until| self.context.park_until(&launch.agent, until));
         }
-        let launches = self.site.dir.join("launches");
+        let launches = self.context.dir.join("launches");
         let entries = std::fs::read_dir(launches).into_iter().flatten().filter_map(Result::ok);
         let ended =
             entries.filter(|entry| matches!(end_left_behind(&entry.path()), Ok(Left::Ended(_)))).count();
         // The marker also finds processes that no launch folder knows of.
-        let swept = sweep(&self.site.marker);
+        let swept = sweep(&self.context.marker);
         let mut notes = vec![Note::Resumed];
         if ended + swept.killed > 0 {
             let text = format!("{} processes of an interrupted run were ended", ended.max(swept.killed));
@@ -408,21 +416,21 @@ impl World for RealWorld {
         if !swept.left.is_empty() {
             notes.push(Note::Warning(format!("processes that could not be ended: {:?}", swept.left)));
         }
-        notes.extend(self.site.promised_since(&docket.about));
-        notes.extend(lost::unwanted(&self.site, docket));
-        notes.extend(kept::untold(&self.site, docket).into_iter().map(Note::Warning));
+        notes.extend(self.context.promised_since(&run_state.about));
+        notes.extend(lost::unwanted(&self.context, run_state));
+        notes.extend(kept::untold(&self.context, run_state).into_iter().map(Note::Warning));
         notes
     }
 
     fn probe(&mut self, assignment: Assignment<'_>) -> Probe {
-        let Assignment { effect, want, docket } = assignment;
+        let Assignment { effect, want, run_state } = assignment;
         match want {
-            Want::Loop(_) => self.probe_launch(effect, docket),
-            Want::Run(RunWant::Land { plan, .. }) => land::probe_landing(&self.site, plan),
-            Want::Run(RunWant::Finish { step, .. }) => land::probe_finish(&self.site, *step, docket),
+            Want::Loop(_) => self.probe_launch(effect, run_state),
+            Want::Run(RunWant::Land { plan, .. }) => land::probe_landing(&self.context, plan),
+            Want::Run(RunWant::Finish { step, .. }) => land::probe_finish(&self.context, *step, run_state),
             Want::Run(RunWant::Summary { .. }) => Probe::NotDone,
-            Want::Run(RunWant::Checkpoint { .. }) => self.probe_launch(effect, docket),
-            Want::Run(RunWant::Rebase) => rebase::probe(&self.site, effect, docket),
+            Want::Run(RunWant::Checkpoint { .. }) => self.probe_launch(effect, run_state),
+            Want::Run(RunWant::Rebase) => rebase::probe(&self.context, effect, run_state),
             // Carrying over moves nothing, so it can simply be proven again.
             Want::Run(
                 RunWant::Carry { .. }
@@ -436,42 +444,42 @@ impl World for RealWorld {
 
     fn not_before(&mut self, effect: &EffectId) -> Option<Time> {
         // Tools and other fixers without an agent have no account that could be rate limited.
-        if matches!(&effect.step, Step::Make(maker) if !fix::is_agent(maker)) {
+        if matches!(&effect.step, Step::Make(builder) if !fix::is_agent(builder)) {
             return None;
         }
-        self.site.parked(&self.site.adapter_for(&agent_names(effect))?)
+        self.context.parked(&self.context.adapter_for(&agent_names(effect))?)
     }
 
     fn reserve(&mut self, effect: &EffectId) -> u64 {
-        if matches!(&effect.step, Step::Make(maker) if !fix::is_agent(maker)) {
+        if matches!(&effect.step, Step::Make(builder) if !fix::is_agent(builder)) {
             return 0;
         }
-        self.site.reserve(effect)
+        self.context.reserve(effect)
     }
 
     fn start(&mut self, assignment: Assignment<'_>) {
-        let Assignment { effect, want, docket } = assignment;
+        let Assignment { effect, want, run_state } = assignment;
         // Set before the work begins: checkouts are prepared from the base of the change under review.
-        *site::lock(&self.site.judged_from) = Some(docket.reviewed_from().to_owned());
+        *context::lock(&self.context.judged_from) = Some(run_state.reviewed_from().to_owned());
         let started = match want {
-            Want::Loop(want) => self.start_loop(effect, want, docket),
-            Want::Run(want) => self.start_run(effect, want, docket),
+            Want::Loop(want) => self.start_loop(effect, want, run_state),
+            Want::Run(want) => self.start_run(effect, want, run_state),
         };
         if started.is_none() {
             let text = "what it is about cannot be found";
-            self.site.fail(effect, Failure::new(FailureKind::DidNotRun, text), Vec::new());
+            self.context.fail(effect, Failure::new(FailureKind::DidNotRun, text), Vec::new());
         }
     }
 
     fn stop(&mut self, effect: &EffectId) {
-        self.site.stop(effect);
+        self.context.stop(effect);
     }
 
     fn next(&mut self, until: Option<Time>) -> Vec<Arrival> {
         let first = match until {
             None => self.arrivals.recv().ok(),
             Some(until) => {
-                let wait = Duration::from_millis(until.0.saturating_sub(site::now().0));
+                let wait = Duration::from_millis(until.0.saturating_sub(context::now().0));
                 self.arrivals.recv_timeout(wait).ok()
             }
         };
@@ -480,7 +488,7 @@ impl World for RealWorld {
     }
 
     fn end_agents(&mut self) -> Vec<Note> {
-        self.site.keeper.shutdown(END_GRACE);
+        self.context.supervisor.shutdown(END_GRACE);
         // The workers still read what each agent left: its cost, and what it was refused. A check that still runs has
         // nothing to add, and does not delay the end.
         self.workers.finish();
@@ -493,13 +501,13 @@ impl World for RealWorld {
 
     fn shutdown(&mut self) {
         // Whoever resumes the run finds out what became of the agents, and reads what they left again.
-        self.site.repo.stop_looking();
+        self.context.repo.stop_looking();
         let _ = self.end_agents();
         self.checkers.finish();
         // Packs that are kept a little longer than needed only cost disk space.
-        let _ = self.site.repo.release();
-        if !survivors(&self.site.marker).is_empty() || self.site.keeper.containment().is_partial() {
-            sweep(&self.site.marker);
+        let _ = self.context.repo.release();
+        if !survivors(&self.context.marker).is_empty() || self.context.supervisor.containment().is_partial() {
+            sweep(&self.context.marker);
         }
     }
 }

@@ -298,7 +298,7 @@ pub struct Run {
 #[command(
     after_help = "Examples:\n  tribunal review --diff main..HEAD            what this branch changes\n  \
     tribunal review --staged                     what the next commit would change\n  \
-    tribunal review --diff main --fix            and mend what can be mended\n  \
+    tribunal review --diff main --fix            and fix what can be fixed\n  \
     tribunal review 02                           what phase 02 built\n  \
     tribunal review --diff main --format sarif > review.sarif\n\n\
     Tools judge first (linters, type checkers, formatters that are installed and configured here), then the reviewers \
@@ -323,7 +323,7 @@ pub struct Review {
     /// What a patch would change here: as `git diff` or a code host writes it
     #[arg(long, value_name = "FILE", group = "target", conflicts_with = "phase")]
     pub pr_file: Option<PathBuf>,
-    /// Mend what was found, judge again, and land what passes
+    /// Fix what was found, judge again, and land what passes
     #[arg(long)]
     pub fix: bool,
     /// Judgings at most, with --fix

@@ -1,7 +1,7 @@
 //! Turns the journal's facts into the views that people see. It copies and counts; the words belong to `tribunal-view`,
 //! the decisions to `tribunal-core`.
 //!
-//! The state comes from the `Docket`; the `Chronicle` adds what that does not keep, such as times and what was said in
+//! The state comes from the `RunState`; the `Chronicle` adds what that does not keep, such as times and what was said in
 //! each round. Both are parts of a `History`, so a page, a report and a progress line made from one journal agree.
 
 use std::borrow::Cow;
@@ -13,14 +13,14 @@ use tribunal_core::ledger::Entry;
 use tribunal_core::review_loop::{Loop, LoopStage, Outcome};
 use tribunal_core::run::{Ending, Job, Run, RunEvent, Standing};
 use tribunal_engine::budget::dollars;
-use tribunal_engine::docket::ChainNote;
 use tribunal_engine::history::Chronicle;
 use tribunal_engine::inbox::{self, OpenQuestion, Reaction};
 use tribunal_engine::mail::Body;
 use tribunal_engine::review::{commands, entry_number, escalated, last_word, refused, unreviewed};
+use tribunal_engine::run_state::ChainNote;
 use tribunal_engine::spoken;
 use tribunal_engine::who;
-use tribunal_engine::{Docket, Fact, Note};
+use tribunal_engine::{Fact, Note, RunState};
 use tribunal_journal::Mail;
 use tribunal_view::events::{self, Event, Kind, Topic};
 use tribunal_view::facts::{
@@ -55,12 +55,12 @@ pub struct Around {
 ///
 /// Every face shows a run from this one view: `status`, `show`, the report, the browser, the terminal and `--json`. Add
 /// a fact here rather than in one of them.
-pub fn run_view(docket: &Docket, chronicle: &Chronicle, around: &Around) -> RunView {
-    let run = docket.run.as_ref();
-    let findings = findings(docket, chronicle);
-    let discovered = discovered(docket, &findings);
-    let about = &docket.about;
-    let take = to_take(docket, chronicle, &around.id);
+pub fn run_view(run_state: &RunState, chronicle: &Chronicle, around: &Around) -> RunView {
+    let run = run_state.run.as_ref();
+    let findings = findings(run_state, chronicle);
+    let discovered = discovered(run_state, &findings);
+    let about = &run_state.about;
+    let take = to_take(run_state, chronicle, &around.id);
     let phase = Path::new(&about.phase_path).file_name().map(|name| name.to_string_lossy().into_owned());
     // A run of a chain that makes a document has no phase; it is called by the command and the feature.
     let made = about.chain.as_ref().filter(|_| about.phase.is_empty());
@@ -80,28 +80,33 @@ pub fn run_view(docket: &Docket, chronicle: &Chronicle, around: &Around) -> RunV
         sandbox: about.sandbox.clone(),
         unkept: about.unkept(),
         let_through: around.gates.clone(),
-        began: docket.began.map_or(0, |began| began.0),
-        at: docket.at.0,
-        plans: run.map(|run| plans(docket, run)).unwrap_or_default(),
-        loops: chronicle.order.iter().filter_map(|id| loop_view(docket, chronicle, id)).collect(),
+        began: run_state.began.map_or(0, |began| began.0),
+        at: run_state.at.0,
+        plans: run.map(|run| plans(run_state, run)).unwrap_or_default(),
+        loops: chronicle.order.iter().filter_map(|id| loop_view(run_state, chronicle, id)).collect(),
         findings,
-        running: running(docket, chronicle),
-        questions: questions(docket, &around.id),
+        running: running(run_state, chronicle),
+        questions: questions(run_state, &around.id),
         decisions: chronicle.decisions.iter().map(|decided| decided.words.clone()).collect(),
-        effort: effort(docket, chronicle),
+        effort: effort(run_state, chronicle),
         refused_landings: chronicle.refused.clone(),
         finish: chronicle.finish.iter().map(|text| plain::line(text)).collect(),
-        commands: commands(docket),
-        already_there: docket.already_there.iter().map(ToString::to_string).collect(),
-        who: who::of_run(docket),
-        unreviewed: [unreviewed(docket), around.gates.clone()].concat(),
-        warnings: docket.warnings.iter().map(|text| plain::line(text)).chain(left_behind(docket)).collect(),
-        escalated: escalated(docket),
-        refused: refused(docket),
+        commands: commands(run_state),
+        already_there: run_state.already_there.iter().map(ToString::to_string).collect(),
+        who: who::of_run(run_state),
+        unreviewed: [unreviewed(run_state), around.gates.clone()].concat(),
+        warnings: run_state
+            .warnings
+            .iter()
+            .map(|text| plain::line(text))
+            .chain(left_behind(run_state))
+            .collect(),
+        escalated: escalated(run_state),
+        refused: refused(run_state),
         discovered,
         report: around.report.as_deref().map(crate::config::shown),
         review: around.review.as_deref().map(crate::config::shown),
-        next: next(docket, take.as_ref(), around),
+        next: next(run_state, take.as_ref(), around),
         held: run.and_then(Run::held).map(branch::held),
         take,
         care: [&about.effort, &about.autonomy]
@@ -116,8 +121,8 @@ pub fn run_view(docket: &Docket, chronicle: &Chronicle, around: &Around) -> RunV
 }
 
 /// Warnings about agents that left processes running, which were ended.
-fn left_behind(docket: &Docket) -> impl Iterator<Item = String> {
-    let left = docket.launches.iter().filter(|launch| launch.left_behind > 0);
+fn left_behind(run_state: &RunState) -> impl Iterator<Item = String> {
+    let left = run_state.launches.iter().filter(|launch| launch.left_behind > 0);
     left.map(|launch| {
         let of = launch.effect.split('.').next().unwrap_or_default();
         format!("{} of {of} left processes running: {}, all ended", launch.role, launch.left_behind)
@@ -125,34 +130,36 @@ fn left_behind(docket: &Docket) -> impl Iterator<Item = String> {
 }
 
 /// Every finding once. A loop that took a finding over has the last word on it.
-fn findings(docket: &Docket, chronicle: &Chronicle) -> Vec<FindingView> {
-    let view = |(id, entry, lp): (FindingId, Cow<'_, Entry>, &Loop)| FindingView {
+fn findings(run_state: &RunState, chronicle: &Chronicle) -> Vec<FindingView> {
+    let view = |(id, entry, review_loop): (FindingId, Cow<'_, Entry>, &Loop)| FindingView {
         provenance: chronicle.origins.of(id),
-        identities: spoken::identities(docket, lp.id(), &entry),
-        ..FindingView::of(id, &entry, lp.id().as_str())
+        identities: spoken::identities(run_state, review_loop.id(), &entry),
+        ..FindingView::of(id, &entry, review_loop.id().as_str())
     };
-    last_word(docket).into_iter().map(view).collect()
+    last_word(run_state).into_iter().map(view).collect()
 }
 
-fn plans(docket: &Docket, run: &Run) -> Vec<PlanView> {
+fn plans(run_state: &RunState, run: &Run) -> Vec<PlanView> {
     run.standings()
         .map(|(id, standing)| {
             let spec = run.spec().plans.iter().find(|plan| plan.id == *id);
-            let title = docket.about.titles.get(id).map(|title| plain::line(title)).unwrap_or_default();
+            let title = run_state.about.titles.get(id).map(|title| plain::line(title)).unwrap_or_default();
             let (wave, tasks) = spec.map_or((0, 0), |spec| (spec.wave, spec.tasks));
-            let built = built(docket, id);
+            let built = built(run_state, id);
             let view = PlanView { id: id.to_string(), title, wave, built, ..PlanView::default() };
-            let view = stand(view, docket, id, tasks, &standing);
+            let view = stand(view, run_state, id, tasks, &standing);
             if run.ending().is_some() { over(view) } else { view }
         })
         .collect()
 }
 
 /// What the builders of a plan say they built; a later report on a task replaces an earlier one.
-fn built(docket: &Docket, plan: &PlanId) -> String {
+fn built(run_state: &RunState, plan: &PlanId) -> String {
     let prefix = format!("{plan}/task-");
     let mut said: BTreeMap<&str, &str> = BTreeMap::new();
-    for launch in docket.launches.iter().filter(|launch| launch.role == "dev" && !launch.summary.is_empty()) {
+    for launch in
+        run_state.launches.iter().filter(|launch| launch.role == "dev" && !launch.summary.is_empty())
+    {
         let task = launch.effect.strip_prefix(&prefix).and_then(|rest| rest.split('.').next());
         // Launches come in the order of the journal, so a later report replaces an earlier one.
         task.into_iter().for_each(|task| _ = said.insert(task, &launch.summary));
@@ -161,7 +168,7 @@ fn built(docket: &Docket, plan: &PlanId) -> String {
     plain::clipped(&said.join(" "), 300)
 }
 
-fn stand(view: PlanView, docket: &Docket, id: &PlanId, tasks: u32, standing: &Standing<'_>) -> PlanView {
+fn stand(view: PlanView, run_state: &RunState, id: &PlanId, tasks: u32, standing: &Standing<'_>) -> PlanView {
     let with = |state: PlanState, gate: &str, verdict: &str| PlanView {
         state,
         gate: gate.to_owned(),
@@ -170,20 +177,20 @@ fn stand(view: PlanView, docket: &Docket, id: &PlanId, tasks: u32, standing: &St
     };
     match standing {
         Standing::Ready => with(PlanState::Waiting, "", "waiting"),
-        Standing::Gating => at_loop(with(PlanState::Gating, "plan", "opening"), docket, id),
+        Standing::Gating => at_loop(with(PlanState::Gating, "plan", "opening"), run_state, id),
         Standing::Working(job) => {
             let gate = match job {
                 Job::Task(n) => format!("task {n}/{tasks}"),
                 Job::Repair => "repair".to_owned(),
                 Job::Qa => "qa".to_owned(),
             };
-            at_loop(with(PlanState::Building, &gate, "making"), docket, id)
+            at_loop(with(PlanState::Building, &gate, "making"), run_state, id)
         }
         Standing::Summary => with(PlanState::Building, "summary", "writing"),
         Standing::Queued => with(PlanState::Landing, "landing", "approved"),
         Standing::Stuck(stuck) => with(PlanState::Stuck, &short_was(stuck.was), stuck.outcome.word()),
         Standing::Landed(_) => {
-            let (warned, names) = (warned(docket, id), docket.accepters(id));
+            let (warned, names) = (warned(run_state, id), run_state.accepters(id));
             let verdict = match names.is_empty() {
                 true if warned => "passed with warnings".to_owned(),
                 true => "passed".to_owned(),
@@ -192,7 +199,7 @@ fn stand(view: PlanView, docket: &Docket, id: &PlanId, tasks: u32, standing: &St
             let with_warnings = warned || !names.is_empty();
             // A landing goes to the run's own branch. Only a good end means that the user's branch has it, so "landed"
             // before that would be wrong.
-            let there = docket.run.as_ref().and_then(|run| run.ending()).is_some_and(Ending::is_good);
+            let there = run_state.run.as_ref().and_then(|run| run.ending()).is_some_and(Ending::is_good);
             let landed = if there { "landed" } else { "merged" };
             PlanView { with_warnings, ..with(PlanState::Landed, landed, &verdict) }
         }
@@ -226,72 +233,73 @@ fn short_was(was: tribunal_core::run::Was) -> String {
     }
 }
 
-fn loops_of<'a>(docket: &'a Docket, plan: &PlanId) -> impl Iterator<Item = &'a Loop> {
+fn loops_of<'a>(run_state: &'a RunState, plan: &PlanId) -> impl Iterator<Item = &'a Loop> {
     let prefix = format!("{plan}/");
-    docket.loops.values().filter(move |lp| lp.id().as_str().starts_with(&prefix))
+    run_state.loops.values().filter(move |review_loop| review_loop.id().as_str().starts_with(&prefix))
 }
 
-fn at_loop(view: PlanView, docket: &Docket, id: &PlanId) -> PlanView {
+fn at_loop(view: PlanView, run_state: &RunState, id: &PlanId) -> PlanView {
     // The loop that still runs counts before one that has ended, and a later loop before an earlier one.
-    let live = loops_of(docket, id).max_by_key(|lp| (lp.outcome().is_none(), entry_number(lp.id())));
-    let Some(lp) = live else { return view };
-    let verdict = match (lp.stage(), lp.round()) {
+    let live = loops_of(run_state, id)
+        .max_by_key(|review_loop| (review_loop.outcome().is_none(), entry_number(review_loop.id())));
+    let Some(review_loop) = live else { return view };
+    let verdict = match (review_loop.stage(), review_loop.round()) {
         (LoopStage::Making, 1..) => "rework",
         // People know these states as a part of the review.
         (LoopStage::Tracking | LoopStage::Ruled, _) => LoopStage::Judging.word(),
         (LoopStage::Waiting, _) => WAITS,
-        (LoopStage::Ended | LoopStage::Closing, _) => lp.outcome().map_or("ending", Outcome::word),
+        (LoopStage::Ended | LoopStage::Closing, _) => review_loop.outcome().map_or("ending", Outcome::word),
         (stage, _) => stage.word(),
     };
     let verdict = verdict.to_owned();
-    PlanView { verdict, round: lp.round(), rounds_max: lp.rounds_max(), ..view }
+    PlanView { verdict, round: review_loop.round(), rounds_max: review_loop.rounds_max(), ..view }
 }
 
-fn warned(docket: &Docket, plan: &PlanId) -> bool {
-    let with = |lp: &Loop| matches!(lp.outcome(), Some(Outcome::PassedWithWarnings));
-    loops_of(docket, plan).any(with)
+fn warned(run_state: &RunState, plan: &PlanId) -> bool {
+    let with = |review_loop: &Loop| matches!(review_loop.outcome(), Some(Outcome::PassedWithWarnings));
+    loops_of(run_state, plan).any(with)
 }
 
-fn loop_view(docket: &Docket, chronicle: &Chronicle, id: &LoopId) -> Option<LoopView> {
-    let lp = docket.loops.get(id)?;
+fn loop_view(run_state: &RunState, chronicle: &Chronicle, id: &LoopId) -> Option<LoopView> {
+    let review_loop = run_state.loops.get(id)?;
     let (began, ended) = chronicle.spans.get(id).copied().unwrap_or_default();
-    let launches = docket.launches_of(id.as_str());
+    let launches = run_state.launches_of(id.as_str());
     Some(LoopView {
         id: id.to_string(),
         plan: id.as_str().split_once('/').map(|(plan, _)| plan.to_owned()),
-        of: lp.policy().of.word().to_owned(),
-        state: lp.stage(),
-        outcome: docket.outcome(id),
-        round: lp.round(),
-        rounds_max: lp.rounds_max(),
-        iterations: lp.iterations(),
-        revision: lp.revision().map(|revision| revision.as_str().to_owned()),
-        findings: lp.ledger().iter().map(|(id, _)| id).collect(),
+        of: review_loop.policy().of.word().to_owned(),
+        state: review_loop.stage(),
+        outcome: run_state.outcome(id),
+        round: review_loop.round(),
+        rounds_max: review_loop.rounds_max(),
+        iterations: review_loop.iterations(),
+        revision: review_loop.revision().map(|revision| revision.as_str().to_owned()),
+        findings: review_loop.ledger().iter().map(|(id, _)| id).collect(),
         rounds: chronicle.rounds.get(id).cloned().unwrap_or_default(),
         // The last fact and not the clock: the same rows always give the same view.
-        ms: ended.unwrap_or(docket.at.0).saturating_sub(began),
+        ms: ended.unwrap_or(run_state.at.0).saturating_sub(began),
         cost_micros: launches.map(|launch| launch.cost_micros).sum(),
-        spoken: spoken::of_loop(docket, id),
+        spoken: spoken::of_loop(run_state, id),
     })
 }
 
-fn running(docket: &Docket, chronicle: &Chronicle) -> Vec<Activity> {
-    let of_loops = docket.loops.values().flat_map(|lp| lp.intents().iter());
-    let of_run = docket.run.iter().flat_map(|run| run.intents());
+fn running(run_state: &RunState, chronicle: &Chronicle) -> Vec<Activity> {
+    let of_loops = run_state.loops.values().flat_map(|review_loop| review_loop.intents().iter());
+    let of_run = run_state.run.iter().flat_map(|run| run.intents());
     of_loops
         .chain(of_run)
         .map(|(effect, _)| Activity {
             of: effect.of.to_string(),
             who: events::who(&effect.step),
-            since: chronicle.started.get(effect).copied().unwrap_or(docket.at.0),
+            since: chronicle.started.get(effect).copied().unwrap_or(run_state.at.0),
         })
         .collect()
 }
 
-fn effort(docket: &Docket, chronicle: &Chronicle) -> EffortView {
+fn effort(run_state: &RunState, chronicle: &Chronicle) -> EffortView {
     let mut effort = EffortView { failures: chronicle.failures, ..EffortView::default() };
     // A launch that was killed cost something, too.
-    for launch in docket.launches.iter().chain(&docket.killed) {
+    for launch in run_state.launches.iter().chain(&run_state.killed) {
         effort.launches += 1;
         effort.agent_ms += launch.ms;
         effort.tokens_in += launch.tokens_in;
@@ -305,8 +313,8 @@ fn effort(docket: &Docket, chronicle: &Chronicle) -> EffortView {
 
 /// Issues that builders came upon and findings that are older than the change: each once, and not more than anybody
 /// would read.
-fn discovered(docket: &Docket, findings: &[FindingView]) -> Vec<String> {
-    let told = docket.launches.iter().flat_map(|launch| launch.discovered.iter().cloned());
+fn discovered(run_state: &RunState, findings: &[FindingView]) -> Vec<String> {
+    let told = run_state.launches.iter().flat_map(|launch| launch.discovered.iter().cloned());
     let before = findings
         .iter()
         .filter(|finding| finding.provenance == Some(Provenance::PreExisting) && finding.fate.stands());
@@ -327,8 +335,8 @@ fn discovered(docket: &Docket, findings: &[FindingView]) -> Vec<String> {
 }
 
 /// The one command that takes the landed result, if the user's branch does not have it.
-fn to_take(docket: &Docket, chronicle: &Chronicle, id: &str) -> Option<String> {
-    let run = docket.run.as_ref().filter(|run| run.ending().is_some() || run.held().is_some())?;
+fn to_take(run_state: &RunState, chronicle: &Chronicle, id: &str) -> Option<String> {
+    let run = run_state.run.as_ref().filter(|run| run.ending().is_some() || run.held().is_some())?;
     let landed = run.standings().any(|(_, standing)| matches!(standing, Standing::Landed(_)));
     // A result that the review of the whole did not approve is not offered to anybody.
     let judged_whole = run.spec().review || run.spec().chain.is_some();
@@ -341,16 +349,16 @@ fn to_take(docket: &Docket, chronicle: &Chronicle, id: &str) -> Option<String> {
             false => format!("git merge --ff-only refs/tribunal/{id}/head"),
         })
     };
-    docket.left.as_deref().map(plain::line).or_else(left)
+    run_state.left.as_deref().map(plain::line).or_else(left)
 }
 
 /// The question of a run that its budget stopped: a person says whether more may be spent.
 ///
 /// The machines do not ask it, so it is made here from the note, with commands in place of answers.
-fn spent_question(docket: &Docket, run: &str) -> Option<QuestionView> {
-    let over = docket.run.as_ref().is_some_and(|run| run.ending().is_some());
+fn spent_question(run_state: &RunState, run: &str) -> Option<QuestionView> {
+    let over = run_state.run.as_ref().is_some_and(|run| run.ending().is_some());
     // A run that is over needs no larger budget.
-    let spent = docket.spent.filter(|_| !over)?;
+    let spent = run_state.spent.filter(|_| !over)?;
     let offer = |word: &str, command: String, meaning: &str| OfferView {
         word: word.to_owned(),
         command,
@@ -378,12 +386,12 @@ fn spent_question(docket: &Docket, run: &str) -> Option<QuestionView> {
     })
 }
 
-fn next(docket: &Docket, take: Option<&String>, around: &Around) -> Vec<String> {
-    let (id, phase) = (&around.id, &docket.about.phase);
+fn next(run_state: &RunState, take: Option<&String>, around: &Around) -> Vec<String> {
+    let (id, phase) = (&around.id, &run_state.about.phase);
     let show = format!("tribunal show {id}");
     let take = take.cloned();
-    let ending = docket.run.as_ref().and_then(Run::ending);
-    match (ending, &docket.about.chain) {
+    let ending = run_state.run.as_ref().and_then(Run::ending);
+    match (ending, &run_state.about.chain) {
         // A document is followed by the next artifact of its feature, not by another phase.
         (Some(ending), Some(chain)) if chain.artifact != Artifact::Implementation => {
             return take.into_iter().chain([show, next_of_chain(chain, ending)]).collect();
@@ -392,14 +400,14 @@ fn next(docket: &Docket, take: Option<&String>, around: &Around) -> Vec<String> 
     }
     match ending {
         None => Vec::new(),
-        Some(ending) if docket.about.asked.is_some() => {
+        Some(ending) if run_state.about.asked.is_some() => {
             let good = ending.is_good().then(|| "tribunal do --continue \"more words\"".to_owned());
             take.into_iter().chain([show]).chain(good).collect()
         }
-        Some(_) if docket.about.review.is_some() => take.into_iter().chain([show]).collect(),
+        Some(_) if run_state.about.review.is_some() => take.into_iter().chain([show]).collect(),
         Some(Ending::Passed) => {
             let first = take.unwrap_or_else(|| "git log --oneline -10".to_owned());
-            let uat = crate::commands::uat::wanted(ending, &docket.about.autonomy);
+            let uat = crate::commands::uat::wanted(ending, &run_state.about.autonomy);
             let uat = uat.then(|| format!("tribunal uat {phase}"));
             let further = around.next_phase.as_ref().map(|phase| format!("tribunal run {phase}"));
             [first, show].into_iter().chain(uat).chain(further).collect()
@@ -420,9 +428,9 @@ fn next_of_chain(chain: &ChainNote, ending: Ending) -> String {
 /// Open questions as people see them, without the place where a person may fix things.
 ///
 /// Finding that place means looking at the disk; `commands::run::add_places` does it for those who show it.
-pub fn questions(docket: &Docket, run: &str) -> Vec<QuestionView> {
-    let open = inbox::questions(docket);
-    open.iter().map(|open| question_view(open, run)).chain(spent_question(docket, run)).collect()
+pub fn questions(run_state: &RunState, run: &str) -> Vec<QuestionView> {
+    let open = inbox::questions(run_state);
+    open.iter().map(|open| question_view(open, run)).chain(spent_question(run_state, run)).collect()
 }
 
 /// One open question with the commands that answer it.
@@ -445,14 +453,14 @@ pub fn question_view(open: &OpenQuestion, run: &str) -> QuestionView {
 /// Marks questions whose answer is in the mailbox and has not been read by the run.
 ///
 /// Until the run reads it, the journal still shows the question as open; without the mark a person would answer twice.
-pub fn mark_answered(view: &mut RunView, docket: &Docket, mail: &[Mail]) {
-    let open = inbox::questions(docket);
+pub fn mark_answered(view: &mut RunView, run_state: &RunState, mail: &[Mail]) {
+    let open = inbox::questions(run_state);
     for question in &mut view.questions {
         let effect = open.iter().find(|open| open.id == question.id).map(|open| open.effect.to_string());
         // The key of an answer is the effect it answers.
-        let letter = mail.iter().find(|mail| !mail.done && Some(&mail.letter.key) == effect.as_ref());
+        let message = mail.iter().find(|mail| !mail.done && Some(&mail.message.key) == effect.as_ref());
         question.answered =
-            letter.and_then(|mail| Body::read(&mail.letter).ok()).map(|body| answer_words(&body));
+            message.and_then(|mail| Body::read(&mail.message).ok()).map(|body| answer_words(&body));
     }
 }
 
@@ -531,17 +539,20 @@ fn note_kind(note: &Note) -> Option<Kind> {
         Note::Raised(_) => events::note(Topic::Budget, "a person changed what may be spent"),
         Note::Traced { .. } => return None,
         Note::Editor(remark) => events::note(Topic::Editor, &remark.words()),
-        Note::Strayed(stray) => {
-            let files = stray.files.join(", ");
-            events::note(Topic::Strayed, &format!("{} changed {files}, which was put back", stray.maker))
+        Note::OutOfScope(out_of_scope) => {
+            let files = out_of_scope.files.join(", ");
+            events::note(
+                Topic::OutOfScope,
+                &format!("{} changed {files}, which was put back", out_of_scope.builder),
+            )
         }
-        Note::Convened(review) => {
-            let seats: Vec<&str> = review.seats.iter().map(|seat| seat.id.as_str()).collect();
-            events::note(Topic::Panel, &format!("{} is reviewed by {}", review.target, seats.join(", ")))
+        Note::Assembled(review) => {
+            let reviewers: Vec<&str> = review.reviewers.iter().map(|reviewer| reviewer.id.as_str()).collect();
+            events::note(Topic::Panel, &format!("{} is reviewed by {}", review.target, reviewers.join(", ")))
         }
-        Note::Aside(aside) if aside.count == 0 => return None,
-        Note::Aside(aside) => {
-            let text = format!("{}: {} on lines that did not change", aside.check, aside.count);
+        Note::Filtered(filtered) if filtered.count == 0 => return None,
+        Note::Filtered(filtered) => {
+            let text = format!("{}: {} on lines that did not change", filtered.check, filtered.count);
             events::note(Topic::Filtered, &text)
         }
         // A command that passed is no news; the check says so already.

@@ -108,8 +108,8 @@ impl From<tribunal_journal::Error> for Failure {
     }
 }
 
-impl From<tribunal_engine::DocketError> for Failure {
-    fn from(error: tribunal_engine::DocketError) -> Failure {
+impl From<tribunal_engine::RunStateError> for Failure {
+    fn from(error: tribunal_engine::RunStateError) -> Failure {
         Failure::work(error)
     }
 }

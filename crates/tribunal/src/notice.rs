@@ -18,7 +18,7 @@ use std::time::Duration;
 use tribunal_core::review_loop::LoopEvent;
 use tribunal_core::run::{Run, RunEvent};
 use tribunal_engine::settings::RunSettings;
-use tribunal_engine::{Docket, Fact, Note, Stamped};
+use tribunal_engine::{Fact, Note, RunState, Stamped};
 use tribunal_process::{Cause, Containment, ExitHow, Launch, Network, Stdin, run_to_end};
 use tribunal_view::facts::QuestionView;
 use tribunal_view::plain;
@@ -54,7 +54,7 @@ pub struct Notices {
 
 impl Notices {
     /// Notices for a run as it stands; `None` if the user has configured no command.
-    pub fn new(settings: &RunSettings, run: &str, project: &Path, docket: &Docket) -> Option<Notices> {
+    pub fn new(settings: &RunSettings, run: &str, project: &Path, run_state: &RunState) -> Option<Notices> {
         if settings.on_escalation.is_empty() && settings.on_end.is_empty() {
             return None;
         }
@@ -69,7 +69,7 @@ impl Notices {
             on_escalation: settings.on_escalation.clone(),
             on_end: settings.on_end.clone(),
             // Questions that were open before this process began have been reported, or never will be: at most once.
-            known: facts::questions(docket, run).into_iter().map(|open| open.id).collect(),
+            known: facts::questions(run_state, run).into_iter().map(|open| open.id).collect(),
             asked: 0,
             // A missing thread is reported by `finish`; the run goes on without its notices.
             teller: teller.ok().map(|teller| (tell, teller)),
@@ -77,18 +77,18 @@ impl Notices {
     }
 
     /// Takes facts after their commit: a command never hears of something that a crash could undo.
-    pub fn committed(&mut self, docket: &Docket, facts: &[Stamped]) {
+    pub fn committed(&mut self, run_state: &RunState, facts: &[Stamped]) {
         let facts = || facts.iter().map(|stamped| &stamped.fact);
         // Folding the questions of a large run costs time, so it is done only for facts that can ask.
         if facts().any(asks) {
-            for open in facts::questions(docket, &self.run) {
+            for open in facts::questions(run_state, &self.run) {
                 if self.known.insert(open.id.clone()) {
                     self.escalation(&open);
                 }
             }
         }
         if facts().any(is_end) {
-            self.end(docket.run.as_ref().and_then(Run::ending).map_or("", |ending| ending.word()));
+            self.end(run_state.run.as_ref().and_then(Run::ending).map_or("", |ending| ending.word()));
         }
     }
 
@@ -188,7 +188,7 @@ fn command(told: &Told, project: &Path, timeout: Duration) -> Result<(), String>
         stdin: Stdin::File(input),
         out_dir: room.path().join("out"),
         output_max: OUTPUT_MAX,
-        walls: None,
+        mounts: None,
         network: Network::Host,
     };
     let exit = run_to_end(Containment::detect(), launch, timeout, GRACE)

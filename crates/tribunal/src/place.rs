@@ -7,7 +7,7 @@
 use crate::failure::{Failure, Kind};
 use std::path::{Path, PathBuf};
 use tribunal_core::defence::{Defence, stands};
-use tribunal_engine::Docket;
+use tribunal_engine::RunState;
 use tribunal_journal::Reader;
 use tribunal_world::{FOLDER, Project, state};
 
@@ -136,16 +136,16 @@ impl Place {
     ///
     /// A journal that cannot be read is an error that names the run, never `None`: callers ask this to learn whether a
     /// run is over, and an unreadable run must not count as over.
-    pub fn begun(&self, run: &str) -> Result<Option<Docket>, Failure> {
+    pub fn begun(&self, run: &str) -> Result<Option<RunState>, Failure> {
         let read = match Reader::open(&self.run_dir(run)) {
             Err(tribunal_journal::Error::Missing { .. }) => return Ok(None),
-            opened => opened.map_err(Failure::from).and_then(|reader| Ok(Docket::read(&reader)?)),
+            opened => opened.map_err(Failure::from).and_then(|reader| Ok(RunState::read(&reader)?)),
         };
-        let docket = read.map_err(|failure| Failure {
+        let run_state = read.map_err(|failure| Failure {
             message: format!("run {run} cannot be read: {}", failure.message),
             ..failure
         })?;
-        Ok(docket.run.is_some().then_some(docket))
+        Ok(run_state.run.is_some().then_some(run_state))
     }
 
     /// Opens the repository, for commands that need git.
@@ -156,8 +156,8 @@ impl Place {
 
 impl Seen {
     /// Folds the journal of the run.
-    pub fn docket(&self) -> Result<Docket, Failure> {
-        Ok(Docket::read(&self.reader)?)
+    pub fn run_state(&self) -> Result<RunState, Failure> {
+        Ok(RunState::read(&self.reader)?)
     }
 
     /// True if an orchestrator is running this run now.

@@ -17,9 +17,9 @@ use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::ids::LoopId;
 use tribunal_core::machine::Machine;
 use tribunal_core::review_loop::{Loop, LoopWant};
-use tribunal_engine::docket::Fact;
 use tribunal_engine::history::Chronicle;
-use tribunal_engine::{Docket, Stamped, Watch};
+use tribunal_engine::run_state::Fact;
+use tribunal_engine::{RunState, Stamped, Watch};
 use tribunal_process::lock;
 use tribunal_view::events::{self, Kind};
 use tribunal_view::facts::RunView;
@@ -91,37 +91,40 @@ impl Pulse {
     }
 
     /// Takes everything that is wanted now. A resumed run commits no facts about what it wanted before.
-    fn begin(&mut self, docket: &Docket, now: Instant) {
-        docket.loops.values().for_each(|lp| self.of_loop(lp, now));
-        self.of_run(docket, now);
+    fn begin(&mut self, run_state: &RunState, now: Instant) {
+        run_state.loops.values().for_each(|review_loop| self.of_loop(review_loop, now));
+        self.of_run(run_state, now);
     }
 
     /// Takes the wants of those machines that the facts are about; nothing changed in the others.
-    fn follow(&mut self, docket: &Docket, facts: &[Stamped], now: Instant) {
+    fn follow(&mut self, run_state: &RunState, facts: &[Stamped], now: Instant) {
         let touched: BTreeSet<&LoopId> = facts
             .iter()
             .filter_map(|stamped| if let Fact::Loop(id, _) = &stamped.fact { Some(id) } else { None })
             .collect();
-        touched.into_iter().filter_map(|id| docket.loops.get(id)).for_each(|lp| self.of_loop(lp, now));
+        touched
+            .into_iter()
+            .filter_map(|id| run_state.loops.get(id))
+            .for_each(|review_loop| self.of_loop(review_loop, now));
         if facts.iter().any(|stamped| matches!(stamped.fact, Fact::Run(_))) {
-            self.of_run(docket, now);
+            self.of_run(run_state, now);
         }
     }
 
-    fn of_loop(&mut self, lp: &Loop, now: Instant) {
+    fn of_loop(&mut self, review_loop: &Loop, now: Instant) {
         // A question and a deadline are wants too, but nobody is at work on them.
         let is_work = |want: &LoopWant| !matches!(want, LoopWant::Ask(_) | LoopWant::Wake { .. });
-        let wants = lp.wants().into_iter().filter(|(_, want)| is_work(want));
+        let wants = review_loop.wants().into_iter().filter(|(_, want)| is_work(want));
         // A one-shot effect starts only after its intent is journaled; others have no intent and start as soon as they
         // are wanted.
-        let began = |effect: &EffectId| !effect.step.is_one_shot() || lp.intents().has(effect);
+        let began = |effect: &EffectId| !effect.step.is_one_shot() || review_loop.intents().has(effect);
         let work = wants.map(|(effect, _)| (began(&effect), effect)).collect();
-        self.take(lp.id().as_str(), work, now);
+        self.take(review_loop.id().as_str(), work, now);
     }
 
     /// Takes the run's own work: landings, summaries, checkpoints and the steps at the end. All of it has an intent.
-    fn of_run(&mut self, docket: &Docket, now: Instant) {
-        let intents = docket.run.iter().flat_map(|run| run.intents());
+    fn of_run(&mut self, run_state: &RunState, now: Instant) {
+        let intents = run_state.run.iter().flat_map(|run| run.intents());
         let work = intents.map(|(effect, _)| (true, effect.clone())).collect();
         self.take(RUN, work, now);
     }
@@ -204,12 +207,12 @@ struct Screen {
 }
 
 impl Progress {
-    /// Watches the run `id` from the state in `docket` and `chronicle`. With `attached`, questions are shown in full
+    /// Watches the run `id` from the state in `run state` and `chronicle`. With `attached`, questions are shown in full
     /// when they are asked.
     pub fn new(
         globals: &Globals,
         id: &str,
-        docket: &Docket,
+        run_state: &RunState,
         chronicle: Chronicle,
         attached: bool,
     ) -> Progress {
@@ -225,7 +228,7 @@ impl Progress {
         let screen = Arc::new(Mutex::new(Screen { style, rows: 24, ..Screen::default() }));
         let mut pulse = Pulse::new(Instant::now());
         // A run that goes on has work under way that no later fact will name.
-        pulse.begin(docket, Instant::now());
+        pulse.begin(run_state, Instant::now());
         let pulse = Arc::new(Mutex::new(pulse));
         let ticker = match mode {
             Mode::Live => tick(Arc::clone(&screen)),
@@ -268,7 +271,7 @@ impl Progress {
         std::mem::take(&mut self.chronicle)
     }
 
-    fn lines(&self, docket: &Docket, facts: &[Stamped]) -> Vec<String> {
+    fn lines(&self, run_state: &RunState, facts: &[Stamped]) -> Vec<String> {
         let mut lines = Vec::new();
         for stamped in facts {
             let event = facts::event(&self.around.id, 0, stamped.at.0, &stamped.fact);
@@ -276,7 +279,7 @@ impl Progress {
             lines.push(log::line(&event, self.began, self.style));
             // A person who stays attached until the question is answered needs its commands now, not in the report.
             if self.attached && matches!(event.what, Kind::Asked { .. }) {
-                let open = facts::questions(docket, &self.around.id);
+                let open = facts::questions(run_state, &self.around.id);
                 lines.extend(open.iter().map(|open| question::text(open, self.style).trim_end().to_owned()));
             }
         }
@@ -285,15 +288,15 @@ impl Progress {
 }
 
 impl Watch for Progress {
-    fn committed(&mut self, docket: &Docket, facts: &[Stamped]) {
+    fn committed(&mut self, run_state: &RunState, facts: &[Stamped]) {
         // Before the early returns: the report needs the chronicle in every mode.
         self.chronicle.extend(facts);
-        lock(&self.pulse).follow(docket, facts, Instant::now());
+        lock(&self.pulse).follow(run_state, facts, Instant::now());
         if self.mode == Mode::Silent {
             return;
         }
-        self.began = docket.began.map_or(0, |began| began.0);
-        let lines = self.lines(docket, facts);
+        self.began = run_state.began.map_or(0, |began| began.0);
+        let lines = self.lines(run_state, facts);
         // A log gets every line at once; there is no block to protect.
         if self.mode == Mode::Lines {
             if !lines.is_empty() {
@@ -306,7 +309,7 @@ impl Watch for Progress {
         // The cost of the last view sets the pause before the next one. A skipped view is not lost: the next commit
         // draws it.
         let due = self.made.is_none_or(|(at, cost)| began.duration_since(at) >= cost * SHARE);
-        let view = due.then(|| facts::run_view(docket, &self.chronicle, &self.around));
+        let view = due.then(|| facts::run_view(run_state, &self.chronicle, &self.around));
         if view.is_some() {
             self.made = Some((began, began.elapsed()));
         }
@@ -401,7 +404,7 @@ pub fn now() -> u64 {
 mod tests {
     use super::*;
     use tribunal_core::effect::{FinishStep, Try};
-    use tribunal_core::ids::{Check, Maker, Of, Seat, Time};
+    use tribunal_core::ids::{Builder, Check, Of, Reviewer, Time};
 
     fn effect(of: &str, step: Step) -> EffectId {
         EffectId { of: Of::new(of), entry: 1, step, n: Try::default(), launch: 0 }
@@ -428,8 +431,8 @@ mod tests {
         let began = Instant::now();
         let at = |s: u64| began + Duration::from_secs(s);
         for (of, step, expect) in [
-            ("01-02/task-1.3", Step::Make(Maker::new("dev")), "01-02/task-1.3 dev"),
-            ("01-02/task-1.3", Step::Judge(Seat::new("loop-reviewer")), "01-02/task-1.3 loop-reviewer"),
+            ("01-02/task-1.3", Step::Make(Builder::new("dev")), "01-02/task-1.3 dev"),
+            ("01-02/task-1.3", Step::Judge(Reviewer::new("loop-reviewer")), "01-02/task-1.3 loop-reviewer"),
             ("01-02/task-1.3", Step::Check(Check::new("verification")), "01-02/task-1.3 verification"),
             ("phase.1", Step::Track, "phase.1 comparing findings"),
             ("phase.1", Step::Join, "phase.1 joining fixes"),
@@ -454,7 +457,7 @@ mod tests {
     fn who_is_waited_for_is_named() {
         let mut pulse = Pulse::new(Instant::now());
         assert_eq!(pulse.running(), None);
-        let work = |began: bool, of: &str| (began, effect(of, Step::Make(Maker::new("dev"))));
+        let work = |began: bool, of: &str| (began, effect(of, Step::Make(Builder::new("dev"))));
         pulse.take("01-01/task-1", vec![work(true, "01-01/task-1")], Instant::now());
         pulse.take("01-02/task-1", vec![work(false, "01-02/task-1")], Instant::now());
         let named = pulse.running().unwrap_or_default();
@@ -463,22 +466,22 @@ mod tests {
 
     #[test]
     fn what_was_wanted_before_is_told_as_well() {
-        let mut docket = Docket::default();
+        let mut run_state = RunState::default();
         let turns = facts::tests::facts();
         for fact in turns.iter().take(3).flatten() {
-            docket.apply(Time(1), fact).unwrap();
+            run_state.apply(Time(1), fact).unwrap();
         }
         let began = Instant::now();
         let at = |s: u64| began + Duration::from_secs(s);
         let mut pulse = Pulse::new(began);
-        pulse.begin(&docket, began);
+        pulse.begin(&run_state, began);
         let line = pulse.beat(at(4));
         assert_eq!(line.as_deref(), Some("  01-01/plan.1 reviewer: running for 4 s"));
         // It answers, and is not at work any more.
         let stamp = |fact: &Fact| Stamped { seq: 0, at: Time(2), fact: fact.clone() };
         let answered: Vec<Stamped> = turns[3].iter().map(stamp).collect();
-        answered.iter().for_each(|stamped| docket.apply(stamped.at, &stamped.fact).unwrap());
-        pulse.follow(&docket, &answered, at(5));
+        answered.iter().for_each(|stamped| run_state.apply(stamped.at, &stamped.fact).unwrap());
+        pulse.follow(&run_state, &answered, at(5));
         assert_eq!(pulse.beat(at(9)).as_deref(), Some("  01-01/plan.1 comparing findings: running for 4 s"));
     }
 }

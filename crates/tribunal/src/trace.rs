@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::review_loop::LoopEvent;
 use tribunal_core::run::{Ending, RunEvent};
-use tribunal_engine::docket::LaunchNote;
-use tribunal_engine::{DocketError, Fact, Note};
+use tribunal_engine::run_state::LaunchNote;
+use tribunal_engine::{Fact, Note, RunStateError};
 use tribunal_view::{events, plain};
 
 /// The name of the root span, from which its id is made.
@@ -26,7 +26,7 @@ pub fn text(seen: &Seen) -> Result<String, Failure> {
     let mut fold = Fold::new(&seen.id);
     seen.reader.each(1, |row| {
         fold.take(row.at, &Fact::decode(&row)?);
-        Ok::<(), DocketError>(())
+        Ok::<(), RunStateError>(())
     })?;
     Ok(format!("{}\n", fold.done()))
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use tribunal_core::ids::FindingId;
 use tribunal_core::run::RunEvent;
 use tribunal_engine::history::History;
-use tribunal_engine::{DocketError, Fact};
+use tribunal_engine::{Fact, RunStateError};
 use tribunal_journal::{Reader, RowRef};
 use tribunal_view::events::{self, Event, Kind};
 use tribunal_view::facts::RunView;
@@ -71,7 +71,7 @@ impl Watched {
                 }
                 note_steps(steps, &event, *began);
             }
-            Ok::<(), DocketError>(())
+            Ok::<(), RunStateError>(())
         })?;
         Ok(())
     }
@@ -91,7 +91,7 @@ impl Watched {
         let mut view = status::view_of(&self.seen, &self.history)?;
         // The places are checkouts on disk; they are looked up only when a question needs them.
         if !view.questions.is_empty() {
-            crate::commands::run::add_places(&mut view, &self.seen.dir, &self.history.docket);
+            crate::commands::run::add_places(&mut view, &self.seen.dir, &self.history.run_state);
         }
         Ok(view)
     }
@@ -139,8 +139,8 @@ fn about_findings(what: &Kind) -> Vec<(FindingId, String)> {
             let words = |(id, reply): (&FindingId, &String)| (*id, format!("{who} answers: {reply}"));
             replies.iter().map(words).collect()
         }
-        Kind::Answered { seat, said, .. } => {
-            let words = |(id, word): (&FindingId, &String)| (*id, format!("{seat} says: {word}"));
+        Kind::Answered { reviewer, said, .. } => {
+            let words = |(id, word): (&FindingId, &String)| (*id, format!("{reviewer} says: {word}"));
             said.iter().map(words).collect()
         }
         Kind::Heard { finding, .. } => vec![(*finding, log::words(what))],
@@ -155,7 +155,7 @@ fn about_findings(what: &Kind) -> Vec<(FindingId, String)> {
 /// Why a reading of rows ended early.
 enum Stop {
     Enough,
-    Failed(DocketError),
+    Failed(RunStateError),
 }
 
 impl From<tribunal_journal::Error> for Stop {
@@ -171,8 +171,8 @@ pub fn some_rows(
     reader: &Reader,
     from: u64,
     most: usize,
-    mut f: impl FnMut(&RowRef<'_>) -> Result<(), DocketError>,
-) -> Result<(), DocketError> {
+    mut f: impl FnMut(&RowRef<'_>) -> Result<(), RunStateError>,
+) -> Result<(), RunStateError> {
     let mut left = most;
     let read = reader.each(from, |row| {
         if left == 0 {

@@ -25,7 +25,7 @@ fn every_law_holds() {
 
 /// Seeds that once broke a law, and which.
 #[test]
-fn what_was_mended_stays_mended() {
+fn what_was_fixed_stays_fixed() {
     let seeds = [
         (19, "a report that meant nothing freed a place: too many agents ran"),
         (102, "a report that meant nothing left an agent running that nobody wanted"),

@@ -49,7 +49,7 @@ const CASES: &[Case] = &[
     Case(
         "dev runs decide, cancel, run, gc; asks for the page",
         "hostile::hostile_dev_steers_runs",
-        &[InsideAgent, Walls],
+        &[InsideAgent, Sandbox],
     ),
     Case(
         "everything dies in the fast-forward",
@@ -83,35 +83,39 @@ const CASES: &[Case] = &[
     Case(
         "dev edits journal, .git, hooks",
         "hostile_files::hostile_dev_reaches_for_the_journal_and_the_repository",
-        &[Walls],
+        &[Sandbox],
     ),
     Case(
         "dev moves the branch, force-pushes",
         "hostile_files::hostile_dev_moves_the_branch_and_pushes",
-        &[Walls],
+        &[Sandbox],
     ),
-    Case("dev reads secrets", "hostile_files::hostile_dev_reads_secrets", &[Walls]),
-    Case("a check reaches out of its tree", "hostile_files::hostile_check_reaches_out_of_its_tree", &[Walls]),
+    Case("dev reads secrets", "hostile_files::hostile_dev_reads_secrets", &[Sandbox]),
+    Case(
+        "a check reaches out of its tree",
+        "hostile_files::hostile_check_reaches_out_of_its_tree",
+        &[Sandbox],
+    ),
     Case(
         "a check puts a link in its tree's place",
         "hostile_files::hostile_check_puts_a_link_in_its_trees_place",
-        &[Walls, TreeInPlace],
+        &[Sandbox, TreeInPlace],
     ),
     Case(
         "a check of the protocol reaches out of its tree",
         "hostile_files::hostile_check_of_the_protocol_reaches_out_of_its_tree",
-        &[Walls],
+        &[Sandbox],
     ),
     Case(
         "dev reads the key of the web page",
         "hostile_sandbox::hostile_dev_reads_the_key_of_the_web_page",
-        &[Walls],
+        &[Sandbox],
     ),
-    Case("dev reads another project", "hostile_sandbox::hostile_dev_reads_another_project", &[Walls]),
+    Case("dev reads another project", "hostile_sandbox::hostile_dev_reads_another_project", &[Sandbox]),
     Case(
         "dev reads secrets behind a link",
         "hostile_sandbox::hostile_dev_reads_secrets_behind_a_link",
-        &[Walls],
+        &[Sandbox],
     ),
     Case(
         "dev reads secrets beside programs and packages",
@@ -136,7 +140,7 @@ const CASES: &[Case] = &[
     Case(
         "a check reads .env and git's settings",
         "hostile_sandbox::hostile_check_reads_the_users_worktree",
-        &[Walls],
+        &[Sandbox],
     ),
     Case(
         "dev rewrites .git: fsmonitor, hooks, filters",
@@ -161,7 +165,7 @@ const CASES: &[Case] = &[
     Case(
         "formatter reaches for our index",
         "review_tools::hostile_formatter_reaches_for_our_index",
-        &[Walls],
+        &[Sandbox],
     ),
     Case(
         "a build script leaves a word for the next branch",
@@ -172,12 +176,12 @@ const CASES: &[Case] = &[
     Case(
         "reviewer edits files",
         "hostile_files::hostile_reviewer_edits_what_it_judges",
-        &[ReadOnlySeat, SeatCompare],
+        &[ReadOnlyReviewer, ReviewerCompare],
     ),
     Case(
         "reviewer edits files, no sandbox",
         "hostile_files::hostile_reviewer_edits_without_a_sandbox",
-        &[SeatCompare],
+        &[ReviewerCompare],
     ),
     Case(
         "dev plants agent configuration",
@@ -187,12 +191,12 @@ const CASES: &[Case] = &[
     Case(
         "dev plants a build script",
         "hostile_files::hostile_dev_plants_a_build_script_for_the_reviewer",
-        &[Walls],
+        &[Sandbox],
     ),
     Case(
         "dev lays out answers for this loop and another",
         "hostile_files::hostile_dev_answers_in_the_reviewers_place",
-        &[Walls],
+        &[Sandbox],
     ),
     Case(
         "dev changes tribunal.toml and the roster",
@@ -257,8 +261,8 @@ const CASES: &[Case] = &[
         &[ProtectedChange],
     ),
     Case(
-        "dev edits CI files while it mends its delivery",
-        "hostile_gates::hostile_dev_changes_ci_while_it_mends_its_delivery",
+        "dev edits CI files while it fixes its delivery",
+        "hostile_gates::hostile_dev_changes_ci_while_it_fixes_its_delivery",
         &[ProtectedChange],
     ),
     Case(
@@ -301,7 +305,7 @@ const CASES: &[Case] = &[
     Case(
         "dev looks for the reviewer's socket",
         "reporting::hostile_dev_looks_for_the_reviewers_socket",
-        &[Walls, OwnSocket],
+        &[Sandbox, OwnSocket],
     ),
     Case(
         "dev votes at the reviewer's socket, no sandbox",

@@ -462,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reviewer_is_refused_what_changes_something_and_a_maker_is_not() {
+    fn a_reviewer_is_refused_what_changes_something_and_a_builder_is_not() {
         let check = |read_only, kind, title, expect: &str, denied: bool| {
             let (last, all) = played(read_only, agent(kind, title, StopReason::EndTurn));
             assert_eq!((&last["type"], &last["text"]), (&json!("final"), &json!(expect)), "{all}");

@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(
             roster.assign(&given[..2], &nobody),
             [Assigned::Anybody, Assigned::Person("security-engineer".to_owned())],
-            "without its personality an agent mends on its own, but not in an owner's field"
+            "without its personality an agent fixes on its own, but not in an owner's field"
         );
         let mixed = [wanted("a.py", Some("design")), wanted("a.py", None)];
         assert_eq!(

@@ -7,7 +7,7 @@
 //! ```toml
 //! [[turn]]
 //! role = "dev"           # every key given must match the launch; keys left out match anything
-//! plan = "01-02"         # role, use, plan, task, seat, round, attempt; most keys win, then the first
+//! plan = "01-02"         # role, use, plan, task, reviewer, round, attempt; most keys win, then the first
 //! round = 1
 //! prompt = "F-"          # a key too: the prompt contains this
 //! holds = ["test", "-e", "a.txt"]   # and another: this succeeds in its folder
@@ -48,7 +48,7 @@
 //! ]
 //! ```
 //!
-//! Values `{role} {use} {plan} {task} {seat} {round} {attempt} {finding:n} {findings}` are filled in wherever text
+//! Values `{role} {use} {plan} {task} {reviewer} {round} {attempt} {finding:n} {findings}` are filled in wherever text
 //! stands, unless a `$` is before them; other braces are left alone. The open findings are the lines of the prompt that
 //! start with `F-` and a number. Steps describe a result, so a launch that is repeated after a crash changes nothing
 //! twice. Faults are listed at [`Fault`].

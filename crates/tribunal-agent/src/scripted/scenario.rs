@@ -12,7 +12,7 @@ use std::fmt;
 use std::path::Path;
 use toml::{Table, Value};
 
-const KEYS: [&str; 7] = ["role", "use", "plan", "task", "seat", "round", "attempt"];
+const KEYS: [&str; 7] = ["role", "use", "plan", "task", "reviewer", "round", "attempt"];
 const OTHERS: [&str; 5] = ["prompt", "holds", "times", "optional", "do"];
 const VERBS: [&str; 15] = [
     "write", "append", "delete", "move", "run", "commit", "say", "report", "mcp", "wait", "pause_ms",

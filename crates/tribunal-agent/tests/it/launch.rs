@@ -13,7 +13,7 @@ fn brief(root: &Path) -> Brief {
         loop_use: "task".into(),
         plan: Some("01-02".into()),
         task: Some("3".into()),
-        seat: None,
+        reviewer: None,
         round: 2,
         attempt: 1,
         prompt: "judge this".into(),
@@ -59,12 +59,12 @@ fn words_stay_words_and_optional_groups_go_together() {
     check(&|_| {}, &["robot", "--ask", "--model", "m-default", "-C", dir, "--", "judge this"]);
     let named = |brief: &mut Brief| {
         brief.model = Some("m 2".into());
-        brief.seat = Some("sec; rm -rf /".into());
+        brief.reviewer = Some("sec; rm -rf /".into());
         brief.prompt = "$(x) {dir}\n".into();
     };
     check(
         &named,
-        &["robot", "--ask", "--model", "m 2", "--seat=sec; rm -rf /", "-C", dir, "--", "$(x) {dir}\n"],
+        &["robot", "--ask", "--model", "m 2", "--reviewer=sec; rm -rf /", "-C", dir, "--", "$(x) {dir}\n"],
     );
     let writer = |brief: &mut Brief| {
         brief.access = Access::Write;
@@ -94,7 +94,7 @@ fn the_environment_is_built_from_nothing() {
         format!("TRIBUNAL_REPORT={}/report.jsonl", out.display()),
         "TRIBUNAL_ROLE=reviewer".to_owned(),
         "TRIBUNAL_ROUND=2".to_owned(),
-        "TRIBUNAL_SEAT=".to_owned(),
+        "TRIBUNAL_REVIEWER=".to_owned(),
         "TRIBUNAL_TASK=3".to_owned(),
         "TRIBUNAL_USE=task".to_owned(),
     ];

@@ -30,7 +30,7 @@ struct Sweep<'a>(&'a Path);
 
 impl Drop for Sweep<'_> {
     fn drop(&mut self) {
-        // Killed keepers are followed by children that take over, so only an empty round after an empty round is an end.
+        // Killed parents are followed by children that take over, so only an empty round after an empty round is an end.
         let mut empty = 0;
         while empty < 3 {
             let left = survivors(self.0);

@@ -12,7 +12,7 @@ model_execution = "m-default"
 commit_signature = "Robot <robot@example.invalid>"
 prompt = "argument"
 parser = "events"
-read_only = ["robot", "--ask", ["--model", "{model}"], ["--seat={seat}"], "-C", "{dir}", "--", "{prompt}"]
+read_only = ["robot", "--ask", ["--model", "{model}"], ["--reviewer={reviewer}"], "-C", "{dir}", "--", "{prompt}"]
 write = ["robot", "--edit", "{args}", "--", "{prompt}"]
 keep_env = ["ROBOT_KEY", "HOME"]
 env = { ROBOT_PERMISSION = '{"edit":"deny"}', ROBOT_LOG = "{out_dir}/robot.log" }

@@ -14,8 +14,8 @@ fn the_most_exact_turn_is_played_and_the_first_of_equals() {
           { role = "dev", plan = "01-02", do = [{ say = "plan 2" }] },
           { role = "dev", round = 2, do = [{ say = "round 2" }] },
           { role = "dev", plan = "01-02", task = 1, round = "2", attempt = 1, do = [{ say = "exact" }] },
-          { role = "qa", seat = "never", do = [] },
-          { role = "qa", seat = "maybe", optional = true, do = [] },
+          { role = "qa", reviewer = "never", do = [] },
+          { role = "qa", reviewer = "maybe", optional = true, do = [] },
         ]"#,
     );
     let check = |keys: &str, expect: &str| {
@@ -28,8 +28,8 @@ fn the_most_exact_turn_is_played_and_the_first_of_equals() {
     check("role=dev plan=01-02 round=1", "plan 2");
     check("role=dev plan=01-02 round=2", "plan 2");
     check("role=dev plan=01-03 round=2", "round 2");
-    check("role=dev plan=01-02 task=1 round=2 attempt=1 seat=x", "exact");
-    check("role=dev plan=01-02 task=1 round=2 attempt=1 seat=x", "exact");
+    check("role=dev plan=01-02 task=1 round=2 attempt=1 reviewer=x", "exact");
+    check("role=dev plan=01-02 task=1 round=2 attempt=1 reviewer=x", "exact");
     assert_eq!(stage.unused(), [6]);
 }
 
@@ -41,7 +41,7 @@ fn a_turn_by_its_prompt_and_by_its_folder() {
         turn = [
           { role = "dev", do = [{ say = "new" }] },
           { role = "dev", prompt = "F-", do = [{ say = "FIXED: {finding}", each = "finding" }, { say = "all" }] },
-          { role = "dev", prompt = "F-", holds = ["test", "-e", "mended"], do = [{ say = "mended" }] },
+          { role = "dev", prompt = "F-", holds = ["test", "-e", "fixed"], do = [{ say = "fixed" }] },
         ]"#,
     );
     let check = |expect: &str| {
@@ -50,8 +50,8 @@ fn a_turn_by_its_prompt_and_by_its_folder() {
     check("new");
     std::fs::write(stage.at("prompt.md"), "F-3 one\nF-7 two\n").unwrap();
     check("FIXED: F-3\nFIXED: F-7\nall");
-    std::fs::write(stage.at("tree/mended"), "").unwrap();
-    check("mended");
+    std::fs::write(stage.at("tree/fixed"), "").unwrap();
+    check("fixed");
     for wrong in ["prompt = 1", "holds = []", "holds = \"true\""] {
         assert!(Scenario::parse(&format!("[[turn]]\n{wrong}\ndo = []\n")).is_err(), "{wrong}");
     }
@@ -60,11 +60,11 @@ fn a_turn_by_its_prompt_and_by_its_folder() {
 #[test]
 fn beyond_its_script_it_fails_loudly() {
     let stage = Stage::new("[[turn]]\nrole = \"dev\"\ndo = []\n");
-    let played = stage.play("role=reviewer plan=01-02 seat=security round=3");
+    let played = stage.play("role=reviewer plan=01-02 reviewer=security round=3");
     assert_eq!(played.status.code(), Some(i32::from(EXIT_SCRIPT)));
     assert!(!played.outcome.complete);
     let error = played.outcome.error.unwrap();
-    assert!(error.contains("plan=01-02,role=reviewer,round=3,seat=security"), "{error}");
+    assert!(error.contains("plan=01-02,role=reviewer,round=3,reviewer=security"), "{error}");
     assert!(error.contains("hint: add a [[turn]]"), "{error}");
     assert_eq!(stage.unused(), [1]);
 }
@@ -166,7 +166,7 @@ fn a_step_that_cannot_be_done_ends_the_turn() {
     check("{ run = ['false'] }", "failed");
     check("{ run = ['no-such-program'] }", "cannot run no-such-program");
     check("{ say = '{finding:1}' }", "no finding 1");
-    check("{ say = '{seat}' }", "no {seat}");
+    check("{ say = '{reviewer}' }", "no {reviewer}");
     check("{ expect = 'words' }", "does not contain `words`");
     check("{ commit = 'x' }", "git did not commit");
 }

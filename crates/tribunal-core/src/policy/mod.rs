@@ -12,7 +12,7 @@ pub use claims::{Claims, waits_for};
 pub use effort::{Effort, PlanCare};
 pub use situation::{Panel, Situation, Staff, for_subject};
 
-use crate::ids::{Check, Maker, Seat};
+use crate::ids::{Builder, Check, Reviewer};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -110,14 +110,14 @@ pub struct Policy {
     #[serde(rename = "use")]
     pub of: Use,
     /// Who makes and revises; fixers named by findings come in addition.
-    pub maker: Maker,
+    pub builder: Builder,
     /// The reviewers of the panel.
-    pub seats: Vec<Seat>,
+    pub reviewers: Vec<Reviewer>,
     /// Whether each reviewer has a fallback reviewer.
     pub backup: bool,
     /// Whether the builder has a fallback.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub maker_backup: bool,
+    pub builder_backup: bool,
     /// The deterministic checks and tools.
     pub checks: Vec<Check>,
     /// In a re-review only the checks that failed run again; the confirming pass runs all.
@@ -150,7 +150,7 @@ pub struct Policy {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unattended: bool,
     /// Who hears contested findings.
-    pub adjudicator: Option<Seat>,
+    pub adjudicator: Option<Reviewer>,
     /// How long each launch may take.
     pub timeouts: Timeouts,
 }
@@ -165,10 +165,10 @@ impl Policy {
     pub fn of(of: Use) -> Policy {
         let base = Policy {
             of,
-            maker: Maker::new("dev"),
-            seats: Vec::new(),
+            builder: Builder::new("dev"),
+            reviewers: Vec::new(),
             backup: false,
-            maker_backup: false,
+            builder_backup: false,
             checks: Vec::new(),
             recheck_failed_only: false,
             asked: Asked::UnlessChecksReject,
@@ -187,8 +187,8 @@ impl Policy {
             timeouts: Timeouts { make_ms: 3_600_000, judge_ms: 600_000 },
         };
         match of {
-            Use::Plan => Policy { maker: Maker::new("architect"), ..base },
-            Use::Chain => Policy { maker: Maker::new("executor"), ..base },
+            Use::Plan => Policy { builder: Builder::new("architect"), ..base },
+            Use::Chain => Policy { builder: Builder::new("executor"), ..base },
             // A builder of a task works in iterations, so a launch that does not finish the task is not a lost
             // attempt.
             Use::Task => Policy { rounds_max: 4, iterations_max: Some(10), ..base },
@@ -206,7 +206,7 @@ impl Policy {
             // The last look at everything: the panel in every round, no warning passes, and a person is asked before
             // giving up.
             Use::Phase => Policy {
-                maker: Maker::new("fixer"),
+                builder: Builder::new("fixer"),
                 asked: Asked::Always,
                 warnings_pass: false,
                 at_the_cap: AtTheCap::Ask,

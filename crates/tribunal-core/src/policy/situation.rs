@@ -7,7 +7,7 @@
 use super::{Effort, Policy, Use};
 use crate::checks;
 use crate::green::{self, ProjectCommand};
-use crate::ids::{Check, Seat};
+use crate::ids::{Check, Reviewer};
 use crate::run::{Job, Subject};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -54,7 +54,7 @@ pub struct Panel {
     /// Tools that judge without a model.
     pub tools: Vec<Check>,
     /// Reviewers that need an agent.
-    pub reviewers: Vec<Seat>,
+    pub reviewers: Vec<Reviewer>,
 }
 
 /// Which reviewers an agent can play.
@@ -63,12 +63,12 @@ pub struct Staff {
     /// One agent is configured for every reviewer without an agent of its own.
     pub everybody: bool,
     /// Reviewers with an agent of their own.
-    pub named: BTreeSet<Seat>,
+    pub named: BTreeSet<Reviewer>,
 }
 
 impl Staff {
     /// Whether somebody can play this reviewer.
-    pub fn has(&self, reviewer: &Seat) -> bool {
+    pub fn has(&self, reviewer: &Reviewer) -> bool {
         self.everybody || self.named.contains(reviewer)
     }
 }
@@ -100,7 +100,7 @@ impl Situation {
 pub fn for_subject(subject: &Subject, row: &Policy, situation: &Situation) -> Policy {
     let mut policy = row.clone();
     policy.checks = checks_for(subject, row, situation);
-    policy.seats = reviewers_for(subject, row, situation);
+    policy.reviewers = reviewers_for(subject, row, situation);
     match subject {
         Subject::Plan(_) => policy.approval = situation.needs_approval,
         Subject::Lane(_, Job::Task(_) | Job::Repair) => {
@@ -109,7 +109,7 @@ pub fn for_subject(subject: &Subject, row: &Policy, situation: &Situation) -> Po
         Subject::Phase if situation.panel.is_some() => {
             // Without a reviewer there is nobody to confirm a pass. The checks alone do not pass a review either: a
             // person has the last word.
-            let nobody = policy.seats.is_empty();
+            let nobody = policy.reviewers.is_empty();
             policy.confirm &= !nobody;
             policy.approval |= nobody;
         }
@@ -154,15 +154,15 @@ fn review_checks(panel: &Panel, situation: &Situation) -> Vec<Check> {
 }
 
 /// The reviewers of a loop: those of its row, or of the panel that was assembled, whom an agent can play.
-fn reviewers_for(subject: &Subject, row: &Policy, situation: &Situation) -> Vec<Seat> {
+fn reviewers_for(subject: &Subject, row: &Policy, situation: &Situation) -> Vec<Reviewer> {
     let panel = situation.panel.as_ref().map(|panel| &panel.reviewers);
     let named = match (subject, panel) {
         (Subject::Phase | Subject::Polish, Some(reviewers)) => reviewers,
-        _ => &row.seats,
+        _ => &row.reviewers,
     };
-    let mut staffed: Vec<Seat> = named.iter().filter(|one| situation.staff.has(one)).cloned().collect();
+    let mut staffed: Vec<Reviewer> = named.iter().filter(|one| situation.staff.has(one)).cloned().collect();
     if *subject == Subject::Polish && panel.is_some() && staffed.is_empty() {
-        staffed.push(Seat::new(ANY_REVIEWER));
+        staffed.push(Reviewer::new(ANY_REVIEWER));
     }
     staffed
 }
@@ -172,11 +172,11 @@ impl Policy {
     ///
     /// What a check finds goes back and is looked at once more. If anybody else objects, or a person would be asked,
     /// all of it is dropped: a polish is never worth a question.
-    pub fn polish(review: &Policy, polisher: crate::ids::Maker) -> Policy {
+    pub fn polish(review: &Policy, polisher: crate::ids::Builder) -> Policy {
         debug_assert_eq!(review.of, Use::Phase, "a polish follows a review");
         Policy {
-            maker: polisher,
-            maker_backup: false,
+            builder: polisher,
+            builder_backup: false,
             asked: super::Asked::UnlessChecksReject,
             // One round for the polish, and one for what a check sent back.
             rounds_max: 2,

@@ -4,9 +4,9 @@
 //! `apply` is used for live events and for folding old journals alike. It checks only that an event can follow the
 //! state, not that `settle` would give it today: a journal outlives the rules.
 
-use super::crew::{Hand, HandState, crew_for, hand_mut};
 use super::events::LoopEvent;
-use super::messages::Share;
+use super::fixers::{Fixer, FixerState, assign_fixers, fixer_mut};
+use super::messages::FixAssignment;
 use super::question::{Choice, Decision, Outcome, Question, Why};
 use super::state::{Case, Loop, State};
 use crate::converge::{Pass, RoundRecord};
@@ -14,9 +14,9 @@ use crate::cover::{Heard, Look, Shown};
 use crate::effect::{EffectId, Step, Try};
 use crate::failure::FailureKind;
 use crate::finding::{Answer, Fate, Said};
-use crate::ids::{Check, FindingId, Revision, Seat};
+use crate::ids::{Check, FindingId, Reviewer, Revision};
 use crate::machine::Machine;
-use crate::panel::{self, Bench, CheckState, Ruling, SeatState, Unusable};
+use crate::panel::{self, CheckState, ReviewRound, ReviewerState, Ruling, Unusable};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -31,14 +31,15 @@ impl Loop {
     /// Events while somebody builds.
     pub(super) fn apply_making(&mut self, event: &LoopEvent) -> Option<()> {
         let policy = self.policy.clone();
-        let State::Making { crew, join_fails, news } = &mut self.state else { return None };
+        let State::Making { fixers, join_fails, news } = &mut self.state else { return None };
         match event {
             LoopEvent::Made { effect, revision, replies } => {
-                hand_mut(crew, effect)?.state = HandState::Done(revision.clone());
+                fixer_mut(fixers, effect)?.state = FixerState::Done(revision.clone());
                 // Before the replies are recorded: afterwards none of them is new.
                 *news |= self.ledger.is_news(replies);
                 // A single builder's revision is the result. Several have to be joined first.
-                let made = (crew.len() == 1).then(|| State::Made { revision: revision.clone(), news: *news });
+                let made =
+                    (fixers.len() == 1).then(|| State::Made { revision: revision.clone(), news: *news });
                 self.ledger.reply(replies);
                 self.count_run(effect);
                 if let Some(made) = made {
@@ -54,22 +55,22 @@ impl Loop {
             LoopEvent::Iterated { effect, revision } => {
                 // An iteration is the next try and so has a new effect id, but it does not count as a failure here.
                 let n = Try { fails: effect.n.fails + 1, ..effect.n };
-                hand_mut(crew, effect)?.state = HandState::Working(n);
+                fixer_mut(fixers, effect)?.state = FixerState::Working(n);
                 self.current = Some(revision.clone());
                 self.count_run(effect);
             }
             LoopEvent::Failed { effect, .. } if effect.step == Step::Join => *join_fails += 1,
             // There is nothing to judge and nothing to revise: a fallback would begin where this builder did.
             LoopEvent::Failed { effect, failure }
-                if failure.kind == FailureKind::Unchanged && crew.len() == 1 =>
+                if failure.kind == FailureKind::Unchanged && fixers.len() == 1 =>
             {
-                hand_mut(crew, effect)?.state = HandState::Gone;
+                fixer_mut(fixers, effect)?.state = FixerState::Gone;
                 self.count_run(effect);
                 self.enter(State::Closing { outcome: Outcome::Stale });
             }
             LoopEvent::Failed { effect, failure } => {
                 let next = panel::after_making(&policy, effect.n, failure.kind);
-                hand_mut(crew, effect)?.state = next.map_or(HandState::Gone, HandState::Working);
+                fixer_mut(fixers, effect)?.state = next.map_or(FixerState::Gone, FixerState::Working);
                 self.count_run(effect);
             }
             _ => return None,
@@ -99,17 +100,17 @@ impl Loop {
     /// Begins a review: checks first.
     fn sit(&mut self, revision: Revision) {
         self.current = Some(revision.clone());
-        let bench = self.convene(revision);
-        self.enter(State::Checking { bench });
+        let review_round = self.assemble(revision);
+        self.enter(State::Checking { review_round });
     }
 
     /// Events while checks run.
     pub(super) fn apply_checking(&mut self, event: &LoopEvent) -> Option<()> {
-        let State::Checking { bench } = &mut self.state else { return None };
+        let State::Checking { review_round } = &mut self.state else { return None };
         match event {
             LoopEvent::Checked { effect, checked } => {
                 let Step::Check(check) = &effect.step else { return None };
-                let state = bench.checks.get_mut(check)?;
+                let state = review_round.checks.get_mut(check)?;
                 // Only the last answer counts: a check that ran now is not reported as missing.
                 self.unchecked.remove(check);
                 if checked.findings.is_empty() {
@@ -122,19 +123,19 @@ impl Loop {
             }
             LoopEvent::Unchecked { effect, why } => {
                 let Step::Check(check) = &effect.step else { return None };
-                *bench.checks.get_mut(check)? = CheckState::DidNotRun;
+                *review_round.checks.get_mut(check)? = CheckState::DidNotRun;
                 self.unchecked.insert(check.clone(), why.clone());
             }
             LoopEvent::Failed { effect, .. } => {
                 let Step::Check(check) = &effect.step else { return None };
-                match bench.checks.get_mut(check)? {
+                match review_round.checks.get_mut(check)? {
                     CheckState::Asking(fails) => *fails += 1,
                     CheckState::Passed | CheckState::DidNotRun | CheckState::Failed(_) => return None,
                 }
             }
-            LoopEvent::PanelSeated { seats } if bench.checks_done() => {
-                let bench = bench.clone();
-                self.seat_panel(bench, seats);
+            LoopEvent::PanelAssembled { reviewers } if review_round.checks_done() => {
+                let review_round = review_round.clone();
+                self.assemble_panel(review_round, reviewers);
             }
             _ => return None,
         }
@@ -142,22 +143,22 @@ impl Loop {
     }
 
     /// Asks these reviewers, each for the first time in this round.
-    fn seat_panel(&mut self, mut bench: Bench, seats: &[Seat]) {
-        let asking = |seat: &Seat| (seat.clone(), SeatState::Asking(Try::default()));
-        bench.seats = seats.iter().map(asking).collect();
-        self.enter(State::Judging { bench });
+    fn assemble_panel(&mut self, mut review_round: ReviewRound, reviewers: &[Reviewer]) {
+        let asking = |reviewer: &Reviewer| (reviewer.clone(), ReviewerState::Asking(Try::default()));
+        review_round.reviewers = reviewers.iter().map(asking).collect();
+        self.enter(State::Judging { review_round });
     }
 
     /// A reviewer that the final pass has nothing to show to keeps its verdict.
     fn apply_kept(&mut self, effect: &EffectId, shown: Shown) -> Option<()> {
-        let Step::Judge(seat) = &effect.step else { return None };
+        let Step::Judge(reviewer) = &effect.step else { return None };
         // Checked again and not only in `decide`: no journal may bring a verdict into being that nobody gave.
-        let may = shown.is_whole() && self.keeps_verdict(seat, effect.n);
-        let answer = self.kept_verdict(seat).filter(|_| may)?;
-        let State::Judging { bench } = &mut self.state else { return None };
-        let seat = seat_of(bench, effect)?;
-        bench.hear(&seat, Heard { n: effect.n, answer: answer.clone(), shown });
-        bench.seats.insert(seat, SeatState::Answered(effect.n, answer));
+        let may = shown.is_whole() && self.keeps_verdict(reviewer, effect.n);
+        let answer = self.kept_verdict(reviewer).filter(|_| may)?;
+        let State::Judging { review_round } = &mut self.state else { return None };
+        let reviewer = reviewer_of(review_round, effect)?;
+        review_round.hear(&reviewer, Heard { n: effect.n, answer: answer.clone(), shown });
+        review_round.reviewers.insert(reviewer, ReviewerState::Answered(effect.n, answer));
         self.intents.close(effect);
         Some(())
     }
@@ -168,61 +169,61 @@ impl Loop {
             return self.apply_kept(effect, *shown);
         }
         let policy = Arc::clone(&self.policy);
-        let State::Judging { bench } = &mut self.state else { return None };
+        let State::Judging { review_round } = &mut self.state else { return None };
         match event {
             LoopEvent::Answered { effect, answer, shown, part } => {
-                let seat = seat_of(bench, effect)?;
+                let reviewer = reviewer_of(review_round, effect)?;
                 let own = part.as_deref().unwrap_or(answer).clone();
-                bench.hear(&seat, Heard { n: effect.n, answer: own, shown: *shown });
-                let whole = shown.is_whole() && bench.merged(&seat).as_ref() == Some(answer);
+                review_round.hear(&reviewer, Heard { n: effect.n, answer: own, shown: *shown });
+                let whole = shown.is_whole() && review_round.merged(&reviewer).as_ref() == Some(answer);
                 // The stored answer must be what its parts add up to, or the journal is corrupt.
                 whole.then_some(())?;
-                bench.seats.insert(seat, SeatState::Answered(effect.n, answer.clone()));
+                review_round.reviewers.insert(reviewer, ReviewerState::Answered(effect.n, answer.clone()));
                 self.intents.close(effect);
             }
             LoopEvent::PartAnswered { effect, answer, shown } => {
-                let seat = seat_of(bench, effect)?;
-                bench.hear(&seat, Heard { n: effect.n, answer: answer.clone(), shown: *shown });
-                let next = SeatState::Asking(bench.next_part(&seat));
-                bench.seats.insert(seat, next);
+                let reviewer = reviewer_of(review_round, effect)?;
+                review_round.hear(&reviewer, Heard { n: effect.n, answer: answer.clone(), shown: *shown });
+                let next = ReviewerState::Asking(review_round.next_part(&reviewer));
+                review_round.reviewers.insert(reviewer, next);
                 self.intents.close(effect);
             }
             LoopEvent::NotCovered { effect, answer, shown } => {
-                let seat = seat_of(bench, effect)?;
-                bench.hear(&seat, Heard { n: effect.n, answer: answer.clone(), shown: *shown });
-                bench.lose(&seat, &self.ledger);
+                let reviewer = reviewer_of(review_round, effect)?;
+                review_round.hear(&reviewer, Heard { n: effect.n, answer: answer.clone(), shown: *shown });
+                review_round.lose(&reviewer, &self.ledger);
                 self.intents.close(effect);
             }
             LoopEvent::TooLarge { effect, shown } => {
-                let seat = seat_of(bench, effect)?;
-                bench.is_too_large(&policy, &seat, *shown).then_some(())?;
-                bench.leave_out(&policy, &seat, *shown, &self.ledger);
+                let reviewer = reviewer_of(review_round, effect)?;
+                review_round.is_too_large(&policy, &reviewer, *shown).then_some(())?;
+                review_round.leave_out(&policy, &reviewer, *shown, &self.ledger);
                 self.intents.close(effect);
             }
-            LoopEvent::AskedAgain { seat, why, answer: Some(answer) } => {
-                let SeatState::Asking(n) = *bench.seats.get(seat)? else { return None };
+            LoopEvent::AskedAgain { reviewer, why, answer: Some(answer) } => {
+                let ReviewerState::Asking(n) = *review_round.reviewers.get(reviewer)? else { return None };
                 let next = panel::after_unusable(&policy, n, *why);
-                bench.go_on(seat, next, &self.ledger);
-                bench.owe(seat, (n, next), panel::objection(answer));
-                let effect = self.effect(Step::Judge(seat.clone()), n);
+                review_round.go_on(reviewer, next, &self.ledger);
+                review_round.owe(reviewer, (n, next), panel::objection(answer));
+                let effect = self.effect(Step::Judge(reviewer.clone()), n);
                 // The event names a reviewer and not an effect, so the intent is looked for by its id.
                 self.intents.close(&effect).then_some(())?;
             }
             LoopEvent::Failed { effect, failure } => {
-                let seat = seat_of(bench, effect)?;
+                let reviewer = reviewer_of(review_round, effect)?;
                 let next = panel::after_failure(&policy, effect.n, failure.kind);
-                bench.go_on(&seat, next, &self.ledger);
-                bench.owe(&seat, (effect.n, next), panel::lost_objection(failure));
+                review_round.go_on(&reviewer, next, &self.ledger);
+                review_round.owe(&reviewer, (effect.n, next), panel::lost_objection(failure));
                 self.intents.close(effect);
             }
-            LoopEvent::PanelClosed if bench.seats_done() => {
-                let mut bench = bench.clone();
-                bench.end_pass();
+            LoopEvent::PanelClosed if review_round.reviewers_done() => {
+                let mut review_round = review_round.clone();
+                review_round.end_pass();
                 // Only what everybody has looked at may be left out of the next round's diff.
-                if bench.answers().count() == policy.seats.len() {
-                    self.seen.push(bench.revision.clone());
+                if review_round.answers().count() == policy.reviewers.len() {
+                    self.seen.push(review_round.revision.clone());
                 }
-                self.enter(State::Tracking { bench, fails: 0 });
+                self.enter(State::Tracking { review_round, fails: 0 });
             }
             _ => return None,
         }
@@ -231,19 +232,19 @@ impl Loop {
 
     /// Events while findings are matched.
     pub(super) fn apply_tracking(&mut self, event: &LoopEvent) -> Option<()> {
-        let State::Tracking { bench, fails } = &mut self.state else { return None };
+        let State::Tracking { review_round, fails } = &mut self.state else { return None };
         match event {
             LoopEvent::Tracked { findings, delta } => {
-                let bench = bench.clone();
+                let review_round = review_round.clone();
                 self.ledger.track(findings, self.round, self.policy.adjudicator.is_some());
                 self.delta = *delta;
-                self.tracked = Some(bench.revision.clone());
+                self.tracked = Some(review_round.revision.clone());
                 // Before the panel is chosen below: a question that was answered is not put forward again.
-                self.take_proofs(&bench);
-                let asked_first = !bench.put_forward(&self.policy, &self.ledger).is_empty();
+                self.take_proofs(&review_round);
+                let asked_first = !review_round.put_forward(&self.policy, &self.ledger).is_empty();
                 // Questions of checks are put to the panel first; what it says may settle a case.
-                let cases = if asked_first { BTreeMap::new() } else { self.cases(&bench) };
-                self.enter(State::Hearing { bench, cases });
+                let cases = if asked_first { BTreeMap::new() } else { self.cases(&review_round) };
+                self.enter(State::Hearing { review_round, cases });
             }
             LoopEvent::Failed { .. } => *fails += 1,
             _ => return None,
@@ -252,11 +253,11 @@ impl Loop {
     }
 
     /// Records the proofs that were named and found. They hold for this revision, and are not asked for twice.
-    fn take_proofs(&mut self, bench: &Bench) {
-        for (id, said) in bench.answers().flat_map(|(_, answer)| &answer.said) {
+    fn take_proofs(&mut self, review_round: &ReviewRound) {
+        for (id, said) in review_round.answers().flat_map(|(_, answer)| &answer.said) {
             let asks = self.ledger.get(*id).is_some_and(|entry| entry.claim.asks);
             match said {
-                Said::Shown(proof) if asks => self.ledger.prove(*id, &bench.revision, proof),
+                Said::Shown(proof) if asks => self.ledger.prove(*id, &review_round.revision, proof),
                 Said::NoProof(missing) if asks => self.ledger.unproven(*id, missing),
                 _ => {}
             }
@@ -266,7 +267,7 @@ impl Loop {
     /// Events while findings are heard, up to the ruling.
     pub(super) fn apply_hearing(&mut self, event: &LoopEvent) -> Option<()> {
         let policy = Arc::clone(&self.policy);
-        let State::Hearing { bench, cases } = &mut self.state else { return None };
+        let State::Hearing { review_round, cases } = &mut self.state else { return None };
         let all_heard = cases.values().all(|case| *case == Case::Closed);
         match event {
             LoopEvent::Heard { effect, finding, upheld, .. } => {
@@ -286,31 +287,33 @@ impl Loop {
                 }
                 self.intents.close(effect);
             }
-            LoopEvent::PanelSeated { seats }
-                if all_heard && bench.put_forward(&policy, &self.ledger) == *seats =>
+            LoopEvent::PanelAssembled { reviewers }
+                if all_heard && review_round.put_forward(&policy, &self.ledger) == *reviewers =>
             {
-                if seats.is_empty() {
+                if reviewers.is_empty() {
                     return None;
                 }
-                let bench = bench.clone();
-                self.seat_panel(bench, seats);
+                let review_round = review_round.clone();
+                self.assemble_panel(review_round, reviewers);
             }
-            LoopEvent::AskedAgain { seat, why, .. } if all_heard => {
-                let SeatState::Answered(..) = bench.seats.get(seat)? else { return None };
-                let heard = bench.take_back(&policy, seat)?;
+            LoopEvent::AskedAgain { reviewer, why, .. } if all_heard => {
+                let ReviewerState::Answered(..) = review_round.reviewers.get(reviewer)? else { return None };
+                let heard = review_round.take_back(&policy, reviewer)?;
                 let next = panel::after_unusable(&policy, heard.n, *why);
-                bench.go_on(seat, next, &self.ledger);
+                review_round.go_on(reviewer, next, &self.ledger);
                 if next.is_some() {
                     // An objection that was read and came to nothing binds nobody: then the verdict may change.
                     let objection = panel::objection(&heard.answer).filter(|_| *why == Unusable::Unread);
-                    bench.owe(seat, (heard.n, next), objection);
-                    let bench = bench.clone();
-                    self.enter(State::Judging { bench });
+                    review_round.owe(reviewer, (heard.n, next), objection);
+                    let review_round = review_round.clone();
+                    self.enter(State::Judging { review_round });
                 }
             }
             // A reviewer without a ground is asked again first, or given up.
-            LoopEvent::Ruled { ruling } if all_heard && bench.groundless(&policy, &self.ledger).is_none() => {
-                let state = State::Ruled { bench: bench.clone(), ruling: ruling.clone() };
+            LoopEvent::Ruled { ruling }
+                if all_heard && review_round.groundless(&policy, &self.ledger).is_none() =>
+            {
+                let state = State::Ruled { review_round: review_round.clone(), ruling: ruling.clone() };
                 self.record(ruling);
                 self.note_looks();
                 self.enter(state);
@@ -322,12 +325,12 @@ impl Loop {
 
     /// Records what each reviewer that answered has been shown, now that the round is over.
     fn note_looks(&mut self) {
-        let Some(bench) = self.bench() else { return };
-        let look = Look { since: self.since().cloned(), revision: bench.revision.clone() };
-        let stood: BTreeMap<Seat, Answer> =
-            bench.answers().map(|(seat, answer)| (seat.clone(), answer.clone())).collect();
-        for seat in stood.keys() {
-            let looks = self.looks.entry(seat.clone()).or_default();
+        let Some(review_round) = self.review_round() else { return };
+        let look = Look { since: self.since().cloned(), revision: review_round.revision.clone() };
+        let stood: BTreeMap<Reviewer, Answer> =
+            review_round.answers().map(|(reviewer, answer)| (reviewer.clone(), answer.clone())).collect();
+        for reviewer in stood.keys() {
+            let looks = self.looks.entry(reviewer.clone()).or_default();
             // A round may be ruled twice, before and after an exhaustive pass, and the look is the same.
             if !looks.contains(&look) {
                 looks.push(look.clone());
@@ -338,15 +341,15 @@ impl Loop {
 
     /// Records a round that needed rework. The series keeps one record for each.
     fn record(&mut self, ruling: &Ruling) {
-        let (Ruling::Rework { must }, Some(bench)) = (ruling, self.bench()) else { return };
+        let (Ruling::Rework { must }, Some(review_round)) = (ruling, self.review_round()) else { return };
         let marked = |id: &FindingId| (*id, self.ledger.mark(*id, self.round));
         let left = |id: &FindingId| Some((*id, self.ledger.get(*id)?.left_twice()?));
         let record = RoundRecord {
             round: self.round,
             must: must.iter().map(marked).collect(),
             left: must.iter().filter_map(left).collect(),
-            complete: bench.is_complete(),
-            fundamental: bench.is_fundamental(),
+            complete: review_round.is_complete(),
+            fundamental: review_round.is_fundamental(),
         };
         // A round may be ruled twice, before and after an exhaustive pass.
         self.series.retain(|earlier| earlier.round != record.round);
@@ -355,30 +358,33 @@ impl Loop {
 
     /// Events after a ruling.
     pub(super) fn apply_ruled(&mut self, event: &LoopEvent) -> Option<()> {
-        let State::Ruled { bench, ruling } = &self.state else { return None };
+        let State::Ruled { review_round, ruling } = &self.state else { return None };
         let passed = matches!(ruling, Ruling::Pass { .. } | Ruling::PassWithWarnings { .. });
         match event {
             LoopEvent::Confirming if passed && !self.confirming => {
-                let revision = bench.revision.clone();
+                let revision = review_round.revision.clone();
                 self.confirming = true;
                 self.sit(revision);
             }
-            LoopEvent::ExhaustiveOrdered { seats } => {
+            LoopEvent::ExhaustiveOrdered { reviewers } => {
                 let Ruling::Rework { must } = ruling else { return None };
                 // One pass per series, and held by those whom the rules name. A pass by nobody would settle nothing.
-                if self.pass.is_some() || *seats != self.exhaustive_seats(bench) || seats.is_empty() {
+                if self.pass.is_some()
+                    || *reviewers != self.exhaustive_reviewers(review_round)
+                    || reviewers.is_empty()
+                {
                     return None;
                 }
-                let mut bench = bench.clone();
-                bench.exhaust(&self.policy, seats);
+                let mut review_round = review_round.clone();
+                review_round.exhaust(&self.policy, reviewers);
                 self.pass =
                     Some(Pass { round: self.round, open: u32::try_from(must.len()).unwrap_or(u32::MAX) });
-                self.enter(State::Judging { bench });
+                self.enter(State::Judging { review_round });
             }
-            LoopEvent::ReworkOrdered { crew } => {
+            LoopEvent::ReworkOrdered { fixers } => {
                 let Ruling::Rework { must } = ruling else { return None };
                 self.ledger.order(&must.clone());
-                self.make(crew.clone());
+                self.make(fixers.clone());
             }
             _ => return None,
         }
@@ -386,10 +392,10 @@ impl Loop {
     }
 
     /// Begins the work of everybody who has a share in the rework.
-    fn make(&mut self, crew: Vec<Share>) {
-        let working = |share| Hand { share, state: HandState::Working(Try::default()) };
-        let crew = crew.into_iter().map(working).collect();
-        self.enter(State::Making { crew, join_fails: 0, news: false });
+    fn make(&mut self, fixers: Vec<FixAssignment>) {
+        let working = |assignment| Fixer { assignment, state: FixerState::Working(Try::default()) };
+        let fixers = fixers.into_iter().map(working).collect();
+        self.enter(State::Making { fixers, join_fails: 0, news: false });
     }
 
     /// Whether a question can follow this state.
@@ -398,9 +404,9 @@ impl Loop {
     pub(super) fn apply_asked(&mut self, question: &Question) -> Option<()> {
         let may = match (&self.state, &question.why) {
             (State::Made { .. }, Why::Stale) => true,
-            (State::Checking { bench }, Why::ChecksDidNotRun) => {
+            (State::Checking { review_round }, Why::ChecksDidNotRun) => {
                 // A check has no answer and no attempt left. As long as one may still run, nobody is asked.
-                !bench.checks_done() && !bench.checks.values().any(|state| self.may_run(state))
+                !review_round.checks_done() && !review_round.checks.values().any(|state| self.may_run(state))
             }
             (State::Ruled { ruling, .. }, why) => match ruling {
                 Ruling::NoQuorum => *why == Why::NoQuorum,
@@ -435,8 +441,8 @@ impl Loop {
                 self.rounds_max = self.round + rounds;
                 // The person grants new rounds, and with them new runs of the builder.
                 self.iterations_here = 0;
-                let crew = crew_for(&self.policy, &self.ledger);
-                self.enter(State::Making { crew, join_fails: 0, news: false });
+                let fixers = assign_fixers(&self.policy, &self.ledger);
+                self.enter(State::Making { fixers, join_fails: 0, news: false });
             }
             Choice::Reask => self.sit(revision?),
             Choice::Accept => {
@@ -500,21 +506,21 @@ impl Loop {
     }
 
     /// The checks of this round: all of them, or, if the policy says so, only those that failed before.
-    fn convene(&self, revision: Revision) -> Bench {
+    fn assemble(&self, revision: Revision) -> ReviewRound {
         let failed = |check: &&Check| self.failed_checks.contains(check);
         let narrow = self.policy.recheck_failed_only && self.policy.checks.iter().any(|check| failed(&check));
         // The final pass always runs all: a fix may have broken what passed before.
         let full = self.round <= 1 || self.confirming || !narrow;
         let checks = self.policy.checks.iter().filter(|check| full || failed(check));
-        Bench::convene(revision, checks.cloned())
+        ReviewRound::assemble(revision, checks.cloned())
     }
 
     /// Who hears this finding, if it must be heard: the reviewer it was referred to, or the adjudicator of a contest.
     ///
     /// A finding of a check that fails now is never heard. Nobody can talk a red check away.
-    fn case_seat(&self, bench: &Bench, id: FindingId) -> Option<Seat> {
+    fn case_reviewer(&self, review_round: &ReviewRound, id: FindingId) -> Option<Reviewer> {
         let entry = self.ledger.get(id)?;
-        if !entry.is_open_must_fix() || bench.failing_check_holds(entry) {
+        if !entry.is_open_must_fix() || review_round.failing_check_holds(entry) {
             return None;
         }
         let referral = entry.referred.clone().filter(|_| !entry.heard_referral);
@@ -524,16 +530,18 @@ impl Loop {
     }
 
     /// The findings that are heard before the ruling.
-    fn cases(&self, bench: &Bench) -> BTreeMap<FindingId, Case> {
+    fn cases(&self, review_round: &ReviewRound) -> BTreeMap<FindingId, Case> {
         self.ledger
             .open()
-            .filter_map(|(id, _)| Some((id, Case::Open { tries: 0, seat: self.case_seat(bench, id)? })))
+            .filter_map(|(id, _)| {
+                Some((id, Case::Open { tries: 0, reviewer: self.case_reviewer(review_round, id)? }))
+            })
             .collect()
     }
 }
 
 /// The reviewer that this effect asks, if it is being asked with exactly this try.
-fn seat_of(bench: &Bench, effect: &EffectId) -> Option<Seat> {
-    let Step::Judge(seat) = &effect.step else { return None };
-    (bench.seats.get(seat) == Some(&SeatState::Asking(effect.n))).then(|| seat.clone())
+fn reviewer_of(review_round: &ReviewRound, effect: &EffectId) -> Option<Reviewer> {
+    let Step::Judge(reviewer) = &effect.step else { return None };
+    (review_round.reviewers.get(reviewer) == Some(&ReviewerState::Asking(effect.n))).then(|| reviewer.clone())
 }

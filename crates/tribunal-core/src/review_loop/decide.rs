@@ -10,7 +10,7 @@ use crate::cover::{Shown, Weight};
 use crate::effect::EffectId;
 use crate::failure::{Failure, FailureKind};
 use crate::finding::{Answer, Reply};
-use crate::ids::{FindingId, Revision, Seat, Time};
+use crate::ids::{FindingId, Reviewer, Revision, Time};
 use crate::machine::Machine;
 use std::collections::BTreeMap;
 
@@ -63,19 +63,19 @@ impl Loop {
             (LoopWant::Check { .. }, LoopReport::Unchecked(why)) => {
                 Some(LoopEvent::Unchecked { effect, why: why.clone() })
             }
-            (LoopWant::Judge { seat, .. }, LoopReport::Judged { answer, shown, put }) => {
-                self.decide_judged(effect, seat, answer, *shown, put)
+            (LoopWant::Judge { reviewer, .. }, LoopReport::Judged { answer, shown, put }) => {
+                self.decide_judged(effect, reviewer, answer, *shown, put)
             }
-            (LoopWant::Judge { seat, .. }, LoopReport::AllShown(shown)) => {
+            (LoopWant::Judge { reviewer, .. }, LoopReport::AllShown(shown)) => {
                 // The world claims that nothing is left to show. Whether that is enough for a verdict is decided
                 // here.
-                match shown.is_whole() && self.keeps_verdict(seat, effect.n) {
+                match shown.is_whole() && self.keeps_verdict(reviewer, effect.n) {
                     true => Some(LoopEvent::VerdictKept { effect, shown: *shown }),
                     false => garbled("there is no verdict that could stand"),
                 }
             }
-            (LoopWant::Judge { seat, .. }, LoopReport::TooLarge(shown)) => {
-                match self.bench()?.is_too_large(&self.policy, seat, *shown) {
+            (LoopWant::Judge { reviewer, .. }, LoopReport::TooLarge(shown)) => {
+                match self.review_round()?.is_too_large(&self.policy, reviewer, *shown) {
                     true => Some(LoopEvent::TooLarge { effect, shown: *shown }),
                     false => garbled("the change takes no more parts than may be asked about"),
                 }
@@ -83,10 +83,10 @@ impl Loop {
             (LoopWant::Track { .. }, LoopReport::Tracked { findings, delta }) => {
                 // Before the correction, which cannot put right a report that mixes kinds of findings or loses what
                 // was raised.
-                if let Some(why) = self.bench()?.misheard(&self.ledger, findings) {
+                if let Some(why) = self.review_round()?.misheard(&self.ledger, findings) {
                     return garbled(why);
                 }
-                let corrected = self.bench()?.correct(&self.policy, &self.ledger, findings);
+                let corrected = self.review_round()?.correct(&self.policy, &self.ledger, findings);
                 match corrected {
                     Some(findings) => Some(LoopEvent::Tracked { findings, delta: *delta }),
                     None => garbled("a failing check is left without its finding"),
@@ -109,13 +109,13 @@ impl Loop {
     fn decide_judged(
         &self,
         effect: EffectId,
-        seat: &Seat,
+        reviewer: &Reviewer,
         answer: &Answer,
         shown: Shown,
         put: &[FindingId],
     ) -> Option<LoopEvent> {
         let told = (effect.n, answer, shown);
-        let weight = self.bench()?.weigh(&self.policy, &self.ledger, seat, told, put, self.round);
+        let weight = self.review_round()?.weigh(&self.policy, &self.ledger, reviewer, told, put, self.round);
         let answer = answer.clone();
         Some(match weight {
             Weight::Whole(whole, shown) => {
@@ -125,7 +125,9 @@ impl Loop {
             }
             Weight::Part => LoopEvent::PartAnswered { effect, answer, shown },
             Weight::NotCovered => LoopEvent::NotCovered { effect, answer, shown },
-            Weight::Unusable(why) => LoopEvent::AskedAgain { seat: seat.clone(), why, answer: Some(answer) },
+            Weight::Unusable(why) => {
+                LoopEvent::AskedAgain { reviewer: reviewer.clone(), why, answer: Some(answer) }
+            }
             Weight::Garbled => {
                 let failure = Failure::new(FailureKind::Garbled, "what was shown does not add up");
                 LoopEvent::Failed { effect, failure }

@@ -3,13 +3,13 @@
 //! They are stored for as long as the run is. A variant or field may be added with a default, but none may be renamed
 //! or change its meaning: old journals must fold to the same state.
 
-use super::messages::{Checked, Opened, Share};
+use super::messages::{Checked, FixAssignment, Opened};
 use super::question::{Decision, Outcome, Question};
 use crate::cover::Shown;
 use crate::effect::EffectId;
 use crate::failure::Failure;
 use crate::finding::{Answer, Reply};
-use crate::ids::{FindingId, Revision, Seat, Time};
+use crate::ids::{FindingId, Reviewer, Revision, Time};
 use crate::ledger::{Delta, Tracked};
 use crate::panel::{Ruling, Unusable};
 use serde::{Deserialize, Serialize};
@@ -87,9 +87,9 @@ pub enum LoopEvent {
         why: String,
     },
     /// The checks are done and the panel is asked.
-    PanelSeated {
+    PanelAssembled {
         /// The reviewers that are asked; may be empty.
-        seats: Vec<Seat>,
+        reviewers: Vec<Reviewer>,
     },
     /// A reviewer's answer counts as its verdict.
     Answered {
@@ -139,7 +139,7 @@ pub enum LoopEvent {
     /// A reviewer's answer does not count by itself.
     AskedAgain {
         /// The reviewer that is asked again.
-        seat: Seat,
+        reviewer: Reviewer,
         /// Why its answer is not a verdict.
         why: Unusable,
         /// The answer that does not count, kept for people and for what it objected to.
@@ -176,12 +176,12 @@ pub enum LoopEvent {
     /// Reviewers find other old faults each round: these are asked for everything at once, in the same round.
     ExhaustiveOrdered {
         /// The reviewers that are asked for everything.
-        seats: Vec<Seat>,
+        reviewers: Vec<Reviewer>,
     },
     /// The change goes back to its builder, or to fixers.
     ReworkOrdered {
         /// Who fixes which findings, and who waits for whom.
-        crew: Vec<Share>,
+        fixers: Vec<FixAssignment>,
     },
     /// A person is asked, because no rule can decide this.
     Asked(Question),
@@ -232,7 +232,7 @@ impl LoopEvent {
             LoopEvent::RoundBegan { .. } => "round_began",
             LoopEvent::Checked { .. } => "checked",
             LoopEvent::Unchecked { .. } => "unchecked",
-            LoopEvent::PanelSeated { .. } => "panel_seated",
+            LoopEvent::PanelAssembled { .. } => "panel_assembled",
             LoopEvent::Answered { .. } => "answered",
             LoopEvent::PartAnswered { .. } => "part_answered",
             LoopEvent::NotCovered { .. } => "not_covered",

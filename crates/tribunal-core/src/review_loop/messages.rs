@@ -8,8 +8,8 @@ use crate::cover::Shown;
 use crate::effect::EffectId;
 use crate::failure::Failure;
 use crate::finding::{Answer, Claim, Reply};
-use crate::ids::{Check, FindingId, LoopId, Maker, Revision, Seat, Time};
-use crate::ledger::{Delta, Handed, Tracked};
+use crate::ids::{Builder, Check, FindingId, LoopId, Reviewer, Revision, Time};
+use crate::ledger::{CarriedFinding, Delta, Tracked};
 use crate::policy::Policy;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ pub enum Opening {
         rounds: Option<u32>,
         /// Findings taken over under their ids.
         #[serde(default)]
-        open: Vec<Handed>,
+        open: Vec<CarriedFinding>,
     },
     /// Something that exists is reviewed first.
     Judge {
@@ -35,7 +35,7 @@ pub enum Opening {
         revision: Revision,
         /// Findings taken over under their ids.
         #[serde(default)]
-        open: Vec<Handed>,
+        open: Vec<CarriedFinding>,
         /// The revision that the lines of those findings are of, where it is another one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         since: Option<Revision>,
@@ -160,14 +160,14 @@ pub enum LoopIn {
 ///
 /// It is part of the event that orders the rework, so that a resumed loop asks the same fixers for the same findings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Share {
+pub struct FixAssignment {
     /// Who fixes these findings.
-    pub maker: Maker,
+    pub builder: Builder,
     /// The findings that are its part.
     pub findings: Vec<FindingId>,
     /// Starts when this earlier one is over: they share a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub after: Option<Maker>,
+    pub after: Option<Builder>,
 }
 
 /// What the world should be doing for a loop.
@@ -178,7 +178,7 @@ pub enum LoopWant {
     /// Build the subject, or fix findings in it.
     Make {
         /// Who builds or fixes.
-        maker: Maker,
+        builder: Builder,
         /// What to fix; empty at first.
         findings: Vec<FindingId>,
         /// The revision to begin from, if it comes after another fixer.
@@ -187,7 +187,7 @@ pub enum LoopWant {
     /// Unite what several fixers made into one revision.
     Join {
         /// The revision of each, in order.
-        parts: Vec<(Maker, Revision)>,
+        parts: Vec<(Builder, Revision)>,
     },
     /// Run one check on a revision.
     Check {
@@ -199,7 +199,7 @@ pub enum LoopWant {
     /// Ask one reviewer for its verdict.
     Judge {
         /// The reviewer to ask.
-        seat: Seat,
+        reviewer: Reviewer,
         /// The fallback reviewer is asked in its place.
         backup: bool,
         /// The revision that it is about.
@@ -221,7 +221,7 @@ pub enum LoopWant {
         /// The finding to hear.
         finding: FindingId,
         /// The reviewer that hears it.
-        seat: Seat,
+        reviewer: Reviewer,
         /// The revision that it is about.
         revision: Revision,
     },

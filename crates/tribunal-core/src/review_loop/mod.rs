@@ -7,9 +7,9 @@
 //! transition has to be added there.
 
 mod apply;
-mod crew;
 mod decide;
 mod events;
+mod fixers;
 mod messages;
 mod question;
 mod settle;
@@ -18,7 +18,7 @@ mod wants;
 
 pub use crate::failure::{Failure, FailureKind};
 pub use events::LoopEvent;
-pub use messages::{Checked, LoopIn, LoopReport, LoopWant, Opened, Opening, Share};
+pub use messages::{Checked, FixAssignment, LoopIn, LoopReport, LoopWant, Opened, Opening};
 pub use question::{Choice, Decision, Offer, Outcome, Question, Why};
 pub use state::{Loop, LoopStage};
 
@@ -46,16 +46,18 @@ impl Machine for Loop {
 
     fn settle(&self) -> Option<LoopEvent> {
         match &self.state {
-            State::Making { crew, join_fails, .. } => self.settle_making(crew, *join_fails),
+            State::Making { fixers, join_fails, .. } => self.settle_making(fixers, *join_fails),
             State::Made { revision, news } => Some(self.settle_made(revision, *news)),
-            State::Checking { bench } => self.settle_checking(bench),
-            State::Judging { bench } => bench.seats_done().then_some(LoopEvent::PanelClosed),
+            State::Checking { review_round } => self.settle_checking(review_round),
+            State::Judging { review_round } => {
+                review_round.reviewers_done().then_some(LoopEvent::PanelClosed)
+            }
             // Without tracking nothing can be ruled, and nobody else could take it over.
             State::Tracking { fails, .. } => {
                 (*fails >= self.policy.attempts_max).then(|| self.end(Outcome::Failed))
             }
-            State::Hearing { bench, cases } => self.settle_hearing(bench, cases),
-            State::Ruled { bench, ruling } => Some(self.settle_ruled(bench, ruling)),
+            State::Hearing { review_round, cases } => self.settle_hearing(review_round, cases),
+            State::Ruled { review_round, ruling } => Some(self.settle_ruled(review_round, ruling)),
             State::Closing { outcome } => Some(self.end(outcome.clone())),
             State::Waiting { .. } | State::Ended { .. } => None,
         }
@@ -94,14 +96,14 @@ impl Machine for Loop {
 
     fn wants(&self) -> BTreeMap<EffectId, LoopWant> {
         let wants = match &self.state {
-            State::Making { crew, join_fails, .. } => self.wants_making(crew, *join_fails),
-            State::Checking { bench } => self.wants_checking(bench),
-            State::Judging { bench } => self.wants_judging(bench),
-            State::Tracking { bench, fails } => {
-                let want = LoopWant::Track { revision: bench.revision.clone() };
+            State::Making { fixers, join_fails, .. } => self.wants_making(fixers, *join_fails),
+            State::Checking { review_round } => self.wants_checking(review_round),
+            State::Judging { review_round } => self.wants_judging(review_round),
+            State::Tracking { review_round, fails } => {
+                let want = LoopWant::Track { revision: review_round.revision.clone() };
                 vec![(self.effect(Step::Track, Try::nth(*fails)), want)]
             }
-            State::Hearing { bench, cases } => self.wants_hearing(bench, cases),
+            State::Hearing { review_round, cases } => self.wants_hearing(review_round, cases),
             State::Waiting { question } => {
                 vec![(self.effect(Step::Ask, Try::default()), LoopWant::Ask(question.clone()))]
             }

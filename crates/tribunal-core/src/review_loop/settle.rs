@@ -3,28 +3,28 @@
 //! Each function returns one event and is called again until nothing follows. So every consequence is an event with
 //! one cause, and a reader of the journal can follow them one by one.
 
-use super::crew::{Hand, HandState, crew_for};
 use super::events::LoopEvent;
+use super::fixers::{Fixer, FixerState, assign_fixers};
 use super::question::{Outcome, Question, Why};
 use super::state::{Case, Loop};
 use crate::converge::{self, Course, Next};
 use crate::ids::Revision;
-use crate::ids::{FindingId, Seat};
+use crate::ids::{FindingId, Reviewer};
 use crate::ledger::Mark;
-use crate::panel::{self, Bench, CheckState, Ruling, Unusable};
+use crate::panel::{self, CheckState, ReviewRound, Ruling, Unusable};
 use crate::policy::AtTheCap;
 use std::collections::BTreeMap;
 
 impl Loop {
     /// Ends a loop whose builder has run out: of runs is stuck, of attempts is failed.
-    pub(super) fn settle_making(&self, crew: &[Hand], join_fails: u32) -> Option<LoopEvent> {
+    pub(super) fn settle_making(&self, fixers: &[Fixer], join_fails: u32) -> Option<LoopEvent> {
         let spent = self.policy.iterations_max.is_some_and(|max| self.iterations_here >= max);
         // A builder that finished with its last run is not stuck.
-        if spent && crew.iter().any(|hand| !hand.is_over()) {
+        if spent && fixers.iter().any(|fixer| !fixer.is_over()) {
             return Some(self.end(Outcome::Stuck));
         }
         // Some fixers may be given up: what the others made is still joined.
-        let all_gone = crew.iter().all(|hand| hand.state == HandState::Gone);
+        let all_gone = fixers.iter().all(|fixer| fixer.state == FixerState::Gone);
         (all_gone || join_fails >= self.policy.attempts_max).then(|| self.end(Outcome::Failed))
     }
 
@@ -42,21 +42,21 @@ impl Loop {
     }
 
     /// Asks the panel when every check has an answer. A check that could not run is a question for a person.
-    pub(super) fn settle_checking(&self, bench: &Bench) -> Option<LoopEvent> {
+    pub(super) fn settle_checking(&self, review_round: &ReviewRound) -> Option<LoopEvent> {
         // Every check is heard before a person is asked about one that did not run.
-        if bench.checks.values().any(|state| self.may_run(state)) {
+        if review_round.checks.values().any(|state| self.may_run(state)) {
             return None;
         }
-        if !bench.checks_done() {
+        if !review_round.checks_done() {
             return Some(self.ask(Why::ChecksDidNotRun));
         }
         // A question of a check gets its finding id first; then it is put to the panel by that id.
-        if !bench.put_forward(&self.policy, &self.ledger).is_empty() {
-            return Some(LoopEvent::PanelSeated { seats: Vec::new() });
+        if !review_round.put_forward(&self.policy, &self.ledger).is_empty() {
+            return Some(LoopEvent::PanelAssembled { reviewers: Vec::new() });
         }
-        let mut seated = bench.clone();
-        seated.seat_panel(&self.policy, &self.ledger);
-        Some(LoopEvent::PanelSeated { seats: seated.seats.into_keys().collect() })
+        let mut assembled = review_round.clone();
+        assembled.assemble_panel(&self.policy, &self.ledger);
+        Some(LoopEvent::PanelAssembled { reviewers: assembled.reviewers.into_keys().collect() })
     }
 
     /// Whether a check still has an attempt left.
@@ -70,41 +70,41 @@ impl Loop {
     /// them.
     pub(super) fn settle_hearing(
         &self,
-        bench: &Bench,
+        review_round: &ReviewRound,
         cases: &BTreeMap<FindingId, Case>,
     ) -> Option<LoopEvent> {
         if cases.values().any(|case| matches!(case, Case::Open { .. })) {
             return None;
         }
-        let seats = bench.put_forward(&self.policy, &self.ledger);
-        if !seats.is_empty() {
-            return Some(LoopEvent::PanelSeated { seats });
+        let reviewers = review_round.put_forward(&self.policy, &self.ledger);
+        if !reviewers.is_empty() {
+            return Some(LoopEvent::PanelAssembled { reviewers });
         }
-        if let Some((seat, _)) = bench.groundless(&self.policy, &self.ledger) {
+        if let Some((reviewer, _)) = review_round.groundless(&self.policy, &self.ledger) {
             // A ground that could not be read is not a missing one.
-            let unread = bench
-                .lacks_ground(&self.policy, seat)
+            let unread = review_round
+                .lacks_ground(&self.policy, reviewer)
                 .is_some_and(|heard| !heard.answer.unread.is_empty() || panel::is_mute(&heard.answer));
             let why = if unread { Unusable::Unread } else { Unusable::Groundless };
-            return Some(LoopEvent::AskedAgain { seat: seat.clone(), why, answer: None });
+            return Some(LoopEvent::AskedAgain { reviewer: reviewer.clone(), why, answer: None });
         }
-        Some(LoopEvent::Ruled { ruling: bench.rule(&self.policy, &self.ledger) })
+        Some(LoopEvent::Ruled { ruling: review_round.rule(&self.policy, &self.ledger) })
     }
 
     /// Whether one final pass must confirm a pass: after delta rounds, or if a check was left out.
     ///
     /// Delta rounds show only what changed. Without the final pass nobody would have looked at the whole in its last
     /// form.
-    fn needs_confirming(&self, bench: &Bench) -> bool {
-        let left_out = self.policy.checks.iter().any(|check| !bench.checks.contains_key(check));
+    fn needs_confirming(&self, review_round: &ReviewRound) -> bool {
+        let left_out = self.policy.checks.iter().any(|check| !review_round.checks.contains_key(check));
         self.round > 1 && !self.confirming && (self.policy.confirm || left_out)
     }
 
     /// What the ruling leads to: a final pass, an end, a question or rework.
-    pub(super) fn settle_ruled(&self, bench: &Bench, ruling: &Ruling) -> LoopEvent {
+    pub(super) fn settle_ruled(&self, review_round: &ReviewRound, ruling: &Ruling) -> LoopEvent {
         match ruling {
             // Before the approval: a person is asked about what was confirmed, not about what still has to be.
-            Ruling::Pass { .. } | Ruling::PassWithWarnings { .. } if self.needs_confirming(bench) => {
+            Ruling::Pass { .. } | Ruling::PassWithWarnings { .. } if self.needs_confirming(review_round) => {
                 LoopEvent::Confirming
             }
             Ruling::Pass { .. } | Ruling::PassWithWarnings { .. } if self.policy.approval => {
@@ -113,12 +113,12 @@ impl Loop {
             Ruling::Pass { .. } => self.end(Outcome::Passed),
             Ruling::PassWithWarnings { .. } => self.end(Outcome::PassedWithWarnings),
             Ruling::NoQuorum => self.ask(Why::NoQuorum),
-            Ruling::Rework { .. } => self.settle_rework(bench),
+            Ruling::Rework { .. } => self.settle_rework(review_round),
         }
     }
 
     /// Whether rework may help. The convergence controller decides.
-    fn settle_rework(&self, bench: &Bench) -> LoopEvent {
+    fn settle_rework(&self, review_round: &ReviewRound) -> LoopEvent {
         let course = Course {
             policy: &self.policy,
             ledger: &self.ledger,
@@ -127,13 +127,14 @@ impl Loop {
             round: self.round,
             rounds_max: self.rounds_max,
         };
-        let seats = self.exhaustive_seats(bench);
+        let reviewers = self.exhaustive_reviewers(review_round);
         match converge::next(&course) {
-            Next::Exhaust if !seats.is_empty() => LoopEvent::ExhaustiveOrdered { seats },
+            Next::Exhaust if !reviewers.is_empty() => LoopEvent::ExhaustiveOrdered { reviewers },
             // If no reviewer of this round is left, nobody can hold the pass.
             Next::GoOn | Next::Exhaust => {
-                let crew = crew_for(&self.policy, &self.ledger).into_iter().map(|hand| hand.share);
-                LoopEvent::ReworkOrdered { crew: crew.collect() }
+                let fixers =
+                    assign_fixers(&self.policy, &self.ledger).into_iter().map(|fixer| fixer.assignment);
+                LoopEvent::ReworkOrdered { fixers: fixers.collect() }
             }
             Next::Stale => self.stop_or_ask(Outcome::Stale, Why::Stale),
             // The findings are the answer there, so nobody is asked about the pattern.
@@ -144,10 +145,10 @@ impl Loop {
     }
 
     /// Who holds the exhaustive pass over the late findings of the last round.
-    pub(super) fn exhaustive_seats(&self, bench: &Bench) -> Vec<Seat> {
+    pub(super) fn exhaustive_reviewers(&self, review_round: &ReviewRound) -> Vec<Reviewer> {
         let must = self.series.last().map(|record| &record.must);
         let late = must.into_iter().flatten().filter(|(_, mark)| **mark == Mark::Late).map(|(id, _)| *id);
-        bench.exhaustive_seats(&self.policy, &late.collect(), &self.ledger)
+        review_round.exhaustive_reviewers(&self.policy, &late.collect(), &self.ledger)
     }
 
     /// At a limit the loop ends or asks, as its policy says.
@@ -162,7 +163,7 @@ impl Loop {
     fn ask(&self, why: Why) -> LoopEvent {
         // Only for a missing quorum does it explain why the question came up.
         let not_shown = match why {
-            Why::NoQuorum => self.bench().map(Bench::not_shown).unwrap_or_default(),
+            Why::NoQuorum => self.review_round().map(ReviewRound::not_shown).unwrap_or_default(),
             _ => Vec::new(),
         };
         let question = Question { why, revision: self.current.clone(), not_shown };

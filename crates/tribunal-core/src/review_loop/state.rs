@@ -3,16 +3,16 @@
 //! The fields are private to this module, so that nothing but `apply` changes them. A new field must follow from
 //! events alone: two folds of one journal have to be equal.
 
-use super::crew::{Hand, crew_for};
+use super::fixers::{Fixer, assign_fixers};
 use super::messages::{Opened, Opening};
 use super::question::{Outcome, Question};
 use crate::converge::{self, Pass, Round, RoundRecord};
 use crate::cover::{Look, kept};
 use crate::effect::{EffectId, Intents, Step, Try};
 use crate::finding::Answer;
-use crate::ids::{Check, FindingId, LoopId, Of, Revision, Seat};
-use crate::ledger::{Delta, Handed, Ledger};
-use crate::panel::{Bench, Ruling};
+use crate::ids::{Check, FindingId, LoopId, Of, Reviewer, Revision};
+use crate::ledger::{CarriedFinding, Delta, Ledger};
+use crate::panel::{ReviewRound, Ruling};
 use crate::policy::Policy;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -59,15 +59,15 @@ pub struct Loop {
     /// A final pass confirms what passed.
     pub(super) confirming: bool,
     /// What each reviewer was shown in rounds that are over.
-    pub(super) looks: BTreeMap<Seat, Vec<Look>>,
+    pub(super) looks: BTreeMap<Reviewer, Vec<Look>>,
     /// What each reviewer said in the last round that is over.
-    pub(super) stood: BTreeMap<Seat, Answer>,
+    pub(super) stood: BTreeMap<Reviewer, Answer>,
 }
 
 /// Where the hearing of one finding stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Case {
-    Open { tries: u32, seat: Seat },
+    Open { tries: u32, reviewer: Reviewer },
     Closed,
 }
 
@@ -77,13 +77,13 @@ pub(super) enum Case {
 /// consequence is one event with one cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    Making { crew: Vec<Hand>, join_fails: u32, news: bool },
+    Making { fixers: Vec<Fixer>, join_fails: u32, news: bool },
     Made { revision: Revision, news: bool },
-    Checking { bench: Bench },
-    Judging { bench: Bench },
-    Tracking { bench: Bench, fails: u32 },
-    Hearing { bench: Bench, cases: BTreeMap<FindingId, Case> },
-    Ruled { bench: Bench, ruling: Ruling },
+    Checking { review_round: ReviewRound },
+    Judging { review_round: ReviewRound },
+    Tracking { review_round: ReviewRound, fails: u32 },
+    Hearing { review_round: ReviewRound, cases: BTreeMap<FindingId, Case> },
+    Ruled { review_round: ReviewRound, ruling: Ruling },
     Waiting { question: Question },
     Closing { outcome: Outcome },
     Ended { outcome: Outcome },
@@ -167,7 +167,7 @@ impl Loop {
         };
         let state = match &revision {
             Some(revision) => State::Made { revision: revision.clone(), news: false },
-            None => State::Making { crew: crew_for(&policy, &ledger), join_fails: 0, news: false },
+            None => State::Making { fixers: assign_fixers(&policy, &ledger), join_fails: 0, news: false },
         };
         Loop {
             id: opened.id.clone(),
@@ -290,31 +290,33 @@ impl Loop {
     /// What a final pass need not show to this reviewer again.
     ///
     /// It is empty in every other round, and if a finding is put to the reviewer: then it is shown everything.
-    pub fn looks(&self, seat: &Seat) -> &[Look] {
+    pub fn looks(&self, reviewer: &Reviewer) -> &[Look] {
         // A reviewer with an open finding sees everything, or it could not say that the finding is gone.
-        let put = |bench: &Bench| !bench.put_to(seat, &self.ledger).is_empty();
-        if !self.confirming || self.is_exhaustive() || self.bench().is_none_or(put) {
+        let put = |review_round: &ReviewRound| !review_round.put_to(reviewer, &self.ledger).is_empty();
+        if !self.confirming || self.is_exhaustive() || self.review_round().is_none_or(put) {
             return &[];
         }
-        self.looks.get(seat).map(Vec::as_slice).unwrap_or_default()
+        self.looks.get(reviewer).map(Vec::as_slice).unwrap_or_default()
     }
     /// Whether a reviewer's verdict of this round stands if the final pass has nothing to show to it.
     ///
     /// It stands for a reviewer that has said nothing since, never for an objection.
-    pub fn keeps_verdict(&self, seat: &Seat, n: Try) -> bool {
+    pub fn keeps_verdict(&self, reviewer: &Reviewer, n: Try) -> bool {
         // Only on the first try: a reviewer that was launched and failed has confirmed nothing.
-        n == Try::default() && !self.looks(seat).is_empty() && self.kept_verdict(seat).is_some()
+        n == Try::default() && !self.looks(reviewer).is_empty() && self.kept_verdict(reviewer).is_some()
     }
     /// The verdict that a reviewer may keep: it has said nothing in this pass and owes no answer.
-    pub(super) fn kept_verdict(&self, seat: &Seat) -> Option<Answer> {
-        let fresh = |bench: &&Bench| !bench.heard.contains_key(seat) && bench.owed_by(seat, 0).is_none();
-        self.bench().filter(fresh)?;
-        kept(self.stood.get(seat)?)
+    pub(super) fn kept_verdict(&self, reviewer: &Reviewer) -> Option<Answer> {
+        let fresh = |review_round: &&ReviewRound| {
+            !review_round.heard.contains_key(reviewer) && review_round.owed_by(reviewer, 0).is_none()
+        };
+        self.review_round().filter(fresh)?;
+        kept(self.stood.get(reviewer)?)
     }
     /// Whether the reviewers asked now hold an exhaustive pass: they are shown all earlier findings and asked for
     /// everything.
     pub fn is_exhaustive(&self) -> bool {
-        self.bench().is_some_and(|bench| !bench.kept.is_empty())
+        self.review_round().is_some_and(|review_round| !review_round.kept.is_empty())
     }
     /// The rounds of this series that needed rework, in counts.
     pub fn rounds(&self) -> Vec<Round> {
@@ -347,20 +349,20 @@ impl Loop {
         }
     }
     /// The review round in progress.
-    pub fn bench(&self) -> Option<&Bench> {
+    pub fn review_round(&self) -> Option<&ReviewRound> {
         match &self.state {
-            State::Checking { bench }
-            | State::Judging { bench }
-            | State::Tracking { bench, .. }
-            | State::Hearing { bench, .. }
-            | State::Ruled { bench, .. } => Some(bench),
+            State::Checking { review_round }
+            | State::Judging { review_round }
+            | State::Tracking { review_round, .. }
+            | State::Hearing { review_round, .. }
+            | State::Ruled { review_round, .. } => Some(review_round),
             _ => None,
         }
     }
     /// How many builders or fixers work on it, at once or in turn; 0 while nobody does.
-    pub fn crew_size(&self) -> usize {
+    pub fn fixers_count(&self) -> usize {
         match &self.state {
-            State::Making { crew, .. } => crew.len(),
+            State::Making { fixers, .. } => fixers.len(),
             _ => 0,
         }
     }
@@ -371,12 +373,12 @@ impl Loop {
     /// The open must-fix findings, for a new loop that takes them over under their ids.
     ///
     /// A retry is a new loop: an ended loop that comes to life again would break the law that nothing follows an end.
-    pub fn handed(&self) -> Vec<Handed> {
+    pub fn carried(&self) -> Vec<CarriedFinding> {
         // The end of a loop has turned its open findings into unresolved ones.
         self.ledger
             .iter()
             .filter(|(_, entry)| entry.fate.is_open() && entry.severity.must_fix())
-            .map(|(id, entry)| Handed { id, entry: entry.clone() })
+            .map(|(id, entry)| CarriedFinding { id, entry: entry.clone() })
             .collect()
     }
 }

@@ -10,7 +10,7 @@ use crate::effect::{EffectId, Step};
 use crate::failure::Failure;
 use crate::held::{Held, HeldChoice};
 use crate::ids::{Of, PlanId, Revision, Time};
-use crate::ledger::Handed;
+use crate::ledger::CarriedFinding;
 use crate::review_loop::Outcome;
 
 impl Run {
@@ -144,7 +144,12 @@ impl Run {
 }
 
 /// What the end of a loop means to the run.
-fn loop_ended(effect: EffectId, outcome: &Outcome, revision: Option<&Revision>, open: &[Handed]) -> RunEvent {
+fn loop_ended(
+    effect: EffectId,
+    outcome: &Outcome,
+    revision: Option<&Revision>,
+    open: &[CarriedFinding],
+) -> RunEvent {
     // A good end without a revision has approved nothing.
     let hollow = outcome.is_good() && revision.is_none();
     let outcome = if hollow { Outcome::Failed } else { outcome.clone() };

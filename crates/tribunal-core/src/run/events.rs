@@ -10,7 +10,7 @@ use crate::effect::EffectId;
 use crate::failure::Failure;
 use crate::held::{Held, HeldDecision};
 use crate::ids::{Of, PlanId, Revision, Time};
-use crate::ledger::Handed;
+use crate::ledger::CarriedFinding;
 use crate::review_loop::Outcome;
 use serde::{Deserialize, Serialize};
 
@@ -44,7 +44,7 @@ pub enum RunEvent {
         /// The revision that it left behind.
         revision: Option<Revision>,
         /// Its open findings, where a stuck lane goes on with them.
-        open: Vec<Handed>,
+        open: Vec<CarriedFinding>,
     },
     /// Every plan was judged, and the plan gate opens or stays shut.
     GateDecided {
@@ -91,7 +91,7 @@ pub enum RunEvent {
         /// Why it could not land.
         refusal: Refusal,
         /// The same as findings, for whoever repairs it.
-        findings: Vec<Handed>,
+        findings: Vec<CarriedFinding>,
     },
     /// A person is asked about a stuck lane.
     LaneAsked {

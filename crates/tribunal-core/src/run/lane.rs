@@ -11,7 +11,7 @@ use super::question::{Job, LaneChoice, LaneDecision, Stuck, Was};
 use super::state::UNCHANGED;
 use crate::effect::{EffectId, Step, Try};
 use crate::ids::{LoopId, Revision};
-use crate::ledger::Handed;
+use crate::ledger::CarriedFinding;
 use crate::review_loop::{Opening, Outcome};
 
 impl PlanRun {
@@ -101,7 +101,7 @@ impl PlanRun {
         &mut self,
         outcome: &Outcome,
         revision: Option<&Revision>,
-        open: &[Handed],
+        open: &[CarriedFinding],
         rules: LaneRules,
     ) -> Option<()> {
         if self.state == PlanState::Gating {
@@ -167,7 +167,7 @@ impl PlanRun {
     }
 
     /// A landing was refused: a repair begins, or the lane is stuck when the repairs are spent.
-    fn apply_refused(&mut self, refusal: &Refusal, findings: &[Handed]) -> Option<()> {
+    fn apply_refused(&mut self, refusal: &Refusal, findings: &[CarriedFinding]) -> Option<()> {
         let lane = self.lane().filter(|_| self.is_queued())?;
         let spent = lane.repairs >= lane.repairs_max;
         let head = lane.head.clone();

@@ -8,7 +8,7 @@ use crate::effect::{EffectId, FinishStep};
 use crate::failure::Failure;
 use crate::held::{Held, HeldDecision};
 use crate::ids::{LoopId, PlanId, Revision, Time};
-use crate::ledger::Handed;
+use crate::ledger::CarriedFinding;
 use crate::review_loop::{Opening, Outcome};
 use serde::{Deserialize, Serialize};
 
@@ -76,7 +76,7 @@ pub enum RunReport {
         /// The revision that it left behind.
         revision: Option<Revision>,
         /// The findings that are still open.
-        open: Vec<Handed>,
+        open: Vec<CarriedFinding>,
     },
     /// The SUMMARY is written and valid.
     Summarised {
@@ -93,7 +93,7 @@ pub enum RunReport {
         /// Why it could not land.
         refusal: Refusal,
         /// The same as findings, for whoever repairs it.
-        findings: Vec<Handed>,
+        findings: Vec<CarriedFinding>,
     },
     /// A checkpoint judged the progress of a lane.
     Checkpointed {

@@ -6,7 +6,7 @@ use super::question::{Job, Stuck, Was};
 use super::spec::{PlanSpec, TasksDone};
 use crate::effect::{EffectId, Intents, Step, Try};
 use crate::ids::{Of, PlanId, Revision};
-use crate::ledger::Handed;
+use crate::ledger::CarriedFinding;
 use crate::review_loop::{Opening, Outcome};
 
 /// One plan of the run, with its own counter of entries and its own intents.
@@ -140,7 +140,12 @@ impl At {
     }
 
     /// A lane that stopped. A person is asked later, when the run says so.
-    pub(super) fn stuck(was: Was, outcome: &Outcome, revision: Option<&Revision>, open: &[Handed]) -> At {
+    pub(super) fn stuck(
+        was: Was,
+        outcome: &Outcome,
+        revision: Option<&Revision>,
+        open: &[CarriedFinding],
+    ) -> At {
         let (outcome, revision, open) = (outcome.clone(), revision.cloned(), open.to_vec());
         At::Stuck { stuck: Box::new(Stuck { was, outcome, revision, open }), asked: false }
     }

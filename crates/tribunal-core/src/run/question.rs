@@ -4,7 +4,7 @@
 //! any other answer.
 
 use crate::ids::Revision;
-use crate::ledger::Handed;
+use crate::ledger::CarriedFinding;
 use crate::review_loop::Outcome;
 use serde::{Deserialize, Serialize};
 
@@ -106,7 +106,7 @@ pub struct Stuck {
     /// The newest revision of the lane; none where nothing was built.
     pub revision: Option<Revision>,
     /// The findings that a retry goes on with, under their ids.
-    pub open: Vec<Handed>,
+    pub open: Vec<CarriedFinding>,
 }
 
 impl Stuck {

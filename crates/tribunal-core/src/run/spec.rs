@@ -4,7 +4,7 @@
 
 use crate::effect::FinishStep;
 use crate::ids::{FindingId, PlanId, Revision};
-use crate::ledger::Handed;
+use crate::ledger::CarriedFinding;
 use crate::policy::Policy;
 use serde::{Deserialize, Serialize};
 
@@ -154,7 +154,7 @@ pub struct Exists {
     pub revision: Revision,
     /// Findings of an earlier review of it, under their ids.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub open: Vec<Handed>,
+    pub open: Vec<CarriedFinding>,
     /// The revision that the lines of those findings are of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Revision>,

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::finding::{Answer, Claim, Fate, Said, Severity, Source, Verdict};
-use tribunal_core::ids::{Check, FindingId, LoopId, Revision, Seat, Time};
+use tribunal_core::ids::{Check, FindingId, LoopId, Reviewer, Revision, Time};
 use tribunal_core::ledger::{Delta, Mark, Tracked};
 use tribunal_core::machine::{Machine, settle, turn};
 use tribunal_core::policy::{Policy, Use};
@@ -37,17 +37,17 @@ pub fn tracked(n: u32) -> Tracked {
         referred: None,
         contested: false,
         mark: Mark::New,
-        makers: true,
+        builders: true,
         touched: false,
         region: None,
         fixer: None,
     }
 }
 
-/// A delivery that is judged, with one check and these seats.
-pub fn delivery(seats: &[&str]) -> Loop {
+/// A delivery that is judged, with one check and these reviewers.
+pub fn delivery(reviewers: &[&str]) -> Loop {
     let policy = Policy {
-        seats: seats.iter().map(|name| Seat::new(*name)).collect(),
+        reviewers: reviewers.iter().map(|name| Reviewer::new(*name)).collect(),
         checks: vec![Check::new(CHECK)],
         ..Policy::of(Use::Qa)
     };
@@ -109,8 +109,8 @@ fn put(live: &Loop) -> Vec<FindingId> {
 }
 
 /// The check fails with these questions, which have their ids before the agent is asked.
-fn asked(seats: &[&str], asks: &[u32]) -> Loop {
-    let mut live = delivery(seats);
+fn asked(reviewers: &[&str], asks: &[u32]) -> Loop {
+    let mut live = delivery(reviewers);
     checks(&mut live, asks);
     tracks(&mut live, asks.iter().map(|n| tracked(*n)).collect());
     live
@@ -233,7 +233,7 @@ fn a_proof_holds_for_its_revision() {
 /// A task's work, about which a check asks with a warning: such warnings pass.
 fn task() -> Loop {
     let policy = Policy {
-        seats: vec![Seat::new("reviewer")],
+        reviewers: vec![Reviewer::new("reviewer")],
         checks: vec![Check::new(CHECK)],
         ..Policy::of(Use::Task)
     };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use tribunal_core::cover::{Look, Shown, merge};
 use tribunal_core::effect::{EffectId, Step, Try};
 use tribunal_core::finding::{Answer, Claim, Said, Severity, Verdict};
-use tribunal_core::ids::{FindingId, LoopId, Revision, Seat, Time};
+use tribunal_core::ids::{FindingId, LoopId, Reviewer, Revision, Time};
 use tribunal_core::ledger::{Delta, Mark, Tracked};
 use tribunal_core::machine::{Machine, settle, turn};
 use tribunal_core::policy::{Policy, Use};
@@ -46,7 +46,7 @@ fn judged(answer: Answer, shown: Shown) -> LoopReport {
 /// One reviewer, one revision, the checks done.
 fn judging(policy: Policy) -> Loop {
     let revision = Revision::new("r1");
-    let policy = Policy { seats: vec![Seat::new("alpha")], ..policy };
+    let policy = Policy { reviewers: vec![Reviewer::new("alpha")], ..policy };
     let opening = Opening::Judge { revision, open: Vec::new(), since: None };
     let mut live = Loop::open(&Opened { id: LoopId::new("loop"), policy, opening, at: Time(0) });
     settle(&mut live).unwrap();
@@ -70,24 +70,25 @@ fn say(live: &mut Loop, report: LoopReport) -> LoopEvent {
 
 /// What was raised is tracked, each as a finding of its own.
 fn track(live: &mut Loop) {
-    let bench = live.bench().unwrap().clone();
-    let raised =
-        bench.voices().flat_map(|(seat, answer)| answer.raised.iter().map(move |claim| (seat, claim)));
-    let findings = raised.zip(1..).map(|((seat, claim), id)| Tracked {
+    let review_round = live.review_round().unwrap().clone();
+    let raised = review_round
+        .voices()
+        .flat_map(|(reviewer, answer)| answer.raised.iter().map(move |claim| (reviewer, claim)));
+    let findings = raised.zip(1..).map(|((reviewer, claim), id)| Tracked {
         id: FindingId(id),
-        by: [tribunal_core::finding::Source::Seat(seat.clone())].into(),
+        by: [tribunal_core::finding::Source::Reviewer(reviewer.clone())].into(),
         claim: claim.clone(),
         severity: claim.severity,
         fate: tribunal_core::finding::Fate::Open,
         referred: None,
         contested: false,
         mark: Mark::New,
-        makers: true,
+        builders: true,
         touched: false,
         region: None,
         fixer: None,
         remarks: Default::default(),
-        says: Some(tribunal_core::finding::Source::Seat(seat.clone())),
+        says: Some(tribunal_core::finding::Source::Reviewer(reviewer.clone())),
         words: Default::default(),
     });
     let report = LoopReport::Tracked { findings: findings.collect(), delta: Delta::default() };
@@ -166,7 +167,7 @@ fn a_change_of_too_many_parts_is_put_to_a_person_before_anybody_is_asked() {
     let mut live = judging(Policy::of(Use::Task));
     let event = say(&mut live, LoopReport::TooLarge(nothing));
     assert!(matches!(event, LoopEvent::TooLarge { shown, .. } if shown == nothing), "{event:?}");
-    assert!(live.seen().is_empty() && live.bench().unwrap().voices().next().is_none());
+    assert!(live.seen().is_empty() && live.review_round().unwrap().voices().next().is_none());
     track(&mut live);
     let question = live.question().unwrap().clone();
     assert_eq!((&question.why, question.not_shown.len()), (&Why::NoQuorum, 1));
@@ -198,7 +199,7 @@ fn who_was_shown_a_part_may_still_object_to_it() {
     let mut live = judging(Policy { parts_max: 1, ..Policy::of(Use::Phase) });
     say(&mut live, judged(said(Verdict::Reject, "", &["it deletes every user"]), third(0)));
     track(&mut live);
-    assert_eq!(live.state_name(), "making", "what was found is mended, whatever was not shown");
+    assert_eq!(live.state_name(), "making", "what was found is fixed, whatever was not shown");
     let mut lost = judging(Policy { attempts_max: 1, ..Policy::of(Use::Phase) });
     say(&mut lost, judged(said(Verdict::Reject, "", &["it deletes every user"]), third(0)));
     say(&mut lost, LoopReport::Failed(Failure::new(FailureKind::Budget, "")));
@@ -308,7 +309,7 @@ fn confirming() -> Loop {
     let mut live = judging(Policy::of(Use::Phase));
     say(&mut live, judged(said(Verdict::Reject, "", &["it deletes every user"]), Shown::whole(3)));
     track(&mut live);
-    assert!(live.looks(&Seat::new("alpha")).is_empty(), "there is no final pass yet");
+    assert!(live.looks(&Reviewer::new("alpha")).is_empty(), "there is no final pass yet");
     let made = LoopReport::Made { revision: Revision::new("r2"), done: true, replies: BTreeMap::new() };
     let effect = live.wants().into_keys().next().unwrap();
     turn(&mut live, &LoopIn::Intend { effect: effect.clone(), at: Time(4) }).unwrap();
@@ -326,7 +327,7 @@ fn confirming() -> Loop {
         referred: None,
         contested: false,
         mark: Mark::Persistent,
-        makers: true,
+        builders: true,
         touched: true,
         region: None,
         fixer: None,
@@ -344,7 +345,7 @@ fn confirming() -> Loop {
 #[test]
 fn a_final_pass_with_nothing_to_show_launches_nobody_and_keeps_the_verdict() {
     let mut live = confirming();
-    let alpha = Seat::new("alpha");
+    let alpha = Reviewer::new("alpha");
     let look = |since: Option<&str>, revision: &str| Look {
         since: since.map(Revision::new),
         revision: Revision::new(revision),
@@ -390,7 +391,7 @@ fn a_lost_objection_does_not_bring_the_old_verdict_back() {
     let effect = live.wants().into_keys().next().unwrap();
     let decision = Decision { by: "ann".into(), choice: Choice::Reask, note: String::new() };
     turn(&mut live, &LoopIn::Report { effect, at: Time(9), report: LoopReport::Decided(decision) }).unwrap();
-    assert!(live.is_confirming() && !live.keeps_verdict(&Seat::new("alpha"), Try::default()));
+    assert!(live.is_confirming() && !live.keeps_verdict(&Reviewer::new("alpha"), Try::default()));
     let event = say(&mut live, LoopReport::AllShown(Shown::whole(3)));
     assert!(matches!(event, LoopEvent::Failed { .. }), "{event:?}");
 }

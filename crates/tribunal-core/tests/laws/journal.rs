@@ -15,14 +15,14 @@ use tribunal_core::finding::{
     Answer, Claim, Fate, FixableBy, Reply, Said, Severity, Source, UnreadPart, Verdict,
 };
 use tribunal_core::held::{Held, HeldChoice, HeldDecision};
-use tribunal_core::ids::{Check, FindingId, LoopId, Maker, Of, PlanId, Revision, Seat, Time};
-use tribunal_core::ledger::{Delta, Entry, Handed, Mark, Tracked};
+use tribunal_core::ids::{Builder, Check, FindingId, LoopId, Of, PlanId, Reviewer, Revision, Time};
+use tribunal_core::ledger::{CarriedFinding, Delta, Entry, Mark, Tracked};
 use tribunal_core::machine::Machine;
 use tribunal_core::panel::{Ruling, Unusable};
 use tribunal_core::policy::{Policy, Use};
 use tribunal_core::review_loop::{
-    Checked, Choice, Decision, Failure, FailureKind, LoopEvent, Opened, Opening, Outcome, Question, Share,
-    Why,
+    Checked, Choice, Decision, Failure, FailureKind, FixAssignment, LoopEvent, Opened, Opening, Outcome,
+    Question, Why,
 };
 use tribunal_core::run::{Ending, Job, LaneChoice, LaneDecision, Refusal, RunEvent, Stuck, Was};
 use tribunal_core::words::{Remarks, Words};
@@ -150,10 +150,10 @@ fn effect(step: Step) -> EffectId {
 
 fn steps() -> Vec<Step> {
     vec![
-        Step::Make(Maker::new("dev: \"quoted\"")),
+        Step::Make(Builder::new("dev: \"quoted\"")),
         Step::Join,
         Step::Check(Check::new("lint")),
-        Step::Judge(Seat::new("security")),
+        Step::Judge(Reviewer::new("security")),
         Step::Track,
         Step::Hear(FindingId(12)),
         Step::Ask,
@@ -166,7 +166,7 @@ fn steps() -> Vec<Step> {
         Step::Finish(FinishStep::Boundary),
         Step::Finish(FinishStep::Forward),
         Step::Finish(FinishStep::Push),
-        Step::Wake(Box::new(Step::Judge(Seat::new("alpha")))),
+        Step::Wake(Box::new(Step::Judge(Reviewer::new("alpha")))),
     ]
 }
 
@@ -213,25 +213,25 @@ fn fates() -> Vec<Fate> {
 fn tracked(fate: Fate) -> Tracked {
     Tracked {
         id: FindingId(4),
-        by: BTreeSet::from([Source::Check(Check::new("lint")), Source::Seat(Seat::new("alpha"))]),
+        by: BTreeSet::from([Source::Check(Check::new("lint")), Source::Reviewer(Reviewer::new("alpha"))]),
         claim: claim(),
         severity: Severity::Blocker,
         fate,
-        says: Some(Source::Seat(Seat::new("alpha"))),
+        says: Some(Source::Reviewer(Reviewer::new("alpha"))),
         words: vec![words()],
         remarks: remarks(),
-        referred: Some(Seat::new("owner")),
+        referred: Some(Reviewer::new("owner")),
         contested: true,
         mark: Mark::FixInduced,
-        makers: false,
+        builders: false,
         touched: true,
         region: Some("a.rs/fn main".into()),
-        fixer: Some(Maker::new("fixer")),
+        fixer: Some(Builder::new("fixer")),
     }
 }
 
 fn words() -> Words {
-    Words { by: Source::Seat(Seat::new("beta")), claim: claim() }
+    Words { by: Source::Reviewer(Reviewer::new("beta")), claim: claim() }
 }
 
 fn remarks() -> Remarks {
@@ -240,31 +240,31 @@ fn remarks() -> Remarks {
     Remarks { disagree: true, overlapping: true, unowned, related, why: "because".into() }
 }
 
-fn handed(fate: Fate) -> Handed {
+fn carried(fate: Fate) -> CarriedFinding {
     let entry = Entry {
-        by: BTreeSet::from([Source::Seat(Seat::new("alpha"))]),
+        by: BTreeSet::from([Source::Reviewer(Reviewer::new("alpha"))]),
         claim: claim(),
         words: vec![words()],
         remarks: remarks(),
         severity: Severity::Suggestion,
         fate,
         first_round: 2,
-        makers: false,
+        builders: false,
         region: Some("r".into()),
-        fixer: Some(Maker::new("fixer")),
+        fixer: Some(Builder::new("fixer")),
         reply: Some(Reply::CannotFix("no".into())),
         no_proof: Some("it names nothing".into()),
         survived_touched: 1,
         survived_untouched: 2,
         reopened: 3,
         ordered: true,
-        referred: Some(Seat::new("owner")),
+        referred: Some(Reviewer::new("owner")),
         contested: true,
         heard_referral: true,
         heard_contest: true,
         flipped: true,
     };
-    Handed { id: FindingId(9), entry }
+    CarriedFinding { id: FindingId(9), entry }
 }
 
 fn answer(verdict: Verdict) -> Answer {
@@ -342,7 +342,7 @@ fn whys(id: FindingId) -> Vec<Why> {
         Why::Approval,
         Why::Escalated(Pattern::Contested(id)),
         Why::Escalated(Pattern::Fundamental),
-        Why::Escalated(Pattern::NotTheMakers(id)),
+        Why::Escalated(Pattern::NotTheBuilders(id)),
         Why::Escalated(Pattern::Region("r".into())),
         Why::Escalated(Pattern::SurvivedTouched(id)),
         Why::Escalated(Pattern::SurvivedUntouched(id)),
@@ -371,7 +371,7 @@ fn single_loop_events(revision: &Revision, id: FindingId) -> Vec<LoopEvent> {
         LoopEvent::RoundBegan { round: 3, revision: revision.clone() },
         LoopEvent::Checked { effect: effect(Step::Join), checked: Checked { findings: vec![claim()] } },
         LoopEvent::Unchecked { effect: effect(Step::Join), why: "no such program".into() },
-        LoopEvent::PanelSeated { seats: vec![Seat::new("alpha")] },
+        LoopEvent::PanelAssembled { reviewers: vec![Reviewer::new("alpha")] },
         LoopEvent::PanelClosed,
         LoopEvent::Tracked {
             findings: fates().into_iter().map(tracked).collect(),
@@ -387,9 +387,13 @@ fn single_loop_events(revision: &Revision, id: FindingId) -> Vec<LoopEvent> {
         LoopEvent::Heard { effect: effect(Step::Hear(id)), finding: id, upheld: true, reason: "so".into() },
         LoopEvent::Confirming,
         LoopEvent::ReworkOrdered {
-            crew: vec![
-                Share { maker: Maker::new("a"), findings: vec![id], after: None },
-                Share { maker: Maker::new("b"), findings: vec![], after: Some(Maker::new("a")) },
+            fixers: vec![
+                FixAssignment { builder: Builder::new("a"), findings: vec![id], after: None },
+                FixAssignment {
+                    builder: Builder::new("b"),
+                    findings: vec![],
+                    after: Some(Builder::new("a")),
+                },
             ],
         },
     ]
@@ -401,11 +405,11 @@ fn loop_events() -> Vec<LoopEvent> {
     let id = FindingId(1);
     let mut all = single_loop_events(&revision, id);
     for opening in [
-        Opening::Make { rounds: Some(2), open: vec![handed(Fate::Open)] },
+        Opening::Make { rounds: Some(2), open: vec![carried(Fate::Open)] },
         Opening::Make { rounds: None, open: vec![] },
         Opening::Judge {
             revision: revision.clone(),
-            open: fates().into_iter().map(handed).collect(),
+            open: fates().into_iter().map(carried).collect(),
             since: None,
         },
     ] {
@@ -439,9 +443,9 @@ fn loop_events() -> Vec<LoopEvent> {
         Unusable::Unsettled,
         Unusable::Wordless,
     ] {
-        let seat = Seat::new("alpha");
-        all.push(LoopEvent::AskedAgain { seat: seat.clone(), why, answer: None });
-        all.push(LoopEvent::AskedAgain { seat, why, answer: Some(answer(Verdict::Reject)) });
+        let reviewer = Reviewer::new("alpha");
+        all.push(LoopEvent::AskedAgain { reviewer: reviewer.clone(), why, answer: None });
+        all.push(LoopEvent::AskedAgain { reviewer, why, answer: Some(answer(Verdict::Reject)) });
     }
     for ruling in [
         Ruling::Pass { checks_only: true },
@@ -454,7 +458,7 @@ fn loop_events() -> Vec<LoopEvent> {
     for why in whys(id) {
         all.push(LoopEvent::Asked(Question { why: why.clone(), revision: None, not_shown: Vec::new() }));
         let not_shown = vec![NotShown {
-            seat: Seat::new("alpha"),
+            reviewer: Reviewer::new("alpha"),
             shown: Shown { parts: 9, hunks: 2, of: 7, ..Shown::default() },
             limit: Some(3),
         }];
@@ -525,17 +529,17 @@ fn run_events() -> Vec<RunEvent> {
         all.push(RunEvent::HeldDecided(decision));
     }
     for outcome in outcomes() {
-        let open = vec![handed(Fate::Unresolved)];
+        let open = vec![carried(Fate::Unresolved)];
         all.push(RunEvent::LoopEnded { effect: land.clone(), outcome, revision: None, open });
     }
     for refusal in [Refusal::Conflict, Refusal::RedCheck, Refusal::JudgeAgain(revision.clone())] {
-        let findings = vec![handed(Fate::Open)];
+        let findings = vec![carried(Fate::Open)];
         all.push(RunEvent::LandingRefused { effect: land.clone(), refusal, findings });
     }
     for was in
         [Was::Loop(Job::Task(2)), Was::Loop(Job::Repair), Was::Loop(Job::Qa), Was::Summary, Was::Landing]
     {
-        let (outcome, open) = (Outcome::Accepted("ada".into()), vec![handed(Fate::Open)]);
+        let (outcome, open) = (Outcome::Accepted("ada".into()), vec![carried(Fate::Open)]);
         let stuck = Stuck { was, outcome, revision: Some(revision.clone()), open };
         all.push(RunEvent::LaneAsked { plan: plan.clone(), stuck });
     }
@@ -604,15 +608,15 @@ fn loop_consequences(round: u32, revision: &Revision) -> Vec<LoopEvent> {
     let id = FindingId(1);
     let mut all = vec![
         LoopEvent::RoundBegan { round: round + 1, revision: revision.clone() },
-        LoopEvent::PanelSeated { seats: Vec::new() },
+        LoopEvent::PanelAssembled { reviewers: Vec::new() },
         LoopEvent::PanelClosed,
         LoopEvent::Ruled { ruling: Ruling::Pass { checks_only: false } },
         LoopEvent::Confirming,
-        LoopEvent::ReworkOrdered { crew: Vec::new() },
+        LoopEvent::ReworkOrdered { fixers: Vec::new() },
     ];
-    for seat in ["alpha", "beta", "gamma"] {
-        let (seat, why) = (Seat::new(seat), Unusable::Groundless);
-        all.push(LoopEvent::AskedAgain { seat, why, answer: None });
+    for reviewer in ["alpha", "beta", "gamma"] {
+        let (reviewer, why) = (Reviewer::new(reviewer), Unusable::Groundless);
+        all.push(LoopEvent::AskedAgain { reviewer, why, answer: None });
     }
     let pattern = Pattern::Contested(id);
     for why in [
@@ -673,7 +677,7 @@ fn loop_may(next: &LoopEvent, forged: &LoopEvent, confirming: bool) -> bool {
         (LoopEvent::Asked(is), LoopEvent::RoundBegan { .. }) => is.why == Why::Stale,
         (LoopEvent::RoundBegan { .. }, LoopEvent::Asked(question)) => question.why == Why::Stale,
         (LoopEvent::RoundBegan { .. }, LoopEvent::Ended { outcome, .. }) => *outcome == Outcome::Stale,
-        // A seat without grounds may be asked again, or what it said be ruled on.
+        // A reviewer without grounds may be asked again, or what it said be ruled on.
         (LoopEvent::AskedAgain { .. } | LoopEvent::Ruled { .. }, _) => {
             matches!(name, "asked_again" | "ruled")
         }

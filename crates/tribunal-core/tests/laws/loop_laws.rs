@@ -9,12 +9,13 @@ use tribunal_core::converge::{Pattern, Stretch};
 use tribunal_core::cover::Shown;
 use tribunal_core::effect::{EffectId, Step, Try};
 use tribunal_core::finding::{Answer, Claim, Fate, Reply, Said, Severity, Source, Verdict};
-use tribunal_core::ids::{Check, FindingId, Maker, Revision, Seat, Time};
+use tribunal_core::ids::{Builder, Check, FindingId, Reviewer, Revision, Time};
 use tribunal_core::ledger::{Mark, Tracked};
-use tribunal_core::panel::{Ruling, SeatState, Unusable};
+use tribunal_core::panel::{ReviewerState, Ruling, Unusable};
 use tribunal_core::policy::{Asked, AtTheCap, NoVerdict, Policy};
 use tribunal_core::review_loop::{
-    Choice, Decision, FailureKind, Loop, LoopEvent, LoopIn, Opened, Opening, Outcome, Question, Share, Why,
+    Choice, Decision, FailureKind, FixAssignment, Loop, LoopEvent, LoopIn, Opened, Opening, Outcome,
+    Question, Why,
 };
 
 /// One finding, as the journal tells it.
@@ -25,10 +26,10 @@ struct Line {
     fate: Fate,
     file: Option<String>,
     reply: Option<Reply>,
-    makers: bool,
+    builders: bool,
     region: Option<String>,
     mark: (u32, Mark),
-    fixer: Option<Maker>,
+    fixer: Option<Builder>,
     referred: bool,
     heard_referral: bool,
     contested: bool,
@@ -41,38 +42,38 @@ struct Line {
 
 /// One sitting, as the journal tells it.
 #[derive(Default)]
-struct Sitting {
+struct JudgedRound {
     revision: Option<Revision>,
     confirming: bool,
     checks: BTreeMap<Check, Vec<Claim>>,
-    seated: BTreeSet<Seat>,
-    words: BTreeMap<Seat, Answer>,
+    assembled: BTreeSet<Reviewer>,
+    words: BTreeMap<Reviewer, Answer>,
     /// Whether the fallback of a reviewer is asked.
-    backup: BTreeMap<Seat, bool>,
+    backup: BTreeMap<Reviewer, bool>,
     /// Answers that did not count, by who gave them on which part: a verdict, and how much of it was not read.
-    lost: BTreeMap<(Seat, bool, u32), Vec<Lost>>,
+    lost: BTreeMap<(Reviewer, bool, u32), Vec<Lost>>,
     /// The part that each reviewer is asked about.
-    asking: BTreeMap<Seat, u32>,
-    /// What the seats that hold an exhaustive pass had said before it.
-    kept: BTreeMap<Seat, Answer>,
+    asking: BTreeMap<Reviewer, u32>,
+    /// What the reviewers that hold an exhaustive pass had said before it.
+    kept: BTreeMap<Reviewer, Answer>,
     /// Reviewers that were shown nothing and keep their verdict.
-    not_asked: BTreeSet<Seat>,
+    not_asked: BTreeSet<Reviewer>,
     /// What each part of a reviewer's said.
-    parts: BTreeMap<Seat, BTreeMap<u32, Answer>>,
+    parts: BTreeMap<Reviewer, BTreeMap<u32, Answer>>,
     /// Reviewers without a verdict: what they object to, and what was put to them and they did not uphold.
-    partly: BTreeMap<Seat, (Answer, BTreeSet<FindingId>)>,
+    partly: BTreeMap<Reviewer, (Answer, BTreeSet<FindingId>)>,
     /// Who was not asked, because the change takes too many parts.
-    left_out: BTreeSet<Seat>,
+    left_out: BTreeSet<Reviewer>,
 }
 
-impl Sitting {
+impl JudgedRound {
     /// Everybody whose objections count.
-    fn voices(&self) -> impl Iterator<Item = (&Seat, &Answer)> {
-        self.words.iter().chain(self.partly.iter().map(|(seat, (answer, _))| (seat, answer)))
+    fn voices(&self) -> impl Iterator<Item = (&Reviewer, &Answer)> {
+        self.words.iter().chain(self.partly.iter().map(|(reviewer, (answer, _))| (reviewer, answer)))
     }
 
-    fn voice(&self, seat: &Seat) -> Option<&Answer> {
-        self.words.get(seat).or_else(|| self.partly.get(seat).map(|(answer, _)| answer))
+    fn voice(&self, reviewer: &Reviewer) -> Option<&Answer> {
+        self.words.get(reviewer).or_else(|| self.partly.get(reviewer).map(|(answer, _)| answer))
     }
 }
 
@@ -83,11 +84,12 @@ struct Lost {
     parts: u32,
 }
 
-impl Sitting {
+impl JudgedRound {
     fn raised(&self) -> Vec<(Source, Claim)> {
         let checks = self.checks.iter().map(|(check, claims)| (Source::Check(check.clone()), claims));
-        let seats = self.words.iter().map(|(seat, answer)| (Source::Seat(seat.clone()), &answer.raised));
-        let all = checks.chain(seats);
+        let reviewers =
+            self.words.iter().map(|(reviewer, answer)| (Source::Reviewer(reviewer.clone()), &answer.raised));
+        let all = checks.chain(reviewers);
         all.flat_map(|(by, claims)| claims.iter().map(move |claim| (by.clone(), claim.clone()))).collect()
     }
 }
@@ -110,7 +112,7 @@ struct Counts {
     reports: u64,
     makes: u64,
     joins: u64,
-    sittings: u64,
+    judged_rounds: u64,
     decisions: u64,
     again_rounds: u64,
     agains: u64,
@@ -129,17 +131,17 @@ pub struct LoopLaws {
     judged: Vec<Revision>,
     seen: Vec<Revision>,
     /// Hunks that each reviewer was shown whole, in sittings where it answered.
-    hunks: BTreeMap<Seat, BTreeSet<Hunk>>,
+    hunks: BTreeMap<Reviewer, BTreeSet<Hunk>>,
     /// What each reviewer said in the last sitting that was ruled on.
-    stood: BTreeMap<Seat, Answer>,
+    stood: BTreeMap<Reviewer, Answer>,
     made: Option<Revision>,
     parts: usize,
-    crew: usize,
+    fixers: usize,
     news: bool,
     round: u32,
     rounds_max: u32,
     rounds_given: u32,
-    sitting: Sitting,
+    judged_round: JudgedRound,
     series: Vec<Record>,
     /// The round of the exhaustive pass, and what was open before it.
     pass: Option<(u32, usize)>,
@@ -151,9 +153,9 @@ pub struct LoopLaws {
     heard: BTreeSet<EffectId>,
     counts: Counts,
     runs_here: u32,
-    makers_gone: usize,
+    builders_gone: usize,
     given_up: bool,
-    /// The maker is done, and there is nothing that was not there before.
+    /// The builder is done, and there is nothing that was not there before.
     unchanged: bool,
     now: Time,
 }
@@ -171,7 +173,7 @@ impl LoopLaws {
             fate: Fate::Open,
             file: entry.claim.file.clone(),
             reply: entry.reply.clone(),
-            makers: entry.makers,
+            builders: entry.builders,
             region: entry.region.clone(),
             mark: (0, Mark::Persistent),
             fixer: entry.fixer.clone(),
@@ -188,7 +190,7 @@ impl LoopLaws {
         let mut laws = LoopLaws {
             name: if wild { "wild" } else { opened.policy.of.word() }.to_owned(),
             policy: opened.policy.clone(),
-            lines: open.iter().map(|handed| (handed.id, line(&handed.entry))).collect(),
+            lines: open.iter().map(|carried| (carried.id, line(&carried.entry))).collect(),
             words: WordLaws::new(open),
             judged: Vec::new(),
             seen: Vec::new(),
@@ -196,12 +198,12 @@ impl LoopLaws {
             stood: BTreeMap::new(),
             made,
             parts: 0,
-            crew: 1,
+            fixers: 1,
             news: false,
             round: 0,
             rounds_max,
             rounds_given: rounds_max,
-            sitting: Sitting::default(),
+            judged_round: JudgedRound::default(),
             series: Vec::new(),
             pass: None,
             contests: BTreeSet::new(),
@@ -212,13 +214,13 @@ impl LoopLaws {
             heard: BTreeSet::new(),
             counts: Counts { hands: 1, ..Counts::default() },
             runs_here: 0,
-            makers_gone: 0,
+            builders_gone: 0,
             given_up: false,
             unchanged: false,
             now: opened.at,
         };
-        laws.crew = laws.expected_crew().len();
-        laws.counts.hands = laws.crew as u64;
+        laws.fixers = laws.expected_fixers().len();
+        laws.counts.hands = laws.fixers as u64;
         laws
     }
 
@@ -259,9 +261,9 @@ impl LoopLaws {
                 let wait = if make { timeouts.make_ms } else { timeouts.judge_ms };
                 let right = *due == Some(Time(self.now.0 + wait));
                 book.hold("intent", right, || format!("{effect} is due at {due:?}"));
-                if let Step::Judge(seat) = &effect.step {
-                    self.sitting.backup.insert(seat.clone(), effect.n.backup);
-                    self.sitting.asking.insert(seat.clone(), effect.n.part);
+                if let Step::Judge(reviewer) = &effect.step {
+                    self.judged_round.backup.insert(reviewer.clone(), effect.n.backup);
+                    self.judged_round.asking.insert(reviewer.clone(), effect.n.part);
                 }
             }
             LoopEvent::Cleared { .. } => {}
@@ -272,23 +274,23 @@ impl LoopLaws {
             LoopEvent::Made { revision, replies, .. } => self.made(revision, replies),
             LoopEvent::Joined { revision, .. } => self.made = Some(revision.clone()),
             LoopEvent::Failed { effect, failure } => {
-                if let Step::Judge(seat) = &effect.step
+                if let Step::Judge(reviewer) = &effect.step
                     && !failure.unread.is_empty()
                 {
-                    self.lose(seat, effect.n.part, Lost { floor: Verdict::Conditional, parts: 0 });
+                    self.lose(reviewer, effect.n.part, Lost { floor: Verdict::Conditional, parts: 0 });
                 }
                 self.failed(effect, failure.kind, book);
             }
             LoopEvent::RoundBegan { round, revision } => self.round_began(*round, revision, book),
             LoopEvent::Checked { effect, checked } => {
                 let Step::Check(check) = &effect.step else { return };
-                self.sitting.checks.insert(check.clone(), checked.findings.clone());
+                self.judged_round.checks.insert(check.clone(), checked.findings.clone());
             }
             // The settings say that it stops nothing; it is no answer, and settles nothing.
             LoopEvent::Unchecked { .. } => {}
-            LoopEvent::PanelSeated { seats } => {
-                self.seated(seats, book);
-                seats.iter().for_each(|seat| WordLaws::asked(after, seat, book));
+            LoopEvent::PanelAssembled { reviewers } => {
+                self.assembled(reviewers, book);
+                reviewers.iter().for_each(|reviewer| WordLaws::asked(after, reviewer, book));
             }
             LoopEvent::Answered { effect, answer, shown, part } => {
                 let own = part.as_deref().unwrap_or(answer);
@@ -302,16 +304,16 @@ impl LoopLaws {
             }
             LoopEvent::TooLarge { effect, shown } => self.too_large(effect, *shown, book),
             LoopEvent::VerdictKept { effect, shown } => self.kept(effect, *shown, book),
-            LoopEvent::AskedAgain { seat, why, answer } => {
-                self.asked_again(seat, *why, answer.as_ref(), after, book)
+            LoopEvent::AskedAgain { reviewer, why, answer } => {
+                self.asked_again(reviewer, *why, answer.as_ref(), after, book)
             }
             LoopEvent::PanelClosed => self.panel_closed(after, book),
             LoopEvent::Tracked { findings, .. } => self.tracked(findings, after, book),
             LoopEvent::Heard { finding, upheld, .. } => self.heard(*finding, *upheld, book),
             LoopEvent::Ruled { ruling } => self.ruled(ruling, book),
             LoopEvent::Confirming => self.confirming(book),
-            LoopEvent::ReworkOrdered { crew } => self.rework(crew, book),
-            LoopEvent::ExhaustiveOrdered { seats } => self.exhaustive(seats, book),
+            LoopEvent::ReworkOrdered { fixers } => self.rework(fixers, book),
+            LoopEvent::ExhaustiveOrdered { reviewers } => self.exhaustive(reviewers, book),
             LoopEvent::Asked(question) => self.asked(question, book),
             LoopEvent::Decided(decision) => self.decided(decision, book),
             LoopEvent::Ended { outcome, revision } => self.ended(outcome, revision.as_ref(), after, book),
@@ -319,15 +321,15 @@ impl LoopLaws {
         self.bounded(book);
     }
 
-    /// Makers at work at once share no file.
-    pub fn makers_disjoint(&self, hands: &[Vec<FindingId>], book: &mut Book) {
+    /// Builders at work at once share no file.
+    pub fn builders_disjoint(&self, hands: &[Vec<FindingId>], book: &mut Book) {
         let files = |ids: &Vec<FindingId>| -> BTreeSet<String> {
             ids.iter().filter_map(|id| self.lines.get(id)?.file.clone()).collect()
         };
         let all: Vec<BTreeSet<String>> = hands.iter().map(files).collect();
         for (at, one) in all.iter().enumerate() {
             let apart = all[at + 1..].iter().all(|two| one.is_disjoint(two));
-            book.hold("crew", apart, || format!("two makers at work on one file: {hands:?}"));
+            book.hold("crew", apart, || format!("two builders at work on one file: {hands:?}"));
         }
         if all.len() > 1 {
             book.saw("crew/parallel".into());
@@ -339,8 +341,8 @@ impl LoopLaws {
         self.lines.iter().filter(move |(_, line)| open(line)).map(|(id, line)| (*id, line))
     }
 
-    fn of_seat(&self, seat: &Seat) -> Vec<FindingId> {
-        let source = Source::Seat(seat.clone());
+    fn of_reviewer(&self, reviewer: &Reviewer) -> Vec<FindingId> {
+        let source = Source::Reviewer(reviewer.clone());
         self.open().filter(|(_, line)| line.by.contains(&source)).map(|(id, _)| id).collect()
     }
 
@@ -364,7 +366,7 @@ impl LoopLaws {
             line.reply = Some(reply.clone());
         }
         self.parts += 1;
-        if self.crew == 1 {
+        if self.fixers == 1 {
             self.made = Some(revision.clone());
         }
     }
@@ -372,8 +374,8 @@ impl LoopLaws {
     fn failed(&mut self, effect: &EffectId, why: FailureKind, book: &mut Book) {
         book.saw(format!("failed/{}", kind(&effect.step)));
         let make = matches!(effect.step, Step::Make(_));
-        self.unchanged = make && why == FailureKind::Unchanged && self.crew == 1;
-        // What cannot pass is not tried again by the same maker or in the same hearing.
+        self.unchanged = make && why == FailureKind::Unchanged && self.fixers == 1;
+        // What cannot pass is not tried again by the same builder or in the same hearing.
         let hopeless = !why.may_pass() && matches!(effect.step, Step::Make(_) | Step::Hear(_));
         if make && self.policy.iterations_max.is_some() && !hopeless {
             return;
@@ -383,9 +385,9 @@ impl LoopLaws {
         let fits = iterates || effect.n.fails < attempts;
         book.hold("bounded", fits, || format!("{effect} is an attempt too many"));
         let last = hopeless || effect.n.fails + 1 >= attempts;
-        self.makers_gone += usize::from(make && last);
+        self.builders_gone += usize::from(make && last);
         let lost = last && matches!(effect.step, Step::Join | Step::Track);
-        self.given_up |= lost || self.makers_gone == self.crew;
+        self.given_up |= lost || self.builders_gone == self.fixers;
         if let Step::Hear(id) = effect.step
             && last
         {
@@ -408,10 +410,10 @@ impl LoopLaws {
     }
 
     fn sit(&mut self, revision: Revision, confirming: bool) {
-        self.counts.sittings += 1;
+        self.counts.judged_rounds += 1;
         self.news = false;
         self.judged.push(revision.clone());
-        self.sitting = Sitting { revision: Some(revision), confirming, ..Sitting::default() };
+        self.judged_round = JudgedRound { revision: Some(revision), confirming, ..JudgedRound::default() };
         self.ruling = None;
     }
 
@@ -419,52 +421,53 @@ impl LoopLaws {
         let passed = matches!(self.ruling, Some(Ruling::Pass { .. } | Ruling::PassWithWarnings { .. }));
         book.hold("confirm", passed && self.round > 1, || "confirms what did not pass".into());
         book.saw(format!("{}/confirming", self.name));
-        if let Some(revision) = self.sitting.revision.clone() {
+        if let Some(revision) = self.judged_round.revision.clone() {
             self.sit(revision, true);
         }
     }
 
     fn worst(&self, check: &Check) -> Option<Severity> {
-        self.sitting.checks.get(check)?.iter().map(|claim| claim.severity).max()
+        self.judged_round.checks.get(check)?.iter().map(|claim| claim.severity).max()
     }
 
     /// Who sits, by the table of uses.
-    fn seated(&mut self, seats: &[Seat], book: &mut Book) {
-        let worst: Vec<Severity> = self.sitting.checks.keys().filter_map(|check| self.worst(check)).collect();
+    fn assembled(&mut self, reviewers: &[Reviewer], book: &mut Book) {
+        let worst: Vec<Severity> =
+            self.judged_round.checks.keys().filter_map(|check| self.worst(check)).collect();
         let rejected = worst.iter().any(|severity| self.rework_column(*severity));
-        let sits = |seat: &&Seat| match self.policy.asked {
+        let sits = |reviewer: &&Reviewer| match self.policy.asked {
             Asked::Always => true,
             Asked::UnlessChecksReject => !rejected,
-            Asked::OnlyIfChecksFail => !worst.is_empty() || !self.of_seat(seat).is_empty(),
+            Asked::OnlyIfChecksFail => !worst.is_empty() || !self.of_reviewer(reviewer).is_empty(),
         };
-        let expected: BTreeSet<Seat> = self.policy.seats.iter().filter(sits).cloned().collect();
-        self.sitting.seated = seats.iter().cloned().collect();
-        let right = expected == self.sitting.seated;
-        book.hold("gate", right, || format!("{seats:?} sit and not {expected:?}"));
-        book.saw(format!("seated/{}", if seats.is_empty() { "nobody" } else { "somebody" }));
+        let expected: BTreeSet<Reviewer> = self.policy.reviewers.iter().filter(sits).cloned().collect();
+        self.judged_round.assembled = reviewers.iter().cloned().collect();
+        let right = expected == self.judged_round.assembled;
+        book.hold("gate", right, || format!("{reviewers:?} sit and not {expected:?}"));
+        book.saw(format!("seated/{}", if reviewers.is_empty() { "nobody" } else { "somebody" }));
     }
 
     /// One part's answer: never more parts than the policy allows, and none without evidence.
     fn part(&mut self, effect: &EffectId, answer: &Answer, shown: Shown, book: &mut Book) {
-        let Step::Judge(seat) = &effect.step else { return };
+        let Step::Judge(reviewer) = &effect.step else { return };
         let at = effect.n.part;
         let fits = at < shown.parts && at < self.policy.parts_max;
-        book.hold("shown", fits, || format!("{seat} is asked about part {at} of {shown:?}"));
+        book.hold("shown", fits, || format!("{reviewer} is asked about part {at} of {shown:?}"));
         let bare = answer.checked.trim().is_empty() && answer.raised.is_empty();
         let looked = self.round > 1 || answer.verdict != Verdict::Approve || !bare;
-        book.hold("coverage", looked, || format!("{seat} approves a part without a word"));
-        self.unread(seat, (effect.n.backup, at), answer, book);
-        self.sitting.parts.entry(seat.clone()).or_default().insert(at, answer.clone());
+        book.hold("coverage", looked, || format!("{reviewer} approves a part without a word"));
+        self.unread(reviewer, (effect.n.backup, at), answer, book);
+        self.judged_round.parts.entry(reviewer.clone()).or_default().insert(at, answer.clone());
     }
 
     /// Law `shown`: nobody has a verdict who was not shown every hunk, and it is as strict as its strictest part.
-    fn shown(&self, seat: &Seat, answer: &Answer, shown: Shown, book: &mut Book) {
+    fn shown(&self, reviewer: &Reviewer, answer: &Answer, shown: Shown, book: &mut Book) {
         book.hold("shown", shown.hunks == shown.of, || {
-            format!("{seat} was shown {shown:?} and has a verdict")
+            format!("{reviewer} was shown {shown:?} and has a verdict")
         });
-        let parts = &self.sitting.parts[seat];
+        let parts = &self.judged_round.parts[reviewer];
         let all = parts.keys().copied().eq(0..shown.parts);
-        book.hold("shown", all, || format!("{seat} was asked about {:?} of {shown:?}", parts.keys()));
+        book.hold("shown", all, || format!("{reviewer} was asked about {:?} of {shown:?}", parts.keys()));
         for part in parts.values() {
             let strict = answer.verdict >= part.verdict && answer.fundamental >= part.fundamental;
             let kept = part.raised.iter().all(|claim| answer.raised.contains(claim));
@@ -472,20 +475,20 @@ impl LoopLaws {
             let upheld = still.into_iter().all(|(id, _)| answer.said.get(id) == Some(&Said::StillThere));
             let served = part.intent_satisfied != Some(false) || answer.intent_satisfied == Some(false);
             let right = strict && kept && upheld && served;
-            book.hold("shown", right, || format!("{seat}: {answer:?} is softer than its part {part:?}"));
+            book.hold("shown", right, || format!("{reviewer}: {answer:?} is softer than its part {part:?}"));
         }
         book.saw(format!("shown/{}", if shown.parts > 1 { "in parts" } else { "at once" }));
     }
 
     /// A reviewer keeps its verdict only in a final pass that has nothing to show to it, and never an objection.
     fn kept(&mut self, effect: &EffectId, shown: Shown, book: &mut Book) {
-        let Step::Judge(seat) = &effect.step else { return };
-        let first = effect.n == Try::default() && !self.sitting.parts.contains_key(seat);
-        let asked = !self.of_seat(seat).is_empty();
-        let free = self.sitting.confirming && first && !asked && shown.hunks == shown.of;
-        book.hold("shown", free, || format!("{seat} is not asked in a sitting where it must be"));
-        let Some(stood) = self.stood.get(seat).filter(|answer| !Self::rejects(answer)) else {
-            return book.breach("shown", || format!("{seat} has no verdict that could stand"));
+        let Step::Judge(reviewer) = &effect.step else { return };
+        let first = effect.n == Try::default() && !self.judged_round.parts.contains_key(reviewer);
+        let asked = !self.of_reviewer(reviewer).is_empty();
+        let free = self.judged_round.confirming && first && !asked && shown.hunks == shown.of;
+        book.hold("shown", free, || format!("{reviewer} is not asked in a sitting where it must be"));
+        let Some(stood) = self.stood.get(reviewer).filter(|answer| !Self::rejects(answer)) else {
+            return book.breach("shown", || format!("{reviewer} has no verdict that could stand"));
         };
         let answer = Answer {
             raised: Vec::new(),
@@ -495,51 +498,53 @@ impl LoopLaws {
             ..stood.clone()
         };
         book.saw("shown/before".into());
-        self.sitting.not_asked.insert(seat.clone());
-        self.sitting.parts.insert(seat.clone(), [(0, answer.clone())].into());
-        self.sitting.words.insert(seat.clone(), answer);
+        self.judged_round.not_asked.insert(reviewer.clone());
+        self.judged_round.parts.insert(reviewer.clone(), [(0, answer.clone())].into());
+        self.judged_round.words.insert(reviewer.clone(), answer);
     }
 
     /// Who answered has been shown what was judged: in a final pass all that it had not been shown before.
     fn looked(&mut self) {
-        let Some(revision) = &self.sitting.revision else { return };
+        let Some(revision) = &self.judged_round.revision else { return };
         let since = self.seen.iter().rev().find(|seen| *seen != revision);
-        let shown = shown_whole(since.filter(|_| !self.sitting.confirming), revision);
-        for seat in self.sitting.words.keys().filter(|seat| !self.sitting.not_asked.contains(seat)) {
-            self.hunks.entry(seat.clone()).or_default().extend(shown.iter().copied());
+        let shown = shown_whole(since.filter(|_| !self.judged_round.confirming), revision);
+        for reviewer in
+            self.judged_round.words.keys().filter(|reviewer| !self.judged_round.not_asked.contains(reviewer))
+        {
+            self.hunks.entry(reviewer.clone()).or_default().extend(shown.iter().copied());
         }
-        self.stood = self.sitting.words.clone();
+        self.stood = self.judged_round.words.clone();
     }
 
     /// Law `shown`, at the end: every hunk of what passed was shown whole to every reviewer that counts.
     fn whole(&self, revision: &Revision, book: &mut Book) {
-        for seat in self.sitting.words.keys() {
-            let shown = self.hunks.get(seat).cloned().unwrap_or_default();
+        for reviewer in self.judged_round.words.keys() {
+            let shown = self.hunks.get(reviewer).cloned().unwrap_or_default();
             let left: Vec<Hunk> = hunks(revision).difference(&shown).copied().collect();
-            book.hold("shown", left.is_empty(), || format!("{seat} counts and never saw {left:?} whole"));
+            book.hold("shown", left.is_empty(), || format!("{reviewer} counts and never saw {left:?} whole"));
         }
     }
 
     fn not_covered(&mut self, effect: &EffectId, shown: Shown, book: &mut Book) {
-        let Step::Judge(seat) = &effect.step else { return };
+        let Step::Judge(reviewer) = &effect.step else { return };
         let limited = shown.parts > self.policy.parts_max || shown.hunks < shown.of;
-        book.hold("shown", limited, || format!("{seat} was shown {shown:?} and has no verdict"));
+        book.hold("shown", limited, || format!("{reviewer} was shown {shown:?} and has no verdict"));
         book.saw("shown/not all".into());
     }
 
     /// Nobody is left out of a change that the limit lets them see, or in the middle of it.
     fn too_large(&mut self, effect: &EffectId, shown: Shown, book: &mut Book) {
-        let Step::Judge(seat) = &effect.step else { return };
-        let unasked = !self.sitting.parts.contains_key(seat);
+        let Step::Judge(reviewer) = &effect.step else { return };
+        let unasked = !self.judged_round.parts.contains_key(reviewer);
         let limited = shown.parts > self.policy.parts_max && shown.hunks < shown.of;
-        book.hold("shown", unasked && limited, || format!("{seat} is left out of {shown:?}"));
+        book.hold("shown", unasked && limited, || format!("{reviewer} is left out of {shown:?}"));
         book.saw("shown/too large".into());
-        self.sitting.left_out.insert(seat.clone());
+        self.judged_round.left_out.insert(reviewer.clone());
     }
 
     /// What a reviewer without a verdict objected to; nothing, where it was not asked.
-    fn objections(&self, seat: &Seat) -> Option<(Answer, BTreeSet<FindingId>)> {
-        if self.sitting.left_out.contains(seat) {
+    fn objections(&self, reviewer: &Reviewer) -> Option<(Answer, BTreeSet<FindingId>)> {
+        if self.judged_round.left_out.contains(reviewer) {
             let silent = Answer {
                 verdict: Verdict::Approve,
                 fundamental: false,
@@ -553,15 +558,15 @@ impl LoopLaws {
                 settled: BTreeMap::new(),
                 wordless: false,
             };
-            return Some((silent, self.of_seat(seat).into_iter().collect()));
+            return Some((silent, self.of_reviewer(reviewer).into_iter().collect()));
         }
-        let parts = self.sitting.parts.get(seat)?;
+        let parts = self.judged_round.parts.get(reviewer)?;
         let mut all = parts.values().next()?.clone();
         all.raised = parts.values().flat_map(|part| part.raised.clone()).collect();
         all.fundamental = parts.values().any(|part| part.fundamental);
         all.verdict = parts.values().map(|part| part.verdict).max()?;
         let still = |part: &Answer, id: FindingId| part.said.get(&id) == Some(&Said::StillThere);
-        let put = self.of_seat(seat);
+        let put = self.of_reviewer(reviewer);
         all.said = put
             .iter()
             .filter(|id| parts.values().any(|part| still(part, **id)))
@@ -574,16 +579,16 @@ impl LoopLaws {
     }
 
     fn answered(&mut self, effect: &EffectId, answer: &Answer, shown: Shown, book: &mut Book) {
-        let Step::Judge(seat) = &effect.step else { return };
-        self.shown(seat, answer, shown, book);
-        let exhaustive = self.sitting.kept.contains_key(seat);
-        let put = if exhaustive { Vec::new() } else { self.of_seat(seat) };
+        let Step::Judge(reviewer) = &effect.step else { return };
+        self.shown(reviewer, answer, shown, book);
+        let exhaustive = self.judged_round.kept.contains_key(reviewer);
+        let put = if exhaustive { Vec::new() } else { self.of_reviewer(reviewer) };
         let covers = put.iter().all(|id| answer.said.contains_key(id));
-        book.hold("coverage", covers, || format!("{seat} was put {put:?} and said {answer:?}"));
+        book.hold("coverage", covers, || format!("{reviewer} was put {put:?} and said {answer:?}"));
         let spoken = !answer.wordless || Self::rejects(answer);
-        book.hold("coverage", spoken, || format!("{seat} counts without the word of its launch"));
+        book.hold("coverage", spoken, || format!("{reviewer} counts without the word of its launch"));
         book.saw(format!("answer/{}{}", answer.verdict, if effect.n.backup { "/backup" } else { "" }));
-        self.sitting.words.insert(seat.clone(), answer.clone());
+        self.judged_round.words.insert(reviewer.clone(), answer.clone());
     }
 
     /// What a failing check holds open and causes rework is ground enough for whoever rejects.
@@ -597,25 +602,25 @@ impl LoopLaws {
 
     /// Law `unread`: nothing passes over words that nobody read, and no reviewer takes back in one sitting what it said
     /// and nobody read.
-    fn unread(&self, seat: &Seat, (backup, part): (bool, u32), answer: &Answer, book: &mut Book) {
+    fn unread(&self, reviewer: &Reviewer, (backup, part): (bool, u32), answer: &Answer, book: &mut Book) {
         let rejects = Self::rejects(answer);
         let ground = answer.raised.iter().any(|claim| claim.severity >= Severity::Warning)
             || answer.said.values().any(|said| *said == Said::StillThere);
         let read = answer.unread.is_empty() || (rejects && ground);
-        book.hold("unread", read, || format!("{seat} counts with {:?} unread", answer.unread));
+        book.hold("unread", read, || format!("{reviewer} counts with {:?} unread", answer.unread));
         let mild = if rejects { Verdict::Reject } else { answer.verdict };
-        let first = self.sitting.lost.get(&(seat.clone(), false, part)).into_iter().flatten();
+        let first = self.judged_round.lost.get(&(reviewer.clone(), false, part)).into_iter().flatten();
         for lost in first.filter(|_| backup) {
             book.hold("unread", mild >= lost.floor, || {
-                format!("a fallback outvotes what {seat} said unread")
+                format!("a fallback outvotes what {reviewer} said unread")
             });
             book.saw("unread/fallback bound".into());
         }
-        for lost in self.sitting.lost.get(&(seat.clone(), backup, part)).into_iter().flatten() {
-            book.hold("unread", mild >= lost.floor, || format!("{seat} took back what was not read"));
+        for lost in self.judged_round.lost.get(&(reviewer.clone(), backup, part)).into_iter().flatten() {
+            book.hold("unread", mild >= lost.floor, || format!("{reviewer} took back what was not read"));
             let named = |n: u32| answer.raised.iter().any(|claim| claim.label == Some(format!("U-{n}")));
             let settled = (1..=lost.parts).all(|n| answer.settled.contains_key(&n) || named(n));
-            book.hold("unread", rejects || settled, || format!("{seat} leaves parts open: {answer:?}"));
+            book.hold("unread", rejects || settled, || format!("{reviewer} leaves parts open: {answer:?}"));
             book.saw("unread/settled".into());
         }
     }
@@ -626,14 +631,14 @@ impl LoopLaws {
         answer.verdict > Verdict::Approve && answer.raised.is_empty() && !upheld
     }
 
-    fn lose(&mut self, seat: &Seat, part: u32, lost: Lost) {
-        let backup = self.sitting.backup.get(seat).copied().unwrap_or(false);
-        self.sitting.lost.entry((seat.clone(), backup, part)).or_default().push(lost);
+    fn lose(&mut self, reviewer: &Reviewer, part: u32, lost: Lost) {
+        let backup = self.judged_round.backup.get(reviewer).copied().unwrap_or(false);
+        self.judged_round.lost.entry((reviewer.clone(), backup, part)).or_default().push(lost);
     }
 
     fn asked_again(
         &mut self,
-        seat: &Seat,
+        reviewer: &Reviewer,
         why: Unusable,
         answer: Option<&Answer>,
         after: &Loop,
@@ -641,10 +646,10 @@ impl LoopLaws {
     ) {
         book.saw(format!("asked again/{why:?}"));
         // Asked for a ground is the first part that lacks one.
-        let parts = self.sitting.parts.get(seat).into_iter().flatten();
+        let parts = self.judged_round.parts.get(reviewer).into_iter().flatten();
         let lacks = parts.into_iter().find(|(_, answer)| self.needs_ground(answer));
         let lacks = lacks.map(|(at, answer)| (*at, answer.clone())).filter(|_| answer.is_none());
-        let at = lacks.as_ref().map_or_else(|| self.sitting.asking[seat], |(at, _)| *at);
+        let at = lacks.as_ref().map_or_else(|| self.judged_round.asking[reviewer], |(at, _)| *at);
         let lost = |answer: &&Answer| !answer.unread.is_empty() || Self::is_mute(answer);
         let heard = lacks.as_ref().map(|(_, answer)| answer).filter(lost);
         if let Some(answer) = answer.or(heard) {
@@ -653,46 +658,48 @@ impl LoopLaws {
             let parts = u32::try_from(answer.unread.len()).unwrap();
             let floor = if rejects { Verdict::Reject } else { answer.verdict };
             if parts > 0 || (rejects && named) || Self::is_mute(answer) {
-                self.lose(seat, at, Lost { floor, parts });
+                self.lose(reviewer, at, Lost { floor, parts });
             }
         }
         if answer.is_none() {
-            let word = self.sitting.words.remove(seat);
+            let word = self.judged_round.words.remove(reviewer);
             let read =
                 lacks.as_ref().is_some_and(|(_, answer)| answer.unread.is_empty() && !Self::is_mute(answer));
-            book.hold("unread", read == (why == Unusable::Groundless), || format!("{seat}: {why:?}"));
+            book.hold("unread", read == (why == Unusable::Groundless), || format!("{reviewer}: {why:?}"));
             let needs = word.is_some_and(|answer| self.needs_ground(&answer));
-            let groundless = needs && self.of_seat(seat).is_empty() && !self.a_check_is_ground();
-            book.hold("gate", groundless, || format!("{seat} had its grounds and is asked again"));
-            if let Some(parts) = self.sitting.parts.get_mut(seat) {
+            let groundless = needs && self.of_reviewer(reviewer).is_empty() && !self.a_check_is_ground();
+            book.hold("gate", groundless, || format!("{reviewer} had its grounds and is asked again"));
+            if let Some(parts) = self.judged_round.parts.get_mut(reviewer) {
                 parts.remove(&at);
             }
-            if after.bench().is_some_and(|bench| bench.seats.get(seat) == Some(&SeatState::Gone)) {
-                let left = self.objections(seat);
-                self.sitting.partly.extend(left.map(|left| (seat.clone(), left)));
+            if after.review_round().is_some_and(|review_round| {
+                review_round.reviewers.get(reviewer) == Some(&ReviewerState::Gone)
+            }) {
+                let left = self.objections(reviewer);
+                self.judged_round.partly.extend(left.map(|left| (reviewer.clone(), left)));
             }
         }
     }
 
     /// Law `exhaustive`: once in a series, when late findings make up half of what two rounds running resolved and
     /// nothing shrank; by somebody else where there is somebody else.
-    fn exhaustive(&mut self, seats: &[Seat], book: &mut Book) {
+    fn exhaustive(&mut self, reviewers: &[Reviewer], book: &mut Book) {
         let ruled = matches!(self.ruling, Some(Ruling::Rework { .. }));
         let stop = self.expected_stop();
         let due = ruled && stop.is_none() && self.turns_over();
         book.hold("exhaustive", due, || format!("an exhaustive pass, expected {stop:?}"));
-        let expected = self.pass_seats();
-        book.hold("exhaustive", seats == expected, || format!("{seats:?} and not {expected:?}"));
-        book.saw(format!("exhaustive/{}", if self.policy.backup { "fallback" } else { "same seats" }));
+        let expected = self.pass_reviewers();
+        book.hold("exhaustive", reviewers == expected, || format!("{reviewers:?} and not {expected:?}"));
+        book.saw(format!("exhaustive/{}", if self.policy.backup { "fallback" } else { "same reviewers" }));
         self.pass = self.series.last().map(|record| (record.round, record.must.len()));
-        self.counts.sittings += 1;
+        self.counts.judged_rounds += 1;
         self.counts.passes += 1;
         self.ruling = None;
-        for seat in seats {
-            let word = self.sitting.words.remove(seat);
-            self.sitting.kept.extend(word.map(|word| (seat.clone(), word)));
-            self.sitting.lost.retain(|(name, _, _), _| name != seat);
-            self.sitting.parts.remove(seat);
+        for reviewer in reviewers {
+            let word = self.judged_round.words.remove(reviewer);
+            self.judged_round.kept.extend(word.map(|word| (reviewer.clone(), word)));
+            self.judged_round.lost.retain(|(name, _, _), _| name != reviewer);
+            self.judged_round.parts.remove(reviewer);
         }
     }
 
@@ -703,7 +710,7 @@ impl LoopLaws {
             && many >= 3
             && (many - 2..many).all(turned)
             && self.series[many - 1].must.len() >= self.series[many - 3].must.len()
-            && !self.sitting.words.is_empty()
+            && !self.judged_round.words.is_empty()
     }
 
     /// Late findings of a record that no check holds.
@@ -715,25 +722,25 @@ impl LoopLaws {
         u32::try_from(self.series[at].late.iter().filter(opinion).count()).unwrap()
     }
 
-    fn pass_seats(&self) -> Vec<Seat> {
-        let all: Vec<Seat> = self.sitting.words.keys().cloned().collect();
+    fn pass_reviewers(&self) -> Vec<Reviewer> {
+        let all: Vec<Reviewer> = self.judged_round.words.keys().cloned().collect();
         if !self.policy.backup {
             return all;
         }
         let late = self.series.last().map(|record| record.late.clone()).unwrap_or_default();
-        let held = |seat: &Seat| {
-            let source = Source::Seat(seat.clone());
+        let held = |reviewer: &Reviewer| {
+            let source = Source::Reviewer(reviewer.clone());
             late.iter().filter(|id| self.lines[id].by.contains(&source)).count()
         };
         let most = all.iter().map(held).max();
-        all.into_iter().find(|seat| Some(held(seat)) == most).into_iter().collect()
+        all.into_iter().find(|reviewer| Some(held(reviewer)) == most).into_iter().collect()
     }
 
-    /// An exhaustive pass only adds: what its seats had said and raised before stands, and who gave no answer to it
+    /// An exhaustive pass only adds: what its reviewers had said and raised before stands, and who gave no answer to it
     /// keeps the one before.
     fn pass_closed(&mut self, after: &Loop, book: &mut Book) {
-        for (seat, before) in std::mem::take(&mut self.sitting.kept) {
-            let more = self.sitting.words.get(&seat);
+        for (reviewer, before) in std::mem::take(&mut self.judged_round.kept) {
+            let more = self.judged_round.words.get(&reviewer);
             book.saw(format!("exhaustive/{}", if more.is_some() { "answered" } else { "lost" }));
             let raised = more.map(|more| more.raised.as_slice()).unwrap_or_default();
             let answer = Answer {
@@ -744,25 +751,27 @@ impl LoopLaws {
                     .concat(),
                 ..before
             };
-            self.sitting.lost.retain(|(name, _, _), _| *name != seat);
-            self.sitting.parts.insert(seat.clone(), [(0, answer.clone())].into());
-            let now = after.bench().and_then(|bench| bench.answers().find(|(name, _)| **name == seat));
+            self.judged_round.lost.retain(|(name, _, _), _| *name != reviewer);
+            self.judged_round.parts.insert(reviewer.clone(), [(0, answer.clone())].into());
+            let now = after
+                .review_round()
+                .and_then(|review_round| review_round.answers().find(|(name, _)| **name == reviewer));
             let right = now.is_some_and(|(_, now)| *now == answer);
-            book.hold("exhaustive", right, || format!("{seat}: {now:?} and not {answer:?}"));
-            self.sitting.words.insert(seat, answer);
+            book.hold("exhaustive", right, || format!("{reviewer}: {now:?} and not {answer:?}"));
+            self.judged_round.words.insert(reviewer, answer);
         }
     }
 
     /// What the whole panel has looked at, and nothing else, is shown to it no more.
     fn panel_closed(&mut self, after: &Loop, book: &mut Book) {
         self.pass_closed(after, book);
-        for seat in self.sitting.seated.clone() {
-            let voiced = self.sitting.voice(&seat).is_some();
-            let left = self.objections(&seat).filter(|_| !voiced);
-            self.sitting.partly.extend(left.map(|left| (seat, left)));
+        for reviewer in self.judged_round.assembled.clone() {
+            let voiced = self.judged_round.voice(&reviewer).is_some();
+            let left = self.objections(&reviewer).filter(|_| !voiced);
+            self.judged_round.partly.extend(left.map(|left| (reviewer, left)));
         }
-        if self.policy.seats.iter().all(|seat| self.sitting.words.contains_key(seat)) {
-            self.seen.extend(self.sitting.revision.clone());
+        if self.policy.reviewers.iter().all(|reviewer| self.judged_round.words.contains_key(reviewer)) {
+            self.seen.extend(self.judged_round.revision.clone());
         }
         book.hold("coverage", after.seen() == self.seen, || format!("seen: {:?}", after.seen()));
         book.saw(format!("seen/{}", if self.seen.len() == self.judged.len() { "all" } else { "some" }));
@@ -781,18 +790,18 @@ impl LoopLaws {
             self.check_correction(findings, tracked, book);
             self.take(tracked);
         }
-        self.words.tracked(after, &self.sitting.raised(), book);
+        self.words.tracked(after, &self.judged_round.raised(), book);
         let rounds = u32::try_from(after.judged().len()).unwrap();
         book.hold("findings", rounds == self.round, || format!("{rounds} judged in round {}", self.round));
         let tracked = after.tracked();
-        book.hold("findings", tracked == self.sitting.revision.as_ref(), || {
+        book.hold("findings", tracked == self.judged_round.revision.as_ref(), || {
             format!("tracked on {tracked:?}")
         });
         for id in self.lines.keys() {
             book.hold("findings", after.ledger().get(*id).is_some(), || format!("{id} is gone"));
         }
         // A failing check has at least one open finding as bad as what it found.
-        for (check, claims) in &self.sitting.checks {
+        for (check, claims) in &self.judged_round.checks {
             let Some(worst) = claims.iter().map(|claim| claim.severity).max() else { continue };
             let source = Source::Check(check.clone());
             let held = self.open().any(|(_, line)| line.by.contains(&source) && line.severity >= worst);
@@ -805,12 +814,12 @@ impl LoopLaws {
         let id = tracked.id;
         let open = tracked.fate == Fate::Open;
         let upheld = tracked.by.iter().any(|source| match source {
-            Source::Seat(seat) => {
-                let word = self.sitting.voice(seat);
+            Source::Reviewer(reviewer) => {
+                let word = self.judged_round.voice(reviewer);
                 word.is_some_and(|answer| answer.said.get(&id) == Some(&Said::StillThere))
             }
             Source::Check(check) => {
-                let claims = self.sitting.checks.get(check).map_or(&[][..], Vec::as_slice);
+                let claims = self.judged_round.checks.get(check).map_or(&[][..], Vec::as_slice);
                 let says =
                     |claim: &&Claim| claim.claim == tracked.claim.claim && claim.file == tracked.claim.file;
                 let said = claims.iter().filter(says).count();
@@ -834,7 +843,7 @@ impl LoopLaws {
             fate: Fate::Open,
             file: None,
             reply: None,
-            makers: true,
+            builders: true,
             region: None,
             mark: (0, Mark::Persistent),
             fixer: None,
@@ -862,7 +871,7 @@ impl LoopLaws {
         line.severity = tracked.severity;
         line.fate = tracked.fate.clone();
         line.file = tracked.claim.file.clone();
-        line.makers = tracked.makers;
+        line.builders = tracked.builders;
         line.region = tracked.region.clone().or(line.region.take());
         if line.mark.0 != self.round || line.mark.1 == Mark::Persistent {
             line.mark = (self.round, tracked.mark);
@@ -883,7 +892,7 @@ impl LoopLaws {
     fn awaits_hearing(&self, line: &Line) -> bool {
         let failing = line.by.iter().any(|source| match source {
             Source::Check(check) => self.worst(check).is_some(),
-            Source::Seat(_) => false,
+            Source::Reviewer(_) => false,
         });
         let contest = line.contested && !line.heard_contest && self.policy.adjudicator.is_some();
         !failing && ((line.referred && !line.heard_referral) || contest)
@@ -898,32 +907,35 @@ impl LoopLaws {
 
     /// The ruling by the five lines, first that fits.
     fn expected_ruling(&self) -> Ruling {
-        let sitting = &self.sitting;
-        let gone = sitting.seated.iter().any(|seat| !sitting.words.contains_key(seat));
+        let judged_round = &self.judged_round;
+        let gone = judged_round.assembled.iter().any(|reviewer| !judged_round.words.contains_key(reviewer));
         let must: Vec<FindingId> = self.open().map(|(id, _)| id).collect();
-        let objects =
-            |seat: &Seat, id| sitting.partly.get(seat).is_some_and(|(_, unheard)| !unheard.contains(&id));
+        let objects = |reviewer: &Reviewer, id| {
+            judged_round.partly.get(reviewer).is_some_and(|(_, unheard)| !unheard.contains(&id))
+        };
         let ground = |id: FindingId, line: &Line| {
             let present = line.by.iter().any(|source| match source {
                 Source::Check(check) => self.worst(check).is_some(),
-                Source::Seat(seat) => sitting.words.contains_key(seat) || objects(seat, id),
+                Source::Reviewer(reviewer) => {
+                    judged_round.words.contains_key(reviewer) || objects(reviewer, id)
+                }
             });
             let rejected = line.by.iter().any(|source| match source {
                 Source::Check(_) => false,
-                Source::Seat(seat) => sitting.voice(seat).is_some_and(Self::rejects),
+                Source::Reviewer(reviewer) => judged_round.voice(reviewer).is_some_and(Self::rejects),
             });
             present && (self.rework_column(line.severity) || rejected)
         };
         if self.open().any(|(id, line)| ground(id, line)) {
             return Ruling::Rework { must };
         }
-        let silence = sitting.checks.is_empty() && sitting.words.is_empty();
+        let silence = judged_round.checks.is_empty() && judged_round.words.is_empty();
         let lost = gone && self.policy.no_verdict == NoVerdict::Escalate;
         let unanswered = self.open().any(|(_, line)| self.rework_column(line.severity));
         if silence || lost || unanswered {
             return Ruling::NoQuorum;
         }
-        let conditional = sitting.words.values().any(|answer| answer.verdict == Verdict::Conditional);
+        let conditional = judged_round.words.values().any(|answer| answer.verdict == Verdict::Conditional);
         if conditional || !must.is_empty() {
             return Ruling::PassWithWarnings { carried: must, checks_only: gone };
         }
@@ -942,17 +954,22 @@ impl LoopLaws {
             Ruling::NoQuorum => "no quorum",
         };
         book.saw(format!("{}/ruling/{name}", self.name));
-        for (seat, answer) in &self.sitting.words {
-            let idle =
-                self.needs_ground(answer) && self.of_seat(seat).is_empty() && !self.a_check_is_ground();
-            book.hold("gate", !idle, || format!("{seat}'s groundless word is ruled on"));
+        for (reviewer, answer) in &self.judged_round.words {
+            let idle = self.needs_ground(answer)
+                && self.of_reviewer(reviewer).is_empty()
+                && !self.a_check_is_ground();
+            book.hold("gate", !idle, || format!("{reviewer}'s groundless word is ruled on"));
         }
         let unheard = self.open().find(|(_, line)| self.awaits_hearing(line)).map(|(id, _)| id);
         book.hold("gate", unheard.is_none(), || format!("ruled, and {unheard:?} was not heard"));
         if let Ruling::Rework { must } = ruling {
             let round = self.round;
-            let complete = self.sitting.seated.iter().all(|seat| self.sitting.words.contains_key(seat));
-            let fundamental = self.sitting.voices().any(|(_, answer)| answer.fundamental);
+            let complete = self
+                .judged_round
+                .assembled
+                .iter()
+                .all(|reviewer| self.judged_round.words.contains_key(reviewer));
+            let fundamental = self.judged_round.voices().any(|(_, answer)| answer.fundamental);
             self.series.retain(|record| record.round != round);
             let must: BTreeSet<FindingId> = must.iter().copied().collect();
             let marked = |mark: Mark| -> Vec<FindingId> {
@@ -986,8 +1003,8 @@ impl LoopLaws {
         if self.series.iter().filter(|record| record.fundamental).count() > 1 {
             return Some(Why::Escalated(Pattern::Fundamental));
         }
-        if let Some((id, _)) = self.open().find(|(_, line)| !line.makers) {
-            return Some(Why::Escalated(Pattern::NotTheMakers(id)));
+        if let Some((id, _)) = self.open().find(|(_, line)| !line.builders) {
+            return Some(Why::Escalated(Pattern::NotTheBuilders(id)));
         }
         if let Some(region) = self.restless_region() {
             return Some(Why::Escalated(Pattern::Region(region)));
@@ -998,7 +1015,7 @@ impl LoopLaws {
         (self.round >= self.rounds_max).then_some(Why::Exhausted)
     }
 
-    /// What the revision judged in the record at this place had mended.
+    /// What the revision judged in the record at this place had fixed.
     fn resolved(&self, at: usize) -> u32 {
         let gone = self.series[at - 1].must.difference(&self.series[at].must);
         u32::try_from(gone.count()).unwrap()
@@ -1008,7 +1025,7 @@ impl LoopLaws {
         self.resolved(at) > 2 * self.series[at].broken
     }
 
-    /// Each round after the first mended something, and more than twice what it broke: then regions may come back.
+    /// Each round after the first fixed something, and more than twice what it broke: then regions may come back.
     fn restless_region(&self) -> Option<String> {
         let many = self.series.len();
         if (1..many).all(|at| self.is_healthy(at)) {
@@ -1119,38 +1136,40 @@ impl LoopLaws {
     }
 
     /// Fixer by fixer in order of name, each with what was found for it.
-    fn expected_crew(&self) -> BTreeMap<Maker, Vec<FindingId>> {
-        let mut crew: BTreeMap<Maker, Vec<FindingId>> = BTreeMap::new();
+    fn expected_fixers(&self) -> BTreeMap<Builder, Vec<FindingId>> {
+        let mut fixers: BTreeMap<Builder, Vec<FindingId>> = BTreeMap::new();
         for (id, line) in self.open() {
-            let maker = line.fixer.clone().unwrap_or_else(|| self.policy.maker.clone());
-            crew.entry(maker).or_default().push(id);
+            let builder = line.fixer.clone().unwrap_or_else(|| self.policy.builder.clone());
+            fixers.entry(builder).or_default().push(id);
         }
-        if crew.is_empty() {
-            crew.insert(self.policy.maker.clone(), Vec::new());
+        if fixers.is_empty() {
+            fixers.insert(self.policy.builder.clone(), Vec::new());
         }
-        crew
+        fixers
     }
 
-    fn rework(&mut self, crew: &[Share], book: &mut Book) {
+    fn rework(&mut self, fixers: &[FixAssignment], book: &mut Book) {
         let stop = self.expected_stop();
         let ruled = matches!(self.ruling, Some(Ruling::Rework { .. }));
         book.hold("bounded", stop.is_none() && ruled, || format!("goes on although {stop:?}"));
         book.hold("exhaustive", !self.turns_over(), || "goes on without the exhaustive pass".into());
-        let given: BTreeMap<Maker, Vec<FindingId>> =
-            crew.iter().map(|share| (share.maker.clone(), share.findings.clone())).collect();
-        let expected = self.expected_crew();
-        book.hold("crew", given == expected, || format!("{crew:?} and not {expected:?}"));
+        let given: BTreeMap<Builder, Vec<FindingId>> = fixers
+            .iter()
+            .map(|assignment| (assignment.builder.clone(), assignment.findings.clone()))
+            .collect();
+        let expected = self.expected_fixers();
+        book.hold("crew", given == expected, || format!("{fixers:?} and not {expected:?}"));
         for id in expected.into_values().flatten() {
             if let Some(line) = self.lines.get_mut(&id) {
                 line.ordered = true;
             }
         }
-        self.makes(crew.len());
+        self.makes(fixers.len());
     }
 
     fn makes(&mut self, hands: usize) {
-        self.crew = hands;
-        self.makers_gone = 0;
+        self.fixers = hands;
+        self.builders_gone = 0;
         self.parts = 0;
         self.news = false;
         self.ruling = None;
@@ -1171,8 +1190,8 @@ impl LoopLaws {
             (None, why) => *why == Why::ChecksDidNotRun && self.a_check_is_lost(),
             (Some(_), why) => *why == Why::Approval && self.policy.approval,
         };
-        let lacking: Vec<&Seat> = question.not_shown.iter().map(|not| &not.seat).collect();
-        let partly: Vec<&Seat> = self.sitting.partly.keys().collect();
+        let lacking: Vec<&Reviewer> = question.not_shown.iter().map(|not| &not.reviewer).collect();
+        let partly: Vec<&Reviewer> = self.judged_round.partly.keys().collect();
         let told = lacking == if question.why == Why::NoQuorum { partly } else { Vec::new() };
         book.hold("shown", told, || format!("{question:?} does not say who was not shown all"));
         book.hold("asks", right, || {
@@ -1189,7 +1208,7 @@ impl LoopLaws {
     }
 
     fn a_check_is_lost(&self) -> bool {
-        self.policy.checks.iter().any(|check| !self.sitting.checks.contains_key(check))
+        self.policy.checks.iter().any(|check| !self.judged_round.checks.contains_key(check))
     }
 
     /// What was made is neither new nor argued.
@@ -1223,13 +1242,13 @@ impl LoopLaws {
                 self.counts.again_rounds += u64::from(*rounds);
                 self.rounds_max = self.round + rounds;
                 self.ruling = None;
-                let hands = self.expected_crew().len();
+                let hands = self.expected_fixers().len();
                 self.makes(hands);
             }
             Choice::Reask => {
                 self.counts.reasks += 1;
-                let confirming = self.sitting.confirming;
-                if let Some(revision) = self.sitting.revision.clone() {
+                let confirming = self.judged_round.confirming;
+                if let Some(revision) = self.judged_round.revision.clone() {
                     self.sit(revision, confirming);
                 }
             }
@@ -1320,12 +1339,13 @@ impl LoopLaws {
 
     /// Law `gate`: what passed is what was made, judged whole, and nothing in the rework column is open.
     fn gate(&self, outcome: &Outcome, revision: Option<&Revision>, book: &mut Book) {
-        let sitting = &self.sitting;
-        let same =
-            revision.is_some() && revision == self.made.as_ref() && revision == sitting.revision.as_ref();
+        let judged_round = &self.judged_round;
+        let same = revision.is_some()
+            && revision == self.made.as_ref()
+            && revision == judged_round.revision.as_ref();
         book.hold("gate", same, || format!("{revision:?} passed, {:?} was made", self.made));
         for check in &self.policy.checks {
-            let ran = sitting.checks.contains_key(check);
+            let ran = judged_round.checks.contains_key(check);
             let green = !self.worst(check).is_some_and(|worst| self.rework_column(worst));
             book.hold("gate", ran && green, || format!("passed, and {check} did not"));
         }
@@ -1337,8 +1357,8 @@ impl LoopLaws {
         };
         book.hold("gate", checks_only.is_some(), || format!("{outcome:?} by {:?}", self.ruling));
         let leave = checks_only == Some(true) && self.policy.no_verdict == NoVerdict::ChecksOnly;
-        for seat in &sitting.seated {
-            let good = match sitting.words.get(seat) {
+        for reviewer in &judged_round.assembled {
+            let good = match judged_round.words.get(reviewer) {
                 None => leave,
                 Some(answer) if answer.intent_satisfied == Some(false) => false,
                 Some(answer) => match answer.verdict {
@@ -1347,15 +1367,17 @@ impl LoopLaws {
                     Verdict::Reject => false,
                 },
             };
-            book.hold("gate", good, || format!("passed without {seat}: {:?}", sitting.words.get(seat)));
+            book.hold("gate", good, || {
+                format!("passed without {reviewer}: {:?}", judged_round.words.get(reviewer))
+            });
         }
-        let somebody = !sitting.checks.is_empty() || !sitting.words.is_empty();
+        let somebody = !judged_round.checks.is_empty() || !judged_round.words.is_empty();
         book.hold("gate", somebody, || "passed and nobody judged".into());
         let left = self.open().find(|(_, line)| !warned || self.rework_column(line.severity));
         book.hold("gate", left.is_none(), || format!("passed with {:?} open", left.map(|(id, _)| id)));
-        let confirmed = sitting.confirming || self.round < 2 || !self.policy.confirm;
+        let confirmed = judged_round.confirming || self.round < 2 || !self.policy.confirm;
         book.hold("confirm", confirmed, || "passed after delta rounds without a final pass".into());
-        if let Some(revision) = revision.filter(|_| sitting.confirming || self.round < 2) {
+        if let Some(revision) = revision.filter(|_| judged_round.confirming || self.round < 2) {
             self.whole(revision, book);
         }
     }
@@ -1365,23 +1387,25 @@ impl LoopLaws {
         let policy = &self.policy;
         let c = &self.counts;
         let a = u64::from(policy.attempts_max);
-        let seats = policy.seats.len() as u64 * (1 + u64::from(policy.backup));
+        let reviewers = policy.reviewers.len() as u64 * (1 + u64::from(policy.backup));
         let rounds = u64::from(self.rounds_given) + c.again_rounds + c.fixed;
         let again = 1 + u64::from(policy.confirm || policy.recheck_failed_only);
         // One exhaustive pass in each series.
-        let sittings = rounds * again + c.reasks + 1 + c.agains + c.fixed;
+        let judged_rounds = rounds * again + c.reasks + 1 + c.agains + c.fixed;
         let makes = match policy.iterations_max {
             Some(max) => u64::from(max) * (1 + c.agains),
             None => (rounds + c.agains + 1) * a * c.hands,
         };
         let joins = (rounds + c.agains + 1) * a;
         let findings = self.lines.len() as u64;
-        let seats = seats * u64::from(policy.parts_max);
-        let sitting = a * policy.checks.len() as u64 + seats * (a + 1) + (1 + 2 * seats) * a;
+        let reviewers = reviewers * u64::from(policy.parts_max);
+        let judged_round = a * policy.checks.len() as u64 + reviewers * (a + 1) + (1 + 2 * reviewers) * a;
         let hearings = (2 + c.agains + c.fixed) * findings * a;
-        let most = makes + joins + sittings * sitting + hearings + c.decisions + 1;
+        let most = makes + joins + judged_rounds * judged_round + hearings + c.decisions + 1;
         book.hold("bounded", u64::from(self.round) <= rounds, || format!("round {} of {rounds}", self.round));
-        book.hold("bounded", c.sittings <= sittings, || format!("{} sittings of {sittings}", c.sittings));
+        book.hold("bounded", c.judged_rounds <= judged_rounds, || {
+            format!("{} sittings of {judged_rounds}", c.judged_rounds)
+        });
         let passes = 1 + c.agains + c.fixed;
         book.hold("bounded", c.passes <= passes, || format!("{} passes of {passes}", c.passes));
         book.hold("bounded", c.makes <= makes, || format!("{} makes of {makes}", c.makes));

@@ -1,13 +1,13 @@
-//! What makers, checks, reviewers and the tracking effect say in a simulated world. A claim `c7 so` is finding 7.
+//! What builders, checks, reviewers and the tracking effect say in a simulated world. A claim `c7 so` is finding 7.
 
 use crate::rng::Rng;
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::cover::{Look, Shown, may_be_shown};
 use tribunal_core::effect::Try;
 use tribunal_core::finding::{Answer, Claim, Fate, Reply, Said, Severity, Source, UnreadPart, Verdict};
-use tribunal_core::ids::{Check, FindingId, Maker, Revision, Seat};
+use tribunal_core::ids::{Builder, Check, FindingId, Reviewer, Revision};
 use tribunal_core::ledger::{Delta, Entry, Mark, Tracked};
-use tribunal_core::panel::{Bench, CheckState, SeatState};
+use tribunal_core::panel::{CheckState, ReviewRound, ReviewerState};
 use tribunal_core::review_loop::{
     Checked, Failure, FailureKind, Loop, LoopReport, LoopWant, Opened, Opening,
 };
@@ -46,11 +46,11 @@ impl Rates {
             return Rates::stubborn(rng);
         }
         if rng.chance(7) {
-            // Everything is mended and most of it comes back.
+            // Everything is fixed and most of it comes back.
             return Rates { raise: 120, cure: 90, reuse: 85, lie: 0, ..Rates::stubborn(rng) };
         }
         if rng.chance(12) {
-            // Everything is mended, and as much that was there all along is found.
+            // Everything is fixed, and as much that was there all along is found.
             let fail = *rng.pick(&[0, 0, 20, 35]);
             let moving = Rates {
                 raise: 200,
@@ -146,7 +146,7 @@ impl World {
     /// Knows what the loop was opened with.
     pub fn new(opened: &Opened) -> World {
         let (Opening::Make { open, .. } | Opening::Judge { open, .. }) = &opened.opening;
-        let findings = open.iter().map(|handed| handed.id.0).max().unwrap_or(0);
+        let findings = open.iter().map(|carried| carried.id.0).max().unwrap_or(0);
         World { name: opened.id.to_string(), revisions: 1, findings, contested: BTreeSet::new() }
     }
 
@@ -174,15 +174,17 @@ impl World {
                 unread: unread_parts(1),
                 ..Failure::new(FailureKind::Garbled, "no verdict")
             }),
-            LoopWant::Judge { seat, revision, .. } if nothing_left(rng, rates, live, seat, revision) => {
+            LoopWant::Judge { reviewer, revision, .. }
+                if nothing_left(rng, rates, live, reviewer, revision) =>
+            {
                 LoopReport::AllShown(Shown::whole(u32::try_from(hunks(revision).len()).unwrap()))
             }
-            LoopWant::Judge { seat, part, revision, put, .. } => {
+            LoopWant::Judge { reviewer, part, revision, put, .. } => {
                 let (shown, put) = shown(rng, rates, live.policy().parts_max, revision, *part, put);
                 if *part == 0 && !may_be_shown(live.policy(), shown) && rng.beside().chance(50) {
                     return LoopReport::TooLarge(Shown { hunks: 0, ..shown });
                 }
-                let answer = Box::new(self.judged(rng, rates, live, (seat, *part), &put));
+                let answer = Box::new(self.judged(rng, rates, live, (reviewer, *part), &put));
                 LoopReport::Judged { answer, shown, put }
             }
             LoopWant::Track { .. } => self.tracked(rng, rates, live),
@@ -246,12 +248,12 @@ impl World {
         rng: &mut Rng,
         rates: &Rates,
         live: &Loop,
-        (seat, part): (&Seat, u32),
+        (reviewer, part): (&Reviewer, u32),
         put: &[FindingId],
     ) -> Answer {
         // A reviewer may find what another found; what a check found it cannot.
         let theirs = live.round().is_multiple_of(3) && put.is_empty();
-        let shared = |entry: &Entry| theirs && entry.by.iter().all(|by| matches!(by, Source::Seat(_)));
+        let shared = |entry: &Entry| theirs && entry.by.iter().all(|by| matches!(by, Source::Reviewer(_)));
         let mut said = BTreeMap::new();
         for id in put {
             let word = match rng.chance(rates.cure) {
@@ -264,7 +266,7 @@ impl World {
             }
         }
         let known: Vec<FindingId> =
-            live.ledger().iter().filter(|(_, e)| e.is_of(seat) || shared(e)).map(|(id, _)| id).collect();
+            live.ledger().iter().filter(|(_, e)| e.is_of(reviewer) || shared(e)).map(|(id, _)| id).collect();
         let calm = u32::from(live.round() > 1) * rates.cure / 2;
         let mut raised = Vec::new();
         if rng.chance(rates.raise.saturating_sub(calm)) {
@@ -282,7 +284,10 @@ impl World {
         };
         let any = [Verdict::Approve, Verdict::Conditional, Verdict::Reject];
         let verdict = if rng.chance(rates.odd) { *rng.pick(&any) } else { fair };
-        let owed = live.bench().and_then(|bench| bench.owed_by(seat, part)).map_or(0, |owed| owed.parts);
+        let owed = live
+            .review_round()
+            .and_then(|review_round| review_round.owed_by(reviewer, part))
+            .map_or(0, |owed| owed.parts);
         let mut beside = rng.beside();
         let mut settled = BTreeMap::new();
         for n in 1..=owed {
@@ -310,9 +315,9 @@ impl World {
     }
 
     fn tracked(&mut self, rng: &mut Rng, rates: &Rates, live: &Loop) -> LoopReport {
-        let Some(bench) = live.bench() else { return LoopReport::Due };
-        let mut all = matched(bench, live);
-        let revision = bench.revision.clone();
+        let Some(review_round) = live.review_round() else { return LoopReport::Due };
+        let mut all = matched(review_round, live);
+        let revision = review_round.revision.clone();
         for tracked in all.values_mut() {
             self.decorate(rng, rates, live, &revision, tracked);
         }
@@ -344,12 +349,12 @@ impl World {
         };
         tracked.touched = rng.chance(rates.touch);
         tracked.region = (!id.0.is_multiple_of(5)).then(|| format!("region-{}", id.0 % 5 / 4));
-        tracked.makers = !rng.chance(rates.foreign);
+        tracked.builders = !rng.chance(rates.foreign);
         let fixers = ["fix-a", "fix-b", "fix-c", "fix-d"];
-        tracked.fixer = rng.chance(rates.fixers).then(|| Maker::new(rng.pick(&fixers)));
-        let by_seat = tracked.by.iter().any(|source| matches!(source, Source::Seat(_)));
-        if by_seat && tracked.severity == Severity::Blocker && rng.chance(rates.contest) {
-            tracked.referred = Some(Seat::new("owner"));
+        tracked.fixer = rng.chance(rates.fixers).then(|| Builder::new(rng.pick(&fixers)));
+        let by_reviewer = tracked.by.iter().any(|source| matches!(source, Source::Reviewer(_)));
+        if by_reviewer && tracked.severity == Severity::Blocker && rng.chance(rates.contest) {
+            tracked.referred = Some(Reviewer::new("owner"));
         }
         // A contest belongs to a revision: the same one is reported each time that revision is tracked.
         let key = (id, revision.clone());
@@ -357,8 +362,8 @@ impl World {
             self.contested.insert(key.clone());
         }
         tracked.contested = self.contested.contains(&key);
-        let only_seats = !tracked.by.iter().any(|source| matches!(source, Source::Check(_)));
-        if open && only_seats && rng.chance(rates.triage) {
+        let only_reviewers = !tracked.by.iter().any(|source| matches!(source, Source::Check(_)));
+        if open && only_reviewers && rng.chance(rates.triage) {
             tracked.fate =
                 [Fate::Deferred, Fate::Discarded, Fate::Filtered, Fate::Advisory][rng.below(4)].clone();
         }
@@ -393,14 +398,14 @@ pub fn shown_whole(since: Option<&Revision>, revision: &Revision) -> BTreeSet<Hu
 }
 
 /// Whether a final pass has nothing to show to a reviewer. A world that is odd says so out of turn, too.
-fn nothing_left(rng: &Rng, rates: &Rates, live: &Loop, seat: &Seat, revision: &Revision) -> bool {
-    let first =
-        live.bench().and_then(|bench| bench.seats.get(seat)) == Some(&SeatState::Asking(Try::default()));
-    let looks = live.looks(seat);
+fn nothing_left(rng: &Rng, rates: &Rates, live: &Loop, reviewer: &Reviewer, revision: &Revision) -> bool {
+    let first = live.review_round().and_then(|review_round| review_round.reviewers.get(reviewer))
+        == Some(&ReviewerState::Asking(Try::default()));
+    let looks = live.looks(reviewer);
     let seen = |look: &Look| shown_whole(look.since.as_ref(), &look.revision);
     let seen: BTreeSet<Hunk> = looks.iter().flat_map(seen).collect();
     let left = !hunks(revision).is_subset(&seen) || looks.is_empty();
-    (!left && first && live.keeps_verdict(seat, Try::default()))
+    (!left && first && live.keeps_verdict(reviewer, Try::default()))
         || (left && rng.beside().chance(rates.odd / 10))
 }
 
@@ -426,18 +431,18 @@ fn shown(
 }
 
 /// Claims and answers matched to ids.
-fn matched(bench: &Bench, live: &Loop) -> BTreeMap<FindingId, Tracked> {
+fn matched(review_round: &ReviewRound, live: &Loop) -> BTreeMap<FindingId, Tracked> {
     let mut all: BTreeMap<FindingId, Tracked> = BTreeMap::new();
     for (id, entry) in live.ledger().open() {
         let cleared = |source: &Source| match source {
-            Source::Check(check) => bench.checks.get(check) == Some(&CheckState::Passed),
-            Source::Seat(_) => false,
+            Source::Check(check) => review_round.checks.get(check) == Some(&CheckState::Passed),
+            Source::Reviewer(_) => false,
         };
         if entry.by.iter().all(cleared) {
             all.insert(id, tracked(id, entry.by.clone(), entry.claim.clone(), Fate::Fixed));
         }
     }
-    for (seat, answer) in bench.voices() {
+    for (reviewer, answer) in review_round.voices() {
         for (id, word) in &answer.said {
             let Some(entry) = live.ledger().get(*id) else { continue };
             let fate = match word {
@@ -445,13 +450,15 @@ fn matched(bench: &Bench, live: &Loop) -> BTreeMap<FindingId, Tracked> {
                 Said::StillThere | Said::NoProof(_) => Fate::Open,
                 Said::NotAnIssue(_) | Said::Shown(_) => Fate::Refuted,
             };
-            let by = BTreeSet::from([Source::Seat(seat.clone())]);
+            let by = BTreeSet::from([Source::Reviewer(reviewer.clone())]);
             merge(&mut all, tracked(*id, by, entry.claim.clone(), fate));
         }
     }
-    let seats = bench.voices().map(|(seat, answer)| (Source::Seat(seat.clone()), answer.raised.as_slice()));
-    let checks = bench.failures().map(|(check, claims)| (Source::Check(check.clone()), claims));
-    for (source, claims) in seats.chain(checks) {
+    let reviewers = review_round
+        .voices()
+        .map(|(reviewer, answer)| (Source::Reviewer(reviewer.clone()), answer.raised.as_slice()));
+    let checks = review_round.failures().map(|(check, claims)| (Source::Check(check.clone()), claims));
+    for (source, claims) in reviewers.chain(checks) {
         for claim in claims {
             let id = named(claim);
             let one = tracked(id, BTreeSet::from([source.clone()]), claim.clone(), Fate::Open);
@@ -479,7 +486,7 @@ fn tracked(id: FindingId, by: BTreeSet<Source>, claim: Claim, fate: Fate) -> Tra
         referred: None,
         contested: false,
         mark: Mark::New,
-        makers: true,
+        builders: true,
         touched: false,
         region: None,
         fixer: None,

@@ -396,7 +396,7 @@ impl LoopSim {
         }
         let hollow = wants.values().any(|want| matches!(want, LoopWant::Join { parts } if parts.is_empty()));
         book.hold("crew", !hollow, || "joins nothing".into());
-        self.laws.makers_disjoint(&hands.collect::<Vec<_>>(), book);
+        self.laws.builders_disjoint(&hands.collect::<Vec<_>>(), book);
         let rest = self.live.settle();
         book.hold("settled", rest.is_none(), || format!("{rest:?} is left after a turn"));
         let waits = self.is_over() || !wants.is_empty();

@@ -1,7 +1,7 @@
 //! Policies for the walks: the five rows as they are, and wild ones with every value changed.
 
 use crate::rng::Rng;
-use tribunal_core::ids::{Check, Maker, Seat};
+use tribunal_core::ids::{Builder, Check, Reviewer};
 use tribunal_core::policy::{Asked, AtTheCap, NoVerdict, Policy, Timeouts, Use};
 
 /// The five uses.
@@ -10,15 +10,15 @@ pub const USES: [Use; 5] = [Use::Plan, Use::Task, Use::Qa, Use::Phase, Use::Chai
 /// A row with judges; `wild` changes the values that make the row.
 pub fn policy(rng: &mut Rng, of: Use, wild: bool) -> Policy {
     let row = Policy::of(of);
-    let seats = ["alpha", "beta", "gamma"];
+    let reviewers = ["alpha", "beta", "gamma"];
     let checks = ["lint", "tests", "types"];
     let most = if of == Use::Phase { 3 } else { 2 };
     let mut policy = Policy {
-        maker: Maker::new("dev"),
-        seats: seats[..=rng.below(most)].iter().map(Seat::new).collect(),
+        builder: Builder::new("dev"),
+        reviewers: reviewers[..=rng.below(most)].iter().map(Reviewer::new).collect(),
         checks: checks[..rng.below(4)].iter().map(Check::new).collect(),
         backup: rng.chance(40),
-        adjudicator: rng.chance(50).then(|| Seat::new("judge")),
+        adjudicator: rng.chance(50).then(|| Reviewer::new("judge")),
         timeouts: Timeouts { make_ms: 1_000, judge_ms: 100 },
         ..row
     };
@@ -33,7 +33,7 @@ pub fn policy(rng: &mut Rng, of: Use, wild: bool) -> Policy {
         policy.parts_max = 1 + u32::try_from(beside.below(4)).unwrap();
     }
     if rng.one_in(25) {
-        policy.seats.clear();
+        policy.reviewers.clear();
     }
     if wild {
         shake(rng, &mut policy);

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::effect::{EffectId, FinishStep, Step};
 use tribunal_core::held::{Held, HeldChoice, HeldDecision};
 use tribunal_core::ids::{PlanId, Revision, Time};
-use tribunal_core::ledger::Handed;
+use tribunal_core::ledger::CarriedFinding;
 use tribunal_core::review_loop::{Opening, Outcome};
 use tribunal_core::run::{
     Ending, Job, Land, LaneChoice, LaneDecision, PlanGate, PlanSpec, REBASES_MAX, Refusal, RunEvent, RunIn,
@@ -361,7 +361,7 @@ impl RunLaws {
         effect: &EffectId,
         outcome: &Outcome,
         revision: Option<&Revision>,
-        open: &[Handed],
+        open: &[CarriedFinding],
         book: &mut Book,
     ) {
         let Some(plan) = self.of(effect) else { return self.on_review_ended(outcome, revision, book) };
@@ -453,7 +453,13 @@ impl RunLaws {
         self.plans.insert(plan, Plan::Landed);
     }
 
-    fn on_refused(&mut self, effect: &EffectId, refusal: &Refusal, findings: &[Handed], book: &mut Book) {
+    fn on_refused(
+        &mut self,
+        effect: &EffectId,
+        refusal: &Refusal,
+        findings: &[CarriedFinding],
+        book: &mut Book,
+    ) {
         let Some(plan) = self.of(effect) else { return };
         let Some(lane) = self.lane(&plan) else { return };
         lane.landing = false;
@@ -535,7 +541,7 @@ impl RunLaws {
                     lane.place = Place::Summary(0);
                 }
             }
-            // What a person mended is approved by nobody yet: the change to judge begins where it began.
+            // What a person fixed is approved by nobody yet: the change to judge begins where it began.
             LaneChoice::Fixed(revision) => {
                 let opening =
                     Opening::Judge { revision: revision.clone(), open: stuck.open.clone(), since: None };
@@ -961,7 +967,7 @@ fn after_work(revision: &Revision, qa: bool, order: u64) -> (Place, Option<Revis
     }
 }
 
-fn stuck(was: Was, outcome: &Outcome, revision: Option<&Revision>, open: &[Handed]) -> Place {
+fn stuck(was: Was, outcome: &Outcome, revision: Option<&Revision>, open: &[CarriedFinding]) -> Place {
     let stuck = Stuck { was, outcome: outcome.clone(), revision: revision.cloned(), open: open.to_vec() };
     Place::Stuck { stuck, asked: false }
 }

@@ -11,7 +11,7 @@ use tribunal_core::effect::{EffectId, FinishStep, Step};
 use tribunal_core::finding::{Claim, Severity, Source};
 use tribunal_core::held::{Held, HeldChoice, HeldDecision};
 use tribunal_core::ids::{Check, FindingId, LoopId, Of, PlanId, Revision, Time};
-use tribunal_core::ledger::{Entry, Handed};
+use tribunal_core::ledger::{CarriedFinding, Entry};
 use tribunal_core::machine::{Machine, launches, settle, turn};
 use tribunal_core::review_loop::{Failure, FailureKind, Opened, Opening, Outcome};
 use tribunal_core::run::{
@@ -27,7 +27,7 @@ enum Child {
 struct Told {
     outcome: Outcome,
     revision: Option<Revision>,
-    open: Vec<Handed>,
+    open: Vec<CarriedFinding>,
 }
 
 impl Child {
@@ -51,7 +51,7 @@ impl Child {
             Child::Real(sim) => sim.live.outcome().map(|outcome| Told {
                 outcome: outcome.clone(),
                 revision: sim.live.revision().cloned(),
-                open: sim.live.handed(),
+                open: sim.live.carried(),
             }),
         }
     }
@@ -211,8 +211,8 @@ impl RunSim {
                 return;
             }
         }
-        let stray: Vec<LoopId> = self.loops.keys().filter(|id| !held.contains(*id)).cloned().collect();
-        for id in stray {
+        let out_of_scope: Vec<LoopId> = self.loops.keys().filter(|id| !held.contains(*id)).cloned().collect();
+        for id in out_of_scope {
             if let Some(Child::Real(mut sim)) = self.loops.remove(&id)
                 && !sim.is_over()
             {
@@ -310,7 +310,7 @@ impl RunSim {
         let outcome = self.outcome(bad);
         let nothing = self.rates.bad > 3 && self.rng.one_in(12);
         let revision = (!nothing).then(|| self.fresh());
-        let open = if bad { self.handed() } else { Vec::new() };
+        let open = if bad { self.carried() } else { Vec::new() };
         match self.loops.get_mut(&id) {
             Some(Child::Real(sim)) => {
                 sim.step(false, book);
@@ -335,12 +335,12 @@ impl RunSim {
         }
     }
 
-    fn handed(&mut self) -> Vec<Handed> {
+    fn carried(&mut self) -> Vec<CarriedFinding> {
         (0..self.rng.below(3))
             .map(|_| {
                 self.findings += 1;
                 let claim = Claim::new(Severity::Blocker, format!("c{}", self.findings)).at("f1", Some(1));
-                Handed { id: FindingId(self.findings), entry: entry(claim) }
+                CarriedFinding { id: FindingId(self.findings), entry: entry(claim) }
             })
             .collect()
     }
@@ -426,7 +426,7 @@ impl RunSim {
                 1 => Refusal::RedCheck,
                 _ => Refusal::JudgeAgain(self.fresh()),
             };
-            RunReport::LandingRefused { refusal, findings: self.handed() }
+            RunReport::LandingRefused { refusal, findings: self.carried() }
         } else {
             let times = self.moved.entry(plan.clone()).or_insert(0);
             *times += 1;

@@ -6,8 +6,8 @@ use tribunal_core::cover::Shown;
 use tribunal_core::effect::{EffectId, FinishStep, Step, Try};
 use tribunal_core::finding::{Answer, Claim, Fate, Severity, Source, Verdict};
 use tribunal_core::held::{Held, HeldChoice, HeldDecision};
-use tribunal_core::ids::{Check, FindingId, LoopId, Of, PlanId, Revision, Seat, Time};
-use tribunal_core::ledger::{Delta, Entry, Handed, Mark, Tracked};
+use tribunal_core::ids::{Check, FindingId, LoopId, Of, PlanId, Reviewer, Revision, Time};
+use tribunal_core::ledger::{CarriedFinding, Delta, Entry, Mark, Tracked};
 use tribunal_core::machine::{Machine, settle, turn};
 use tribunal_core::panel::CheckState;
 use tribunal_core::policy::{Asked, AtTheCap, NoVerdict, Policy, Timeouts, Use};
@@ -73,7 +73,7 @@ fn finding(id: u32, severity: Severity) -> Tracked {
         referred: None,
         contested: false,
         mark: Mark::New,
-        makers: true,
+        builders: true,
         touched: false,
         region: None,
         fixer: None,
@@ -96,7 +96,7 @@ fn opened(policy: Policy) -> Loop {
 
 fn phase() -> Policy {
     Policy {
-        seats: vec![Seat::new("alpha")],
+        reviewers: vec![Reviewer::new("alpha")],
         checks: vec![Check::new("lint"), Check::new("types")],
         timeouts: Timeouts { make_ms: 1000, judge_ms: 100 },
         recheck_failed_only: true,
@@ -108,34 +108,34 @@ fn phase() -> Policy {
 fn a_loop_as_people_read_it() {
     let mut live = opened(phase());
     assert_eq!((live.state_name(), live.round(), live.iterations()), ("making", 0, 0));
-    assert!(live.bench().is_none() && live.judged().is_empty() && live.revision().is_none());
+    assert!(live.review_round().is_none() && live.judged().is_empty() && live.revision().is_none());
     say(&mut live, "make:fixer", made(1));
     assert_eq!((live.state_name(), live.round(), live.rounds_max()), ("checking", 1, 3));
     say(&mut live, "check:lint", found(&[1]));
-    assert_eq!(live.bench().unwrap().checks[&Check::new("types")], CheckState::Asking(0));
+    assert_eq!(live.review_round().unwrap().checks[&Check::new("types")], CheckState::Asking(0));
     say(&mut live, "check:types", found(&[]));
     assert_eq!(live.state_name(), "judging");
-    assert!(live.bench().is_some());
+    assert!(live.review_round().is_some());
     let asked = say(&mut live, "judge:alpha", answer(Verdict::Approve));
     assert_eq!(live.state_name(), "tracking");
-    assert!(live.bench().is_some());
-    // The seat was heard: its deadline means nothing any more.
+    assert!(live.review_round().is_some());
+    // The reviewer was heard: its deadline means nothing any more.
     let late = LoopIn::Report { effect: asked.wake(), at: Time(9_999), report: LoopReport::Due };
     assert_eq!(live.decide(&late), None);
     let light = finding(2, Severity::Suggestion);
     say(&mut live, "track", tracked(vec![finding(1, Severity::Blocker), light]));
     assert_eq!((live.state_name(), live.delta().new), ("making", 7));
-    assert_eq!(live.handed().iter().map(|h| h.id).collect::<Vec<_>>(), [FindingId(1)]);
+    assert_eq!(live.carried().iter().map(|h| h.id).collect::<Vec<_>>(), [FindingId(1)]);
     // Only what failed runs again; then all of it once, in the same round.
     say(&mut live, "make:fixer", made(2));
     assert_eq!((live.round(), live.iterations(), live.is_confirming()), (2, 2, false));
-    assert_eq!(live.bench().unwrap().checks.len(), 1);
+    assert_eq!(live.review_round().unwrap().checks.len(), 1);
     say(&mut live, "check:lint", found(&[]));
     say(&mut live, "judge:alpha", answer(Verdict::Approve));
     let fixed = |id| Tracked { fate: Fate::Fixed, ..finding(id, Severity::Blocker) };
     say(&mut live, "track", tracked(vec![fixed(1)]));
     assert_eq!((live.state_name(), live.round(), live.is_confirming()), ("checking", 2, true));
-    assert_eq!(live.bench().unwrap().checks.len(), 2);
+    assert_eq!(live.review_round().unwrap().checks.len(), 2);
     say(&mut live, "check:lint", found(&[]));
     say(&mut live, "check:types", found(&[3]));
     say(&mut live, "judge:alpha", answer(Verdict::Approve));
@@ -149,7 +149,7 @@ fn a_loop_as_people_read_it() {
     say(&mut live, "judge:alpha", answer(Verdict::Approve));
     say(&mut live, "track", tracked(vec![finding(3, Severity::Blocker)]));
     assert_eq!((live.state_name(), live.question().unwrap().why.clone()), ("waiting", Why::Exhausted));
-    assert!(live.bench().is_none() && live.outcome().is_none());
+    assert!(live.review_round().is_none() && live.outcome().is_none());
     // Two rounds more are two more than there were.
     let mut again = live.clone();
     let more = Decision { by: "ada".into(), choice: Choice::Again(2), note: String::new() };
@@ -160,7 +160,7 @@ fn a_loop_as_people_read_it() {
     say(&mut live, "ask", LoopReport::Decided(stop));
     assert_eq!((live.state_name(), live.outcome()), ("ended", Some(&Outcome::Exhausted)));
     assert!(live.question().is_none());
-    assert_eq!(live.handed().iter().map(|h| h.id).collect::<Vec<_>>(), [FindingId(3)]);
+    assert_eq!(live.carried().iter().map(|h| h.id).collect::<Vec<_>>(), [FindingId(3)]);
 }
 
 /// A round that was not made, or out of its number, is no event of this loop.
@@ -177,7 +177,7 @@ fn forged_rounds_are_refused() {
     let mut live = Loop::open(&opened);
     settle(&mut live).unwrap();
     let check = effect(&live, "loop", "check:lint");
-    let judge = EffectId { step: Step::Judge(Seat::new("alpha")), ..check.clone() };
+    let judge = EffectId { step: Step::Judge(Reviewer::new("alpha")), ..check.clone() };
     for effect in [check, judge] {
         assert!(live.clone().apply(&LoopEvent::Intended { effect, due: None }).is_err());
     }
@@ -187,7 +187,7 @@ fn forged_rounds_are_refused() {
 
 #[test]
 fn checks_that_did_not_run_are_asked_again() {
-    let mut live = opened(Policy { seats: Vec::new(), ..phase() });
+    let mut live = opened(Policy { reviewers: Vec::new(), ..phase() });
     say(&mut live, "make:fixer", made(1));
     let lost = || LoopReport::Failed(Failure::new(FailureKind::DidNotRun, ""));
     say(&mut live, "check:types", lost());
@@ -222,7 +222,7 @@ fn nobody_is_asked_where_nobody_attends() {
     say(&mut lost, "judge:alpha", failed("lost"));
     say(&mut lost, "track", tracked(Vec::new()));
     assert_eq!((lost.outcome(), lost.question()), (Some(&Outcome::Failed), None));
-    let mut spent = alone(Policy { rounds_max: 1, seats: Vec::new(), ..phase() });
+    let mut spent = alone(Policy { rounds_max: 1, reviewers: Vec::new(), ..phase() });
     say(&mut spent, "make:fixer", made(1));
     say(&mut spent, "check:lint", found(&[1]));
     say(&mut spent, "check:types", found(&[]));
@@ -270,14 +270,19 @@ fn rows_of_the_table() {
         (Use::Qa, "dev", OnlyIfChecksFail, false, 4, AtTheCap::End, true, NoVerdict::ChecksOnly),
         (Use::Phase, "fixer", Always, false, 3, AtTheCap::Ask, true, NoVerdict::Escalate),
     ];
-    for (of, maker, asked, warnings, rounds, cap, confirm, no_verdict) in rows {
+    for (of, builder, asked, warnings, rounds, cap, confirm, no_verdict) in rows {
         let row = Policy::of(of);
-        assert_eq!((row.of, row.maker.as_str(), row.asked, row.warnings_pass), (of, maker, asked, warnings));
+        assert_eq!(
+            (row.of, row.builder.as_str(), row.asked, row.warnings_pass),
+            (of, builder, asked, warnings)
+        );
         assert_eq!((row.rounds_max, row.at_the_cap, row.confirm), (rounds, cap, confirm), "{of}");
         assert_eq!((row.no_verdict, row.attempts_max, row.stale_limit), (no_verdict, 2, 2), "{of}");
         assert_eq!(row.iterations_max, (of == Use::Task).then_some(10), "{of}");
         assert_eq!(row.recheck_failed_only, of == Use::Qa, "{of}");
-        assert!(row.seats.is_empty() && row.checks.is_empty() && row.adjudicator.is_none() && !row.backup);
+        assert!(
+            row.reviewers.is_empty() && row.checks.is_empty() && row.adjudicator.is_none() && !row.backup
+        );
     }
 }
 
@@ -782,7 +787,7 @@ fn a_run_can_review_what_exists() {
         let report = RunReport::LoopEnded {
             outcome: outcome.clone(),
             revision: Some(fixed.clone()),
-            open: vec![Handed { id: FindingId(1), entry: entry.clone() }],
+            open: vec![CarriedFinding { id: FindingId(1), entry: entry.clone() }],
         };
         let input = RunIn::Report { effect: effect.clone(), at: Time(1), report };
         let events = turn(&mut run, &input).expect("it applies");
@@ -878,14 +883,14 @@ fn what_is_brought_when_an_artifact_is_not_approved() {
         tell(&mut run, "01-01", "loop", good("v1"));
         tell(&mut run, "01-01", "summary", summarised());
         tell(&mut run, "01-01", "land", RunReport::Landed { tip: Revision::new("t") });
-        tell(&mut run, "run", "loop", ended(outcome, "mended"));
+        tell(&mut run, "run", "loop", ended(outcome, "fixed"));
         let steps = finished(&mut run);
         (run.ending().unwrap(), run.tip().unwrap().to_string(), steps)
     };
     let all = "finish:Boundary finish:Push";
     assert_eq!(built(true, Outcome::Exhausted), (Ending::Concerns, "t".into(), all.into()));
     assert_eq!(built(false, Outcome::Exhausted), (Ending::Shut, "t".into(), "finish:Boundary".into()));
-    assert_eq!(built(true, Outcome::Passed), (Ending::Passed, "mended".into(), all.into()));
+    assert_eq!(built(true, Outcome::Passed), (Ending::Passed, "fixed".into(), all.into()));
     let made = |spec: RunSpec| {
         let mut run = run(&RunSpec { finish: steps.clone(), ..spec });
         tell(&mut run, "run", "loop", ended(Outcome::Stale, "r2"));

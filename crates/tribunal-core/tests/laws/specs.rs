@@ -40,12 +40,12 @@ pub fn spec(rng: &mut Rng) -> RunSpec {
     let land = *rng.pick(&[Land::Group, Land::Each]);
     let (qa, review) = (rng.chance(60), rng.chance(40));
     // Drawn aside, so that the walks without one stay as they were.
-    let aside = &mut rng.clone();
-    let chain = (review && aside.chance(70)).then(|| {
+    let filtered = &mut rng.clone();
+    let chain = (review && filtered.chance(70)).then(|| {
         Box::new(ChainSpec {
             name: "code".into(),
-            policy: small(aside, Use::Chain),
-            goes_on: aside.chance(80),
+            policy: small(filtered, Use::Chain),
+            goes_on: filtered.chance(80),
         })
     });
     let finish = [FinishStep::Boundary, FinishStep::Forward, FinishStep::Push];
@@ -61,7 +61,7 @@ pub fn spec(rng: &mut Rng) -> RunSpec {
         polish: None,
         exists: None,
         chain,
-        land_again: aside.one_in(3),
+        land_again: filtered.one_in(3),
         checkpoint_every: rng.chance(60).then(|| 1 + u32::try_from(rng.below(3)).unwrap()),
         landing_rounds: u32::try_from(rng.below(3)).unwrap(),
         attempts_max: 1 + u32::try_from(rng.below(3)).unwrap(),
@@ -83,6 +83,6 @@ fn rng_free(at: usize, odd: bool) -> bool {
 
 fn small(rng: &mut Rng, of: Use) -> Policy {
     let mut policy = policy(rng, of, false);
-    policy.seats.truncate(2);
+    policy.reviewers.truncate(2);
     policy
 }

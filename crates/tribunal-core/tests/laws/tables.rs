@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::converge::{Course, Next, Pass, Pattern, Round, RoundRecord, Stretch, next, rounds};
 use tribunal_core::effect::{EffectId, FinishStep, Intents, Step, Try};
 use tribunal_core::finding::{Answer, Claim, Fate, Reply, Said, Severity, Source, UnreadPart, Verdict};
-use tribunal_core::ids::{Check, FindingId, LoopId, Maker, Of, Revision, Seat, Time};
-use tribunal_core::ledger::{Entry, Handed, Ledger, Mark, Tracked};
+use tribunal_core::ids::{Builder, Check, FindingId, LoopId, Of, Reviewer, Revision, Time};
+use tribunal_core::ledger::{CarriedFinding, Entry, Ledger, Mark, Tracked};
 use tribunal_core::machine::{Machine, launches, turn};
 use tribunal_core::panel::{
-    Bench, CheckState, Ruling, SeatState, Unusable, after_failure, after_making, after_unusable,
+    CheckState, ReviewRound, ReviewerState, Ruling, Unusable, after_failure, after_making, after_unusable,
     lost_objection, needs_rework, objection, unusable,
 };
 use tribunal_core::policy::{Asked, NoVerdict, Policy, Use};
@@ -21,8 +21,8 @@ use tribunal_core::words::Remarks;
 use Severity::{Blocker, Suggestion, Warning};
 use Verdict::{Approve, Conditional, Reject};
 
-fn seat(name: &str) -> Source {
-    Source::Seat(Seat::new(name))
+fn reviewer(name: &str) -> Source {
+    Source::Reviewer(Reviewer::new(name))
 }
 
 fn check(name: &str) -> Source {
@@ -42,7 +42,7 @@ fn tracked(id: u32, by: &[Source], severity: Severity) -> Tracked {
         referred: None,
         contested: false,
         mark: Mark::New,
-        makers: true,
+        builders: true,
         touched: false,
         region: None,
         fixer: None,
@@ -72,8 +72,8 @@ fn answer(verdict: Verdict) -> Answer {
 }
 
 fn policy() -> Policy {
-    let seats = vec![Seat::new("alpha"), Seat::new("beta")];
-    Policy { seats, checks: vec![Check::new("lint")], ..Policy::of(Use::Plan) }
+    let reviewers = vec![Reviewer::new("alpha"), Reviewer::new("beta")];
+    Policy { reviewers, checks: vec![Check::new("lint")], ..Policy::of(Use::Plan) }
 }
 
 fn strict() -> Policy {
@@ -84,22 +84,22 @@ fn lenient() -> Policy {
     Policy { no_verdict: NoVerdict::ChecksOnly, ..policy() }
 }
 
-/// A bench: the check's worst, and what each seat said (`None` is gone).
-fn bench(lint: Option<Severity>, seats: &[(&str, Option<Verdict>)]) -> Bench {
-    let mut bench = Bench::convene(Revision::new("r1"), [Check::new("lint")]);
+/// A bench: the check's worst, and what each reviewer said (`None` is gone).
+fn review_round(lint: Option<Severity>, reviewers: &[(&str, Option<Verdict>)]) -> ReviewRound {
+    let mut review_round = ReviewRound::assemble(Revision::new("r1"), [Check::new("lint")]);
     let state = match lint {
         None => CheckState::Passed,
         Some(severity) => CheckState::Failed(vec![Claim::new(severity, "c9")]),
     };
-    bench.checks.insert(Check::new("lint"), state);
-    for (name, word) in seats {
+    review_round.checks.insert(Check::new("lint"), state);
+    for (name, word) in reviewers {
         let state = match word {
-            None => SeatState::Gone,
-            Some(verdict) => SeatState::Answered(Try::default(), answer(*verdict)),
+            None => ReviewerState::Gone,
+            Some(verdict) => ReviewerState::Answered(Try::default(), answer(*verdict)),
         };
-        bench.seats.insert(Seat::new(name), state);
+        review_round.reviewers.insert(Reviewer::new(name), state);
     }
-    bench
+    review_round
 }
 
 fn must(ids: &[u32]) -> Vec<FindingId> {
@@ -107,8 +107,8 @@ fn must(ids: &[u32]) -> Vec<FindingId> {
 }
 
 /// One row of the table: a sitting, what is open, and what it adds up to.
-fn rules(name: &str, policy: &Policy, bench: &Bench, open: &[Tracked], expected: &Ruling) {
-    assert_eq!(bench.rule(policy, &ledger(open)), *expected, "{name}");
+fn rules(name: &str, policy: &Policy, review_round: &ReviewRound, open: &[Tracked], expected: &Ruling) {
+    assert_eq!(review_round.rule(policy, &ledger(open)), *expected, "{name}");
 }
 
 fn of(by: Source, severity: Severity) -> Vec<Tracked> {
@@ -129,33 +129,39 @@ const GONE: (&str, Option<Verdict>) = ("beta", None);
 #[test]
 fn ruling_line_1() {
     let rework = Ruling::Rework { must: must(&[1]) };
-    let alpha = |severity| of(seat("alpha"), severity);
-    let one = |verdict| bench(None, &[a(verdict)]);
+    let alpha = |severity| of(reviewer("alpha"), severity);
+    let one = |verdict| review_round(None, &[a(verdict)]);
     rules("blocker", &policy(), &one(Reject), &alpha(Blocker), &rework);
     rules("blocker, approved", &policy(), &one(Approve), &alpha(Blocker), &rework);
     rules("warning, strict", &strict(), &one(Approve), &alpha(Warning), &rework);
     rules("warning, rejected", &policy(), &one(Reject), &alpha(Warning), &rework);
-    rules("a check", &policy(), &bench(Some(Blocker), &[]), &of(check("lint"), Blocker), &rework);
-    let lost = bench(None, &[a(Reject), GONE]);
-    rules("outranks a lost seat", &policy(), &lost, &alpha(Blocker), &rework);
-    let both = bench(None, &[a(Reject), b(Approve)]);
-    let three = [tracked(2, &[seat("beta")], Warning), tracked(3, &[seat("beta")], Suggestion)];
+    rules("a check", &policy(), &review_round(Some(Blocker), &[]), &of(check("lint"), Blocker), &rework);
+    let lost = review_round(None, &[a(Reject), GONE]);
+    rules("outranks a lost reviewer", &policy(), &lost, &alpha(Blocker), &rework);
+    let both = review_round(None, &[a(Reject), b(Approve)]);
+    let three = [tracked(2, &[reviewer("beta")], Warning), tracked(3, &[reviewer("beta")], Suggestion)];
     let all: Vec<Tracked> = alpha(Blocker).into_iter().chain(three).collect();
     rules("takes all open ones along", &policy(), &both, &all, &Ruling::Rework { must: must(&[1, 2]) });
 }
 
-/// Line 2: a seat is gone. Line 3: an open finding of the rework column that nobody present answered.
+/// Line 2: a reviewer is gone. Line 3: an open finding of the rework column that nobody present answered.
 #[test]
 fn ruling_lines_2_and_3() {
     let no = Ruling::NoQuorum;
-    let lost = bench(None, &[a(Approve), GONE]);
+    let lost = review_round(None, &[a(Approve), GONE]);
     rules("gone, escalate", &policy(), &lost, &[], &no);
-    rules("blocker of a lost seat", &lenient(), &lost, &of(seat("beta"), Blocker), &no);
-    let one = bench(None, &[a(Approve)]);
-    rules("blocker of nobody", &policy(), &one, &of(seat("gamma"), Blocker), &no);
+    rules("blocker of a lost reviewer", &lenient(), &lost, &of(reviewer("beta"), Blocker), &no);
+    let one = review_round(None, &[a(Approve)]);
+    rules("blocker of nobody", &policy(), &one, &of(reviewer("gamma"), Blocker), &no);
     rules("blocker of a check that passes", &policy(), &one, &of(check("lint"), Blocker), &no);
     let hard = Policy { no_verdict: NoVerdict::ChecksOnly, ..strict() };
-    rules("warning of a lost seat, strict", &hard, &bench(None, &[GONE]), &of(seat("beta"), Warning), &no);
+    rules(
+        "warning of a lost reviewer, strict",
+        &hard,
+        &review_round(None, &[GONE]),
+        &of(reviewer("beta"), Warning),
+        &no,
+    );
 }
 
 /// Line 4: conditional, or a warning is open. Line 5: otherwise.
@@ -163,32 +169,38 @@ fn ruling_lines_2_and_3() {
 fn ruling_lines_4_and_5() {
     let warned = |ids: &[u32], checks_only| Ruling::PassWithWarnings { carried: must(ids), checks_only };
     let pass = |checks_only| Ruling::Pass { checks_only };
-    let one = bench(None, &[a(Approve)]);
-    let lost = bench(None, &[a(Approve), GONE]);
-    rules("conditional", &policy(), &bench(None, &[a(Conditional)]), &[], &warned(&[], false));
-    let red = bench(Some(Warning), &[a(Approve)]);
+    let one = review_round(None, &[a(Approve)]);
+    let lost = review_round(None, &[a(Approve), GONE]);
+    rules("conditional", &policy(), &review_round(None, &[a(Conditional)]), &[], &warned(&[], false));
+    let red = review_round(Some(Warning), &[a(Approve)]);
     rules("warning", &policy(), &red, &of(check("lint"), Warning), &warned(&[1], false));
-    rules("warning of a lost seat", &lenient(), &lost, &of(seat("beta"), Warning), &warned(&[1], true));
-    let both = bench(None, &[a(Reject), b(Approve)]);
-    rules("another's warning", &policy(), &both, &of(seat("beta"), Warning), &warned(&[1], false));
-    rules("all approve", &policy(), &bench(None, &[a(Approve), b(Approve)]), &[], &pass(false));
-    rules("suggestions remain", &strict(), &one, &of(seat("alpha"), Suggestion), &pass(false));
-    rules("checks alone", &policy(), &bench(None, &[]), &[], &pass(false));
+    rules(
+        "warning of a lost reviewer",
+        &lenient(),
+        &lost,
+        &of(reviewer("beta"), Warning),
+        &warned(&[1], true),
+    );
+    let both = review_round(None, &[a(Reject), b(Approve)]);
+    rules("another's warning", &policy(), &both, &of(reviewer("beta"), Warning), &warned(&[1], false));
+    rules("all approve", &policy(), &review_round(None, &[a(Approve), b(Approve)]), &[], &pass(false));
+    rules("suggestions remain", &strict(), &one, &of(reviewer("alpha"), Suggestion), &pass(false));
+    rules("checks alone", &policy(), &review_round(None, &[]), &[], &pass(false));
     rules("gone, checks only", &lenient(), &lost, &[], &pass(true));
-    rules("all gone, checks stand", &lenient(), &bench(None, &[("alpha", None)]), &[], &pass(true));
+    rules("all gone, checks stand", &lenient(), &review_round(None, &[("alpha", None)]), &[], &pass(true));
 }
 
 /// A check that cannot tell is answered by somebody who looked, or not at all.
 #[test]
 fn a_question_nobody_answers_passes_nothing() {
-    let asked = |seats: &[(&'static str, Option<Verdict>)]| {
-        let mut bench = bench(Some(Suggestion), seats);
-        for state in bench.checks.values_mut() {
+    let asked = |reviewers: &[(&'static str, Option<Verdict>)]| {
+        let mut review_round = review_round(Some(Suggestion), reviewers);
+        for state in review_round.checks.values_mut() {
             if let CheckState::Failed(claims) = state {
                 claims.iter_mut().for_each(|claim| claim.asks = true);
             }
         }
-        bench
+        review_round
     };
     let open = of(check("lint"), Suggestion);
     for policy in [policy(), lenient(), strict()] {
@@ -200,14 +212,14 @@ fn a_question_nobody_answers_passes_nothing() {
 
 #[test]
 fn silence_is_no_quorum() {
-    let empty = Bench::convene(Revision::new("r1"), []);
+    let empty = ReviewRound::assemble(Revision::new("r1"), []);
     assert_eq!(empty.rule(&policy(), &Ledger::default()), Ruling::NoQuorum);
     let mut gone = empty.clone();
-    gone.seats.insert(Seat::new("alpha"), SeatState::Gone);
+    gone.reviewers.insert(Reviewer::new("alpha"), ReviewerState::Gone);
     assert_eq!(
         gone.rule(&lenient(), &Ledger::default()),
         Ruling::NoQuorum,
-        "no check stands for a lost seat"
+        "no check stands for a lost reviewer"
     );
     let mut unrun = empty.clone();
     unrun.checks.insert(Check::new("lint"), CheckState::DidNotRun);
@@ -215,20 +227,20 @@ fn silence_is_no_quorum() {
     rules("a check that did not run looked at nothing", &policy(), &unrun, &[], &none);
     rules("and settles nothing", &policy(), &unrun, &of(Source::Check(Check::new("lint")), Blocker), &none);
     let mut one = empty;
-    one.seats.insert(Seat::new("alpha"), SeatState::Answered(Try::default(), answer(Approve)));
+    one.reviewers.insert(Reviewer::new("alpha"), ReviewerState::Answered(Try::default(), answer(Approve)));
     assert_eq!(one.rule(&policy(), &Ledger::default()), Ruling::Pass { checks_only: false });
 }
 
 #[test]
 fn work_that_misses_its_purpose_is_rejected() {
-    let mut missed = bench(None, &[]);
+    let mut missed = review_round(None, &[]);
     let word = Answer { intent_satisfied: Some(false), ..answer(Approve) };
-    missed.seats.insert(Seat::new("alpha"), SeatState::Answered(Try::default(), word));
-    let own = ledger(&[tracked(1, &[seat("alpha")], Warning)]);
+    missed.reviewers.insert(Reviewer::new("alpha"), ReviewerState::Answered(Try::default(), word));
+    let own = ledger(&[tracked(1, &[reviewer("alpha")], Warning)]);
     assert_eq!(missed.rule(&policy(), &own), Ruling::Rework { must: must(&[1]) });
     assert!(missed.groundless(&policy(), &own).is_none());
-    let seat = missed.groundless(&policy(), &Ledger::default()).map(|(seat, _)| seat.clone());
-    assert_eq!(seat, Some(Seat::new("alpha")));
+    let reviewer = missed.groundless(&policy(), &Ledger::default()).map(|(reviewer, _)| reviewer.clone());
+    assert_eq!(reviewer, Some(Reviewer::new("alpha")));
 }
 
 #[test]
@@ -242,7 +254,7 @@ fn rework_column() {
 
 #[test]
 fn who_sits() {
-    let own = ledger(&[tracked(1, &[seat("beta")], Blocker)]);
+    let own = ledger(&[tracked(1, &[reviewer("beta")], Blocker)]);
     let none = Ledger::default();
     type Row<'a> = (Asked, Option<Severity>, &'a Ledger, &'a [&'a str]);
     let rows: [Row; 10] = [
@@ -258,11 +270,11 @@ fn who_sits() {
         (Asked::OnlyIfChecksFail, Some(Blocker), &own, &["alpha", "beta"]),
     ];
     for (asked, lint, ledger, expected) in rows {
-        let mut bench = bench(lint, &[]);
-        bench.seat_panel(&Policy { asked, ..policy() }, ledger);
-        let seats: Vec<&str> = bench.seats.keys().map(Seat::as_str).collect();
-        assert_eq!(seats, expected, "{asked:?} {lint:?}");
-        assert_eq!(bench.seats_done(), expected.is_empty());
+        let mut review_round = review_round(lint, &[]);
+        review_round.assemble_panel(&Policy { asked, ..policy() }, ledger);
+        let reviewers: Vec<&str> = review_round.reviewers.keys().map(Reviewer::as_str).collect();
+        assert_eq!(reviewers, expected, "{asked:?} {lint:?}");
+        assert_eq!(review_round.reviewers_done(), expected.is_empty());
     }
 }
 
@@ -362,7 +374,7 @@ fn a_milder_second_answer_is_none() {
 }
 
 #[test]
-fn askers_in_order() {
+fn reviewers_in_order() {
     let alone = Policy { attempts_max: 2, backup: false, ..policy() };
     let with = Policy { backup: true, ..alone.clone() };
     let t = |backup, fails, again| Try { part: 3, backup, fails, again };
@@ -396,12 +408,12 @@ fn askers_in_order() {
 }
 
 #[test]
-fn makers_in_order() {
-    let alone = Policy { attempts_max: 2, iterations_max: None, maker_backup: false, ..policy() };
-    let with = Policy { maker_backup: true, ..alone.clone() };
+fn builders_in_order() {
+    let alone = Policy { attempts_max: 2, iterations_max: None, builder_backup: false, ..policy() };
+    let with = Policy { builder_backup: true, ..alone.clone() };
     let t = |backup, fails| Try { part: 0, backup, fails, again: false };
     let check = |policy: &Policy, n: Try, kind: FailureKind, expect: Option<Try>| {
-        assert_eq!(after_making(policy, n, kind), expect, "{n:?} {kind:?} {}", policy.maker_backup);
+        assert_eq!(after_making(policy, n, kind), expect, "{n:?} {kind:?} {}", policy.builder_backup);
     };
     use FailureKind::{Auth, Crashed, GateShut};
     // What is shut for one builder is shut for all: nobody is asked again.
@@ -426,9 +438,9 @@ fn makers_in_order() {
 
 #[test]
 fn groundless_words() {
-    let own = ledger(&[tracked(1, &[seat("alpha")], Warning)]);
-    let light = ledger(&[tracked(1, &[seat("alpha")], Suggestion)]);
-    let other = ledger(&[tracked(1, &[seat("beta")], Blocker)]);
+    let own = ledger(&[tracked(1, &[reviewer("alpha")], Warning)]);
+    let light = ledger(&[tracked(1, &[reviewer("alpha")], Suggestion)]);
+    let other = ledger(&[tracked(1, &[reviewer("beta")], Blocker)]);
     let none = Ledger::default();
     let rows: [(Policy, Verdict, &Ledger, bool); 8] = [
         (policy(), Reject, &none, true),
@@ -441,8 +453,8 @@ fn groundless_words() {
         (strict(), Approve, &none, false),
     ];
     for (policy, verdict, ledger, expected) in rows {
-        let bench = bench(None, &[("alpha", Some(verdict))]);
-        assert_eq!(bench.groundless(&policy, ledger).is_some(), expected, "{verdict:?}");
+        let review_round = review_round(None, &[("alpha", Some(verdict))]);
+        assert_eq!(review_round.groundless(&policy, ledger).is_some(), expected, "{verdict:?}");
     }
 }
 
@@ -451,7 +463,7 @@ fn tracking_is_put_right() {
     let fated = |fate, t: Tracked| Tracked { fate, ..t };
     let lint = |id| Tracked { claim: Claim::new(Blocker, "c9"), ..tracked(id, &[check("lint")], Blocker) };
     let none = Ledger::default();
-    let red = bench(Some(Blocker), &[]);
+    let red = review_round(Some(Blocker), &[]);
     // A check that fails says so again: its finding is open.
     let right = red.correct(&policy(), &none, &[fated(Fate::Fixed, lint(9))]).unwrap();
     assert_eq!(right[0].fate, Fate::Open);
@@ -460,7 +472,7 @@ fn tracking_is_put_right() {
         let claim = Claim { rule: Some(rule.into()), ..Claim::new(Blocker, "worded anew") };
         claim.at(file, Some(1))
     };
-    let mut by_rule = bench(None, &[]);
+    let mut by_rule = review_round(None, &[]);
     by_rule.checks.insert(Check::new("lint"), CheckState::Failed(vec![ruled("a", "E1")]));
     let fixed = |claim: Claim| Tracked { claim, ..fated(Fate::Fixed, tracked(1, &[check("lint")], Blocker)) };
     let older = |mut claim: Claim| {
@@ -495,19 +507,19 @@ fn tracking_is_put_right() {
     let closed = fated(Fate::Fixed, Tracked { claim: Claim::new(Blocker, "other"), ..lint(9) });
     assert!(red.correct(&policy(), &ledger(&[lint(9)]), &[closed]).is_none());
     // What causes no rework may go unnamed.
-    assert!(bench(Some(Warning), &[]).correct(&policy(), &none, &[]).is_some());
-    assert!(bench(Some(Warning), &[]).correct(&strict(), &none, &[]).is_none());
-    assert!(bench(None, &[]).correct(&policy(), &none, &[]).is_some());
+    assert!(review_round(Some(Warning), &[]).correct(&policy(), &none, &[]).is_some());
+    assert!(review_round(Some(Warning), &[]).correct(&strict(), &none, &[]).is_none());
+    assert!(review_round(None, &[]).correct(&policy(), &none, &[]).is_some());
 }
 
 #[test]
 fn authors_are_believed() {
-    let mut sitting = bench(None, &[]);
+    let mut judged_round = review_round(None, &[]);
     let said = BTreeMap::from([(FindingId(1), Said::StillThere), (FindingId(2), Said::Resolved)]);
     let word = Answer { said, ..answer(Reject) };
-    sitting.seats.insert(Seat::new("alpha"), SeatState::Answered(Try::default(), word));
-    let fixed = |id, by| Tracked { fate: Fate::Fixed, ..tracked(id, &[seat(by)], Blocker) };
-    let early = |fate| Tracked { fate, ..tracked(4, &[seat("alpha")], Blocker) };
+    judged_round.reviewers.insert(Reviewer::new("alpha"), ReviewerState::Answered(Try::default(), word));
+    let fixed = |id, by| Tracked { fate: Fate::Fixed, ..tracked(id, &[reviewer(by)], Blocker) };
+    let early = |fate| Tracked { fate, ..tracked(4, &[reviewer("alpha")], Blocker) };
     let report = [
         fixed(1, "alpha"),
         fixed(2, "alpha"),
@@ -517,7 +529,7 @@ fn authors_are_believed() {
         early(Fate::Unresolved),
         early(Fate::Deferred),
     ];
-    let right = sitting.correct(&policy(), &Ledger::default(), &report).unwrap();
+    let right = judged_round.correct(&policy(), &Ledger::default(), &report).unwrap();
     let fates: Vec<&str> = right.iter().map(|t| t.fate.word()).collect();
     assert_eq!(fates, ["open", "fixed", "fixed", "open", "open", "open", "deferred"]);
 }
@@ -527,9 +539,9 @@ fn what_was_waived_before_stays_waived_and_answers_for_its_check() {
     let waived = |who: &str| Fate::Waived(who.into());
     let t = Tracked { fate: waived("ann"), ..tracked(9, &[check("lint")], Blocker) };
     let entry = ledger(std::slice::from_ref(&t)).get(FindingId(9)).unwrap().clone();
-    let before = Ledger::opened_with(&[Handed { id: FindingId(9), entry }]);
+    let before = Ledger::opened_with(&[CarriedFinding { id: FindingId(9), entry }]);
     assert_eq!(before.get(FindingId(9)).unwrap().fate, waived("ann"));
-    let red = bench(Some(Blocker), &[]);
+    let red = review_round(Some(Blocker), &[]);
     let fates = |report: &[Tracked]| -> Option<Vec<Fate>> {
         Some(red.correct(&policy(), &before, report)?.into_iter().map(|t| t.fate).collect())
     };
@@ -543,25 +555,25 @@ fn what_was_waived_before_stays_waived_and_answers_for_its_check() {
 
 #[test]
 fn benches_say_where_they_stand() {
-    let mut asking = Bench::convene(Revision::new("r1"), [Check::new("lint")]);
-    assert!(!asking.checks_done() && asking.seats_done() && asking.is_complete());
-    asking.seats.insert(Seat::new("alpha"), SeatState::Asking(Try::default()));
-    assert!(!asking.seats_done());
-    assert!(bench(None, &[]).checks_done());
-    assert!(!bench(None, &[("alpha", None)]).is_complete());
-    assert!(bench(None, &[("alpha", Some(Reject))]).is_complete());
-    assert!(bench(Some(Blocker), &[]).checks_reject(&policy()));
-    assert!(!bench(Some(Warning), &[]).checks_reject(&policy()));
-    assert!(bench(Some(Warning), &[]).checks_reject(&strict()));
-    let mut deep = bench(None, &[("alpha", Some(Reject))]);
+    let mut asking = ReviewRound::assemble(Revision::new("r1"), [Check::new("lint")]);
+    assert!(!asking.checks_done() && asking.reviewers_done() && asking.is_complete());
+    asking.reviewers.insert(Reviewer::new("alpha"), ReviewerState::Asking(Try::default()));
+    assert!(!asking.reviewers_done());
+    assert!(review_round(None, &[]).checks_done());
+    assert!(!review_round(None, &[("alpha", None)]).is_complete());
+    assert!(review_round(None, &[("alpha", Some(Reject))]).is_complete());
+    assert!(review_round(Some(Blocker), &[]).checks_reject(&policy()));
+    assert!(!review_round(Some(Warning), &[]).checks_reject(&policy()));
+    assert!(review_round(Some(Warning), &[]).checks_reject(&strict()));
+    let mut deep = review_round(None, &[("alpha", Some(Reject))]);
     assert!(!deep.is_fundamental());
     let word = Answer { fundamental: true, ..answer(Reject) };
-    deep.seats.insert(Seat::new("beta"), SeatState::Answered(Try::default(), word));
+    deep.reviewers.insert(Reviewer::new("beta"), ReviewerState::Answered(Try::default(), word));
     assert!(deep.is_fundamental());
     let entry = |by: Source| ledger(&[tracked(1, &[by], Blocker)]).get(FindingId(1)).unwrap().clone();
-    assert!(bench(Some(Blocker), &[]).failing_check_holds(&entry(check("lint"))));
-    assert!(!bench(None, &[]).failing_check_holds(&entry(check("lint"))));
-    assert!(!bench(Some(Blocker), &[]).failing_check_holds(&entry(seat("lint"))));
+    assert!(review_round(Some(Blocker), &[]).failing_check_holds(&entry(check("lint"))));
+    assert!(!review_round(None, &[]).failing_check_holds(&entry(check("lint"))));
+    assert!(!review_round(Some(Blocker), &[]).failing_check_holds(&entry(reviewer("lint"))));
     let worst = CheckState::Failed(vec![
         Claim::new(Warning, "a"),
         Claim::new(Blocker, "b"),
@@ -582,7 +594,7 @@ fn says(policy: &Policy, ledger: &Ledger, series: &[RoundRecord], round: u32) ->
 #[test]
 fn going_on_or_not() {
     let open = |change: &dyn Fn(&mut Tracked)| {
-        let mut t = tracked(1, &[seat("alpha")], Blocker);
+        let mut t = tracked(1, &[reviewer("alpha")], Blocker);
         change(&mut t);
         ledger(&[t])
     };
@@ -595,7 +607,7 @@ fn going_on_or_not() {
     deep[0].fundamental = true;
     let once = deep.clone();
     deep[2].fundamental = true;
-    let foreign = open(&|t| t.makers = false);
+    let foreign = open(&|t| t.builders = false);
     let contested = |by: Source, adjudicated| {
         let mut ledger = Ledger::default();
         ledger.track(&[Tracked { contested: true, ..tracked(1, &[by], Blocker) }], 1, adjudicated);
@@ -612,25 +624,29 @@ fn going_on_or_not() {
         ("two rounds are not three", &plain, &same[..2], 3, Next::GoOn),
         ("fundamental twice", &plain, &deep, 3, stop(Pattern::Fundamental)),
         ("fundamental once", &plain, &once, 3, Next::GoOn),
-        ("not the maker's", &foreign, &moved, 3, stop(Pattern::NotTheMakers(id))),
-        ("not the maker's, at the cap", &foreign, &moved, 9, stop(Pattern::NotTheMakers(id))),
+        ("not the builder's", &foreign, &moved, 3, stop(Pattern::NotTheBuilders(id))),
+        ("not the builder's, at the cap", &foreign, &moved, 9, stop(Pattern::NotTheBuilders(id))),
     ];
     let policy = policy();
     for (name, ledger, series, round, expected) in rows {
         assert_eq!(says(&policy, ledger, series, round), expected, "{name}");
     }
     let check_one = |ledger: &Ledger, expected: Next| assert_eq!(says(&policy, ledger, &moved, 3), expected);
-    check_one(&contested(seat("alpha"), true), Next::GoOn);
-    check_one(&contested(seat("alpha"), false), stop(Pattern::Contested(id)));
+    check_one(&contested(reviewer("alpha"), true), Next::GoOn);
+    check_one(&contested(reviewer("alpha"), false), stop(Pattern::Contested(id)));
     check_one(&contested(check("lint"), true), stop(Pattern::Contested(id)));
 }
 
 /// Finding 1 in a ledger after these fixes: touched or not.
 fn fixed_at(fixes: &[bool]) -> Ledger {
-    let mut ledger = ledger(&[tracked(1, &[seat("alpha")], Blocker)]);
+    let mut ledger = ledger(&[tracked(1, &[reviewer("alpha")], Blocker)]);
     for (round, touched) in (2..).zip(fixes) {
         ledger.order(&[FindingId(1)]);
-        ledger.track(&[Tracked { touched: *touched, ..tracked(1, &[seat("alpha")], Blocker) }], round, true);
+        ledger.track(
+            &[Tracked { touched: *touched, ..tracked(1, &[reviewer("alpha")], Blocker) }],
+            round,
+            true,
+        );
     }
     ledger
 }
@@ -706,7 +722,7 @@ fn marked(rows: &[Marks]) -> (Ledger, Vec<RoundRecord>) {
     let mut series = Vec::new();
     for (round, row) in (1..).zip(rows) {
         for (id, _) in *row {
-            let by = if *id >= 90 { check("lint") } else { seat("alpha") };
+            let by = if *id >= 90 { check("lint") } else { reviewer("alpha") };
             let region = Some(format!("region {}", id / 10));
             ledger.track(&[Tracked { region, ..tracked(*id, &[by], Blocker) }], round, true);
         }
@@ -745,7 +761,7 @@ fn rounds_are_counted_from_their_findings() {
 #[test]
 fn churn() {
     let five: &[(u32, Mark)] = &[(1, N), (2, N), (3, N), (4, N), (5, N)];
-    // Two mended and one broken each time: half, and nothing shrank.
+    // Two fixed and one broken each time: half, and nothing shrank.
     let half: &[(u32, Mark)] = &[(3, P), (4, P), (5, P), (11, F), (31, N)];
     let sum = |open_after, resolved, broken, late| Stretch {
         from: 1,
@@ -770,7 +786,7 @@ fn churn() {
     }
 }
 
-/// It shrinks, but four fixes each broke a third, and together half of what they mended.
+/// It shrinks, but four fixes each broke a third, and together half of what they fixed.
 #[test]
 fn slow_churn() {
     let nine: Vec<(u32, Mark)> = (1..10).map(|id| (id, N)).collect();
@@ -778,7 +794,7 @@ fn slow_churn() {
         let carried = (from..10).map(|id| (id, P));
         carried.chain((broken > 0).then_some((10 * from, F))).collect()
     };
-    // Mended over four fixes: two of the nine each time but the last, and what was broken before.
+    // Fixed over four fixes: two of the nine each time but the last, and what was broken before.
     let says = |last_from: u32, third: u32| {
         let rows = [nine.clone(), round(2, 1), round(3, 1), round(4, third), round(last_from, 1)];
         let rows: Vec<&[(u32, Mark)]> = rows.iter().map(Vec::as_slice).collect();
@@ -818,7 +834,7 @@ fn growth() {
 #[test]
 fn a_region_that_comes_back_a_third_time() {
     let stop = Next::Escalate(Pattern::Region("region 1".into()));
-    // Each round leaves the others, so that nothing is mended twice over.
+    // Each round leaves the others, so that nothing is fixed twice over.
     let rows: [(&[Marks], Next); 5] = [
         // The same one, and another one in the same place.
         (
@@ -853,7 +869,7 @@ fn a_region_that_comes_back_a_third_time() {
             ],
             Next::GoOn,
         ),
-        // Each round mends more than twice what it breaks: that is never stopped for its regions.
+        // Each round fixes more than twice what it breaks: that is never stopped for its regions.
         (
             &[
                 &[(11, N), (1, N), (2, N), (3, N), (4, N), (5, N), (6, N), (7, N), (8, N)],
@@ -901,7 +917,7 @@ fn turnover() {
     assert_eq!(with(1, true), Next::GoOn);
     // It shrinks.
     assert_eq!(after(&[&first, &second, &third[..2]], None), Next::GoOn);
-    // At the cap nobody could mend what the pass finds.
+    // At the cap nobody could fix what the pass finds.
     let (ledger, series) = marked(&[&first, &second, &third]);
     let policy = policy();
     let at = |rounds_max| {
@@ -927,7 +943,7 @@ fn turnover() {
     assert_eq!(after(&[&first, &second, &third, &lint], pass), Next::GoOn);
     let (mut ledger, series) = marked(&[&first, &second, &third, &fourth]);
     for id in [31, 32, 33] {
-        ledger.track(&[tracked(id, &[seat("alpha")], Warning)], 4, true);
+        ledger.track(&[tracked(id, &[reviewer("alpha")], Warning)], 4, true);
     }
     let course = Course { policy: &policy, ledger: &ledger, series: &series, pass, round: 4, rounds_max: 9 };
     assert_eq!(next(&course), Next::GoOn);
@@ -937,54 +953,56 @@ fn turnover() {
 #[test]
 fn an_exhaustive_pass_adds_to_what_was_said() {
     let late = BTreeSet::from([FindingId(1), FindingId(2), FindingId(3)]);
-    let of =
-        |names: [&str; 3]| ledger(&[1, 2, 3].map(|id| tracked(id, &[seat(names[id as usize - 1])], Blocker)));
-    let mut sitting = bench(None, &[a(Reject), b(Approve)]);
+    let of = |names: [&str; 3]| {
+        ledger(&[1, 2, 3].map(|id| tracked(id, &[reviewer(names[id as usize - 1])], Blocker)))
+    };
+    let mut judged_round = review_round(None, &[a(Reject), b(Approve)]);
     let fallback = Policy { backup: true, ..policy() };
     let who = |policy: &Policy, ledger: &Ledger| -> Vec<String> {
-        let seats = sitting.exhaustive_seats(policy, &late, ledger);
-        seats.iter().map(ToString::to_string).collect()
+        let reviewers = judged_round.exhaustive_reviewers(policy, &late, ledger);
+        reviewers.iter().map(ToString::to_string).collect()
     };
     assert_eq!(who(&policy(), &of(["beta"; 3])), ["alpha", "beta"]);
     assert_eq!(who(&fallback, &of(["alpha", "beta", "beta"])), ["beta"]);
     assert_eq!(who(&fallback, &of(["alpha", "alpha", "beta"])), ["alpha"]);
     assert_eq!(who(&fallback, &Ledger::default()), ["alpha"], "the first, where they are even");
-    assert!(bench(None, &[GONE]).exhaustive_seats(&fallback, &late, &of(["beta"; 3])).is_empty());
-    let beta = Seat::new("beta");
-    sitting.exhaust(&fallback, std::slice::from_ref(&beta));
+    assert!(review_round(None, &[GONE]).exhaustive_reviewers(&fallback, &late, &of(["beta"; 3])).is_empty());
+    let beta = Reviewer::new("beta");
+    judged_round.exhaust(&fallback, std::slice::from_ref(&beta));
     let first = Try { backup: true, ..Try::default() };
-    assert_eq!(sitting.seats[&beta], SeatState::Asking(first));
-    assert_eq!(sitting.kept.len(), 1);
-    let mut lost = sitting.clone();
+    assert_eq!(judged_round.reviewers[&beta], ReviewerState::Asking(first));
+    assert_eq!(judged_round.kept.len(), 1);
+    let mut lost = judged_round.clone();
     let more = Answer {
         raised: vec![Claim::new(Blocker, "another")],
         fundamental: true,
         said: BTreeMap::from([(FindingId(1), Said::Resolved)]),
         ..answer(Reject)
     };
-    sitting.seats.insert(beta.clone(), SeatState::Answered(first, more.clone()));
-    sitting.end_pass();
+    judged_round.reviewers.insert(beta.clone(), ReviewerState::Answered(first, more.clone()));
+    judged_round.end_pass();
     let added = Answer { said: BTreeMap::new(), ..more };
-    assert_eq!(sitting.seats[&beta], SeatState::Answered(Try::default(), added));
-    assert!(sitting.kept.is_empty());
+    assert_eq!(judged_round.reviewers[&beta], ReviewerState::Answered(Try::default(), added));
+    assert!(judged_round.kept.is_empty());
     // Who gave no answer keeps the one before.
-    lost.seats.insert(beta.clone(), SeatState::Gone);
+    lost.reviewers.insert(beta.clone(), ReviewerState::Gone);
     lost.end_pass();
-    assert_eq!(lost.seats[&beta], SeatState::Answered(Try::default(), answer(Approve)));
-    let mut same = bench(None, &[a(Approve)]);
-    same.exhaust(&policy(), &[Seat::new("alpha")]);
-    assert_eq!(same.seats[&Seat::new("alpha")], SeatState::Asking(Try::default()));
+    assert_eq!(lost.reviewers[&beta], ReviewerState::Answered(Try::default(), answer(Approve)));
+    let mut same = review_round(None, &[a(Approve)]);
+    same.exhaust(&policy(), &[Reviewer::new("alpha")]);
+    assert_eq!(same.reviewers[&Reviewer::new("alpha")], ReviewerState::Asking(Try::default()));
 }
 
 #[test]
 fn contests_and_reopenings_count_once_a_round() {
-    let again = Tracked { contested: true, mark: Mark::Reopened, ..tracked(1, &[seat("alpha")], Blocker) };
+    let again =
+        Tracked { contested: true, mark: Mark::Reopened, ..tracked(1, &[reviewer("alpha")], Blocker) };
     let id = FindingId(1);
     let mut ledger = Ledger::default();
     ledger.track(std::slice::from_ref(&again), 1, true);
     assert!(ledger.get(id).unwrap().contested);
     ledger.heard(id, Some(true));
-    // The round is tracked once more, after a seat was asked again: nothing new happened.
+    // The round is tracked once more, after a reviewer was asked again: nothing new happened.
     ledger.track(std::slice::from_ref(&again), 1, true);
     let entry = ledger.get(id).unwrap();
     assert_eq!((entry.reopened, entry.contested, entry.flipped), (1, false, false));
@@ -992,7 +1010,7 @@ fn contests_and_reopenings_count_once_a_round() {
     ledger.track(std::slice::from_ref(&calm), 1, true);
     let marks = [1, 2].map(|round| ledger.mark(id, round));
     assert_eq!(marks, [Mark::Reopened, Mark::Persistent]);
-    ledger.track(&[Tracked { mark: Mark::Late, ..tracked(2, &[seat("alpha")], Blocker) }], 1, true);
+    ledger.track(&[Tracked { mark: Mark::Late, ..tracked(2, &[reviewer("alpha")], Blocker) }], 1, true);
     let marks = [1, 2].map(|round| ledger.mark(FindingId(2), round));
     assert_eq!(marks, [Mark::Late, Mark::Persistent], "a round that did not track it says nothing new");
     ledger.track(std::slice::from_ref(&again), 2, true);
@@ -1007,15 +1025,16 @@ fn contests_and_reopenings_count_once_a_round() {
 #[test]
 fn the_ledger_remembers() {
     let id = FindingId(1);
-    let mut all = ledger(&[tracked(1, &[seat("alpha")], Blocker), tracked(2, &[check("lint")], Suggestion)]);
+    let mut all =
+        ledger(&[tracked(1, &[reviewer("alpha")], Blocker), tracked(2, &[check("lint")], Suggestion)]);
     assert_eq!(all.get(id).unwrap().first_round, 1);
-    assert_eq!(all.put_to(&Seat::new("alpha")), [id]);
-    assert!(all.put_to(&Seat::new("lint")).is_empty());
+    assert_eq!(all.put_to(&Reviewer::new("alpha")), [id]);
+    assert!(all.put_to(&Reviewer::new("lint")).is_empty());
     assert_eq!(all.open().count(), 1);
     // A later report adds holders, and keeps what it does not name.
     let region = Some("f/fn".to_owned());
-    let fixer = Some(Maker::new("fix"));
-    let owner = Some(Seat::new("owner"));
+    let fixer = Some(Builder::new("fix"));
+    let owner = Some(Reviewer::new("owner"));
     let first = Tracked {
         region: region.clone(),
         fixer: fixer.clone(),
@@ -1023,11 +1042,11 @@ fn the_ledger_remembers() {
         ..tracked(1, &[check("lint")], Warning)
     };
     all.track(&[first], 2, true);
-    all.track(&[Tracked { makers: false, ..tracked(1, &[], Warning) }], 3, true);
+    all.track(&[Tracked { builders: false, ..tracked(1, &[], Warning) }], 3, true);
     let entry = all.get(id).unwrap();
-    assert_eq!(entry.by, BTreeSet::from([seat("alpha"), check("lint")]));
+    assert_eq!(entry.by, BTreeSet::from([reviewer("alpha"), check("lint")]));
     assert_eq!((&entry.region, &entry.fixer, &entry.referred), (&region, &fixer, &owner));
-    assert_eq!((entry.first_round, entry.severity, entry.makers), (1, Warning, false));
+    assert_eq!((entry.first_round, entry.severity, entry.builders), (1, Warning, false));
     // Hearings.
     all.heard(id, None);
     let entry = all.get(id).unwrap();
@@ -1049,7 +1068,8 @@ fn the_ledger_remembers() {
 
 #[test]
 fn replies_that_are_news() {
-    let mut all = ledger(&[tracked(1, &[seat("alpha")], Blocker), tracked(2, &[seat("alpha")], Suggestion)]);
+    let mut all =
+        ledger(&[tracked(1, &[reviewer("alpha")], Blocker), tracked(2, &[reviewer("alpha")], Suggestion)]);
     let say = |id, reply: Reply| BTreeMap::from([(FindingId(id), reply)]);
     let no = |why: &str| Reply::Refuted(why.into());
     assert!(all.is_news(&say(1, no("because"))));
@@ -1065,48 +1085,48 @@ fn replies_that_are_news() {
 }
 
 #[test]
-fn handed_findings_count_from_zero() {
+fn carried_findings_count_from_zero() {
     let mut old = Ledger::default();
-    let t = Tracked { contested: true, mark: Mark::Reopened, ..tracked(7, &[seat("alpha")], Blocker) };
+    let t = Tracked { contested: true, mark: Mark::Reopened, ..tracked(7, &[reviewer("alpha")], Blocker) };
     old.track(&[t], 3, false);
     old.order(&[FindingId(7)]);
     old.close(&Fate::Unresolved);
     let entry = old.get(FindingId(7)).unwrap().clone();
     assert!(entry.flipped && entry.ordered && entry.reopened == 1);
-    let new = Ledger::opened_with(&[Handed { id: FindingId(7), entry }]);
+    let new = Ledger::opened_with(&[CarriedFinding { id: FindingId(7), entry }]);
     let entry = new.get(FindingId(7)).unwrap();
     assert_eq!(entry.fate, Fate::Open);
     assert!(!entry.flipped && !entry.ordered && !entry.contested);
     assert_eq!((entry.reopened, entry.first_round), (0, 0));
 }
 
-fn entry(id: u32, file: Option<&str>, fixer: Option<&str>) -> Handed {
-    let mut t = tracked(id, &[seat("alpha")], Blocker);
+fn entry(id: u32, file: Option<&str>, fixer: Option<&str>) -> CarriedFinding {
+    let mut t = tracked(id, &[reviewer("alpha")], Blocker);
     t.claim.file = file.map(str::to_owned);
-    t.fixer = fixer.map(Maker::new);
+    t.fixer = fixer.map(Builder::new);
     let entry: Entry = ledger(&[t]).get(FindingId(id)).unwrap().clone();
-    Handed { id: FindingId(id), entry }
+    CarriedFinding { id: FindingId(id), entry }
 }
 
-fn makers(live: &Loop) -> Vec<String> {
+fn builders(live: &Loop) -> Vec<String> {
     let wants = live.wants();
     let made = wants.values().filter_map(|want| match want {
-        LoopWant::Make { maker, findings, .. } => Some(format!("{maker} {findings:?}")),
+        LoopWant::Make { builder, findings, .. } => Some(format!("{builder} {findings:?}")),
         _ => None,
     });
     made.collect()
 }
 
-fn opened(policy: Policy, open: Vec<Handed>) -> Loop {
+fn opened(policy: Policy, open: Vec<CarriedFinding>) -> Loop {
     let opening = Opening::Make { rounds: None, open };
     Loop::open(&Opened { id: LoopId::new("loop"), policy, opening, at: Time(0) })
 }
 
-fn made(live: &mut Loop, maker: &str) -> Vec<LoopEvent> {
-    let step = Step::Make(Maker::new(maker));
+fn made(live: &mut Loop, builder: &str) -> Vec<LoopEvent> {
+    let step = Step::Make(Builder::new(builder));
     let effect = live.wants().into_keys().find(|effect| effect.step == step).unwrap();
     turn(live, &LoopIn::Intend { effect: effect.clone(), at: Time(1) }).unwrap();
-    let revision = Revision::new(format!("by {maker}"));
+    let revision = Revision::new(format!("by {builder}"));
     let report = LoopReport::Made { revision, done: true, replies: BTreeMap::new() };
     turn(live, &LoopIn::Report { effect, at: Time(2), report }).unwrap()
 }
@@ -1124,21 +1144,21 @@ fn fixers_that_share_a_file_wait() {
         entry(7, Some("w"), None),
     ];
     let mut live = opened(policy(), open);
-    assert_eq!(makers(&live), ["a [F-1]", "architect [F-7]", "d [F-5]", "e [F-6]"]);
+    assert_eq!(builders(&live), ["a [F-1]", "architect [F-7]", "d [F-5]", "e [F-6]"]);
     made(&mut live, "d");
-    assert_eq!(makers(&live), ["a [F-1]", "architect [F-7]", "e [F-6]"]);
+    assert_eq!(builders(&live), ["a [F-1]", "architect [F-7]", "e [F-6]"]);
     made(&mut live, "a");
-    assert_eq!(makers(&live), ["architect [F-7]", "b [F-2]", "e [F-6]"]);
+    assert_eq!(builders(&live), ["architect [F-7]", "b [F-2]", "e [F-6]"]);
     made(&mut live, "b");
-    assert_eq!(makers(&live), ["architect [F-7]", "c [F-3, F-4]", "e [F-6]"]);
-    for maker in ["architect", "c", "e"] {
-        made(&mut live, maker);
+    assert_eq!(builders(&live), ["architect [F-7]", "c [F-3, F-4]", "e [F-6]"]);
+    for builder in ["architect", "c", "e"] {
+        made(&mut live, builder);
     }
     let wants = live.wants();
     let [(effect, LoopWant::Join { parts })] = wants.iter().collect::<Vec<_>>()[..] else {
         panic!("{wants:?}")
     };
-    let order: Vec<&str> = parts.iter().map(|(maker, _)| maker.as_str()).collect();
+    let order: Vec<&str> = parts.iter().map(|(builder, _)| builder.as_str()).collect();
     assert_eq!(order, ["a", "architect", "b", "c", "d", "e"]);
     let report = LoopReport::Joined { revision: Revision::new("all") };
     let events = turn(&mut live, &LoopIn::Report { effect: effect.clone(), at: Time(3), report }).unwrap();
@@ -1150,10 +1170,10 @@ fn a_fixer_of_a_finding_without_a_place_works_alone() {
     let open =
         vec![entry(1, Some("x"), Some("a")), entry(2, None, Some("b")), entry(3, Some("y"), Some("c"))];
     let mut live = opened(policy(), open);
-    assert_eq!(makers(&live), ["a [F-1]"]);
-    assert_eq!(live.crew_size(), 3);
+    assert_eq!(builders(&live), ["a [F-1]"]);
+    assert_eq!(live.fixers_count(), 3);
     made(&mut live, "a");
-    assert_eq!(makers(&live), ["b [F-2]"]);
+    assert_eq!(builders(&live), ["b [F-2]"]);
     let onto = |live: &Loop| {
         live.wants().into_values().find_map(|want| match want {
             LoopWant::Make { onto, .. } => onto,
@@ -1166,12 +1186,12 @@ fn a_fixer_of_a_finding_without_a_place_works_alone() {
 }
 
 #[test]
-fn one_maker_without_findings() {
+fn one_builder_without_findings() {
     let mut live = opened(policy(), Vec::new());
-    assert_eq!(makers(&live), ["architect []"]);
-    assert_eq!(live.crew_size(), 1);
+    assert_eq!(builders(&live), ["architect []"]);
+    assert_eq!(live.fixers_count(), 1);
     let events = made(&mut live, "architect");
-    assert_eq!(live.crew_size(), 0, "nobody works on what is judged");
+    assert_eq!(live.fixers_count(), 0, "nobody works on what is judged");
     assert_eq!(events.iter().map(LoopEvent::name).collect::<Vec<_>>(), ["made", "round_began"]);
     assert_eq!((live.round(), live.rounds_max(), live.iterations()), (1, 3, 1));
     assert_eq!(live.revision(), Some(&Revision::new("by architect")));
@@ -1180,20 +1200,23 @@ fn one_maker_without_findings() {
 #[test]
 fn effects_by_name() {
     let id = |step: Step| EffectId { of: Of::new("01-02"), entry: 7, step, n: Try::default(), launch: 0 };
-    let seat = Step::Judge(Seat::new("security"));
-    assert_eq!(id(seat.clone()).to_string(), "01-02/e7/judge:security#1");
+    let reviewer = Step::Judge(Reviewer::new("security"));
+    assert_eq!(id(reviewer.clone()).to_string(), "01-02/e7/judge:security#1");
     let n = Try { part: 0, backup: true, fails: 1, again: true };
-    assert_eq!(EffectId { n, launch: 2, ..id(seat.clone()) }.to_string(), "01-02/e7/judge:security#b2a+2");
-    let third = EffectId { n: Try { part: 2, ..Try::default() }, ..id(seat.clone()) };
+    assert_eq!(
+        EffectId { n, launch: 2, ..id(reviewer.clone()) }.to_string(),
+        "01-02/e7/judge:security#b2a+2"
+    );
+    let third = EffectId { n: Try { part: 2, ..Try::default() }, ..id(reviewer.clone()) };
     assert_eq!(third.to_string(), "01-02/e7/judge:security#1p3");
-    assert_eq!(id(seat.clone()).wake().to_string(), "01-02/e7/wake:judge:security#1");
-    assert_eq!(id(seat.clone()).wake().guarded(), Some(id(seat.clone())));
-    assert_eq!(id(seat.clone()).guarded(), None);
-    assert_eq!(id(seat.clone()).relaunched().launch, 1);
+    assert_eq!(id(reviewer.clone()).wake().to_string(), "01-02/e7/wake:judge:security#1");
+    assert_eq!(id(reviewer.clone()).wake().guarded(), Some(id(reviewer.clone())));
+    assert_eq!(id(reviewer.clone()).guarded(), None);
+    assert_eq!(id(reviewer.clone()).relaunched().launch, 1);
     let finish = Step::Finish(FinishStep::Boundary);
     let rows = [
-        (Step::Make(Maker::new("m")), true, true),
-        (seat, true, true),
+        (Step::Make(Builder::new("m")), true, true),
+        (reviewer, true, true),
         (Step::Hear(FindingId(1)), true, true),
         (Step::Checkpoint, true, true),
         (Step::Summary, true, true),

@@ -39,7 +39,7 @@ made -> checking: round_began
 made -> waiting: asked
 made -> ended: ended
 checking -> checking: checked, failed, unchecked
-checking -> judging: panel_seated
+checking -> judging: panel_assembled
 checking -> waiting: asked
 checking -> ended: ended
 judging -> judging: answered, asked_again, failed, not_covered, part_answered, too_large, verdict_kept
@@ -48,7 +48,7 @@ judging -> ended: ended
 tracking -> tracking: failed
 tracking -> hearing: tracked
 tracking -> ended: ended
-hearing -> judging: asked_again, panel_seated
+hearing -> judging: asked_again, panel_assembled
 hearing -> hearing: asked_again, failed, heard
 hearing -> ruled: ruled
 hearing -> ended: ended

@@ -53,8 +53,8 @@ fn law(name: &str) {
     match variable("NEXTEST") {
         None => walked().assert(name),
         Some(_) => {
-            let share = name.bytes().map(u64::from).sum::<u64>() * 10_000;
-            walk(share, seeds() / 20).assert(name);
+            let assignment = name.bytes().map(u64::from).sum::<u64>() * 10_000;
+            walk(assignment, seeds() / 20).assert(name);
         }
     }
 }
@@ -92,9 +92,9 @@ fn walk_run(seed: u64, kind: bool, book: &mut Book) -> RunSim {
     let mut spec = spec(&mut rng);
     let real = rng.chance(35) && !kind;
     if kind {
-        let aside = &mut rng.clone();
-        spec.plans.truncate(1 + aside.below(3));
-        spec.review |= aside.chance(50);
+        let filtered = &mut rng.clone();
+        spec.plans.truncate(1 + filtered.below(3));
+        spec.review |= filtered.chance(50);
         spec.finish = vec![FinishStep::Boundary, FinishStep::Forward, FinishStep::Push];
     }
     book.wild = false;
@@ -111,7 +111,7 @@ macro_rules! laws {
 
 laws! {
     /// Passed means: what ended is what was made; every check ran on it in the last sitting and holds nothing in
-    /// the rework column; every seat's last word since is approve (conditional only with warnings), or the ruling
+    /// the rework column; every reviewer's last word since is approve (conditional only with warnings), or the ruling
     /// says checks only and the policy allows it; somebody judged; no must-fix of the rework column is open.
     /// Every ruling is the one the five lines give. Accepted means that a person did. Landed means that every
     /// task and, since the last change, the delivery ended good or was accepted, and that this landed.
@@ -127,8 +127,8 @@ laws! {
     moved
     /// Where the policy confirms, a pass after round 1 comes from a final pass.
     confirm
-    /// R = rounds given + rounds of every Again + number of Fixed. A = attempts, S = seats × (1 + backup) × parts_max,
-    /// K = checks, M = makers in the largest crew, C = 2 where passes are confirmed else 1, F = findings,
+    /// R = rounds given + rounds of every Again + number of Fixed. A = attempts, S = reviewers × (1 + backup) × parts_max,
+    /// K = checks, M = builders in the largest crew, C = 2 where passes are confirmed else 1, F = findings,
     /// I = iterations, N = number of Again, X = number of Fixed, D = decisions.
     /// rounds ≤ R; sittings P ≤ R·C + Reasks + 1 + N + X (an exhaustive pass in each series); makes ≤ (R + N + 1)·A·M, or I·(1 + N) where runs are iterations;
     /// joins ≤ (R + N + 1)·A; hearings ≤ (2 + N + X)·F·A (a contest may be heard once in each series);
@@ -180,17 +180,17 @@ laws! {
     /// A question has its reason; in a group no lane asks while a sibling works.
     asks
     /// When late findings make up half of what two rounds running resolved, and nothing shrank, one exhaustive pass is
-    /// held before the rework, once in a series: by the fallback reviewer, or by every seat that answered. It adds to
+    /// held before the rework, once in a series: by the fallback reviewer, or by every reviewer that answered. It adds to
     /// what was said and answers for nothing; a late blocker after it goes to a person.
     exhaustive
-    /// Makers at work at once share no file, and every open must-fix finding has exactly one.
-    crew
+    /// Builders at work at once share no file, and every open must-fix finding has exactly one.
+    fixers
     /// Nothing passes over words that nobody read, and no reviewer takes them back in one sitting.
     unread
 }
 
 const ANYWHERE: &str = "question/Approval|question/Region|question/Churn|question/Turnover|\
-    question/SurvivedUntouched|exhaustive/fallback|exhaustive/same seats|exhaustive/answered|exhaustive/lost|\
+    question/SurvivedUntouched|exhaustive/fallback|exhaustive/same reviewers|exhaustive/answered|exhaustive/lost|\
     answer/approve|answer/conditional|answer/reject|answer/approve/backup|\
     answer/conditional/backup|answer/reject/backup|asked again/Bare|asked again/Incomplete|\
     asked again/Groundless|asked again/Unread|asked again/Flipped|asked again/Unsettled|asked again/Wordless|unread/settled|unread/fallback bound|hearing/upheld|hearing/refuted|hearing/unheard|crash|probe/done|probe/not done|\
@@ -198,7 +198,7 @@ const ANYWHERE: &str = "question/Approval|question/Region|question/Churn|questio
     failed/hear|round/argued|seated/nobody|seated/somebody|noise|words/several wordings of one|\
     words/several voices for one|shown/in parts|shown/at once|shown/not all|shown/before";
 
-const EVENTS: &str = "intended|cleared|iterated|made|joined|failed|round_began|checked|panel_seated|answered|\
+const EVENTS: &str = "intended|cleared|iterated|made|joined|failed|round_began|checked|panel_assembled|answered|\
     part_answered|not_covered|verdict_kept|asked_again|panel_closed|tracked|heard|ruled|confirming|exhaustive_ordered|rework_ordered|\
     asked|decided|ended";
 
@@ -269,7 +269,7 @@ fn sometimes_for(book: &Book, of: &str) -> Vec<String> {
     // No warning passes in qa and phase: a condition is a ground for rework, or is asked for one.
     each("outcome/passed with warnings".into(), !strict);
     each("ruling/warnings".into(), !strict);
-    // Only in qa do the checks stand for a lost seat, and there warnings never pass.
+    // Only in qa do the checks stand for a lost reviewer, and there warnings never pass.
     each("ruling/pass, checks only".into(), of == "qa");
     each("ruling/warnings, checks only".into(), false);
     // Only qa and phase confirm.

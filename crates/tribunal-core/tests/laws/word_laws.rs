@@ -5,8 +5,8 @@ use crate::book::Book;
 use crate::loop_world::named;
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::finding::{Claim, Source};
-use tribunal_core::ids::{FindingId, Seat};
-use tribunal_core::ledger::{Entry, Handed};
+use tribunal_core::ids::{FindingId, Reviewer};
+use tribunal_core::ledger::{CarriedFinding, Entry};
 use tribunal_core::review_loop::Loop;
 use tribunal_core::words::{Words, is_one_kind};
 
@@ -18,8 +18,8 @@ pub struct WordLaws {
 
 impl WordLaws {
     /// Knows what the loop was opened with.
-    pub fn new(open: &[Handed]) -> WordLaws {
-        let known = open.iter().map(|handed| (handed.id, Self::of(&handed.entry)));
+    pub fn new(open: &[CarriedFinding]) -> WordLaws {
+        let known = open.iter().map(|carried| (carried.id, Self::of(&carried.entry)));
         WordLaws { known: known.collect() }
     }
 
@@ -56,11 +56,11 @@ impl WordLaws {
         }
     }
 
-    /// A seat is asked: about each finding in words that it said itself.
-    pub fn asked(after: &Loop, seat: &Seat, book: &mut Book) {
-        for id in after.ledger().put_to(seat) {
-            let own = after.ledger().get(id).is_some_and(|entry| entry.words_of(seat).next().is_some());
-            book.hold("words", own, || format!("{seat} is asked about {id} and never said a word of it"));
+    /// A reviewer is asked: about each finding in words that it said itself.
+    pub fn asked(after: &Loop, reviewer: &Reviewer, book: &mut Book) {
+        for id in after.ledger().put_to(reviewer) {
+            let own = after.ledger().get(id).is_some_and(|entry| entry.words_of(reviewer).next().is_some());
+            book.hold("words", own, || format!("{reviewer} is asked about {id} and never said a word of it"));
         }
     }
 }

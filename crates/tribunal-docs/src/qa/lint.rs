@@ -127,16 +127,16 @@ pub fn subject_issue(subject: &str) -> Option<String> {
 pub fn well_formed(subject: &str, scope: &str) -> String {
     match subject_issue(subject) {
         None => subject.to_owned(),
-        Some(_) => mended(subject, &[], || scope.to_owned()),
+        Some(_) => fixed(subject, &[], || scope.to_owned()),
     }
 }
 
 fn suggestion(commit: &CommitFact) -> String {
-    mended(&commit.subject, &commit.files, || guessed_scope(&commit.files))
+    fixed(&commit.subject, &commit.files, || guessed_scope(&commit.files))
 }
 
 /// A subject that says the same and is well formed.
-fn mended(subject: &str, files: &[String], other_scope: impl FnOnce() -> String) -> String {
+fn fixed(subject: &str, files: &[String], other_scope: impl FnOnce() -> String) -> String {
     let found = parts(subject);
     let known = found.as_ref().map(|p| p.kind.to_ascii_lowercase());
     let known = known.and_then(|kind| TYPES.into_iter().find(|t| *t == kind));
@@ -235,11 +235,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_mended_is_well_formed() {
+    fn what_is_fixed_is_well_formed() {
         for subject in ["Add parser.", "feat: x", "feat(a): fine", "", ":", "(", "feat():", "ü", "Wip(x): y"]
         {
-            let mended = well_formed(subject, "01-02");
-            assert_eq!(subject_issue(&mended), None, "{subject:?} became {mended:?}");
+            let fixed = well_formed(subject, "01-02");
+            assert_eq!(subject_issue(&fixed), None, "{subject:?} became {fixed:?}");
         }
         assert_eq!(well_formed("feat(a): fine", "01-02"), "feat(a): fine");
         assert_eq!(well_formed("Add parser.", "01-02"), "feat(01-02): add parser");

@@ -134,7 +134,7 @@ impl Worker {
         if !level && self.is_fine(at, end, &head) {
             return self.keep(at, end);
         }
-        self.mend(at, end, &head)
+        self.fix(at, end, &head)
     }
 
     /// The line after the block of lines deeper than `indent` that follows `at`.
@@ -222,7 +222,7 @@ impl Worker {
         strict::is_valid(&alone)
     }
 
-    fn mend(&mut self, at: usize, end: usize, head: &Head) -> usize {
+    fn fix(&mut self, at: usize, end: usize, head: &Head) -> usize {
         let line = self.lines[at].clone();
         let key = head.key_end.map(|to| &line[head.content..to]);
         let prose = key.is_some_and(|key| !is_name(key));
@@ -234,11 +234,11 @@ impl Worker {
             return self.replace(at, end, line);
         }
         let text = self.joined(at, end, head.value);
-        let mended = match key {
-            Some(_) if text.starts_with('[') => self.mended_list(at, head, &text),
+        let fixed = match key {
+            Some(_) if text.starts_with('[') => self.fixed_list(at, head, &text),
             _ => None,
         };
-        let mended = mended.unwrap_or_else(|| {
+        let fixed = fixed.unwrap_or_else(|| {
             // The text of an item is what it says; a key whose list is not a list says something else.
             match never_closes(&text)
                 .or_else(|| (key.is_some() && text.starts_with(['[', '{'])).then_some(AROUND))
@@ -251,10 +251,10 @@ impl Worker {
         });
         let line = match (key, head.key_end) {
             (Some(key), Some(_)) if prose => {
-                format!("{}{}: {mended}", &line[..head.content], emit::quoted(key))
+                format!("{}{}: {fixed}", &line[..head.content], emit::quoted(key))
             }
-            (_, Some(key_end)) => format!("{}: {mended}", &line[..key_end]),
-            _ => format!("{}{mended}", &line[..head.value]),
+            (_, Some(key_end)) => format!("{}: {fixed}", &line[..key_end]),
+            _ => format!("{}{fixed}", &line[..head.value]),
         };
         self.replace(at, end, line)
     }
@@ -270,7 +270,7 @@ impl Worker {
     }
 
     /// An inline list with quotes around every entry that strict YAML refuses.
-    fn mended_list(&mut self, at: usize, head: &Head, text: &str) -> Option<String> {
+    fn fixed_list(&mut self, at: usize, head: &Head, text: &str) -> Option<String> {
         let close = text.rfind(']')?;
         let rest = text[close + 1..].trim();
         let entries: Vec<String> = split_list(&text[1..close])

@@ -69,7 +69,7 @@ fn tabs_count_as_two_spaces() {
 }
 
 #[test]
-fn stray_lines_are_left_out_and_named() {
+fn out_of_scope_lines_are_left_out_and_named() {
     check("x: 1\nthis is no entry\ny: 2", "x", one("1"), (3, 1));
 }
 

@@ -296,11 +296,11 @@ fn set_claim(claim: &mut Claim, value: &str) {
 pub(crate) fn set_place(claim: &mut Claim, value: &str, draft: &mut Draft) {
     // `@src/a.rs`, as one agent names a file to another.
     let named = value.trim_start_matches(['`', '*', ' ']);
-    let handed = named.strip_prefix('@').filter(|file| {
+    let carried = named.strip_prefix('@').filter(|file| {
         !draft.changed.iter().any(|known| named.starts_with(known.as_str()))
             && super::place::first(file).is_some_and(|found| found.start == 0)
     });
-    let value = handed.unwrap_or(value);
+    let value = carried.unwrap_or(value);
     let known = in_change(value, &draft.changed);
     match words::place(known.as_deref().unwrap_or(value)) {
         Ok(place) => {

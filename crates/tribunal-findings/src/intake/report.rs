@@ -68,8 +68,8 @@ pub fn read_report(bytes: &[u8]) -> Result<Report, String> {
             serde_json::from_str(&text).map_err(|error| format!("it is not a list of findings: {error}"))?;
         return Ok(own(&items));
     }
-    let (mut mended, mut draft) = (String::new(), Draft::default());
-    let whole: Whole<'_> = sarif::read_or_mend(&text, &mut mended, &mut draft)
+    let (mut fixed, mut draft) = (String::new(), Draft::default());
+    let whole: Whole<'_> = sarif::read_or_fix(&text, &mut fixed, &mut draft)
         .map_err(|error| format!("it is neither SARIF 2.1.0 nor our JSON: {error}"))?;
     match (whole.runs, whole.findings) {
         (Some(runs), _) => Ok(of_sarif(runs, draft)),

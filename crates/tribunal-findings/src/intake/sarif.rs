@@ -179,8 +179,8 @@ pub fn read_sarif(text: &str) -> Intake {
 /// Reads a log into a draft; text that is not SARIF is noted.
 pub(crate) fn read_into(text: &str, draft: &mut Draft) {
     draft.form(Form::Sarif);
-    let mut mended = String::new();
-    let log: Log<'_> = match read_or_mend(text, &mut mended, draft) {
+    let mut fixed = String::new();
+    let log: Log<'_> = match read_or_fix(text, &mut fixed, draft) {
         Ok(log) => log,
         Err(error) => return draft.intake.note(text, format!("not SARIF 2.1.0: {error}")),
     };
@@ -196,9 +196,9 @@ pub(crate) fn read_into(text: &str, draft: &mut Draft) {
 ///
 /// One bad result does not take the others with it: it is kept as it was, with the reason, and an empty one holds its
 /// place in `mended`, which is read instead.
-pub(super) fn read_or_mend<'a, T: Deserialize<'a>>(
+pub(super) fn read_or_fix<'a, T: Deserialize<'a>>(
     text: &'a str,
-    mended: &'a mut String,
+    fixed: &'a mut String,
     draft: &mut Draft,
 ) -> Result<T, serde_json::Error> {
     // The fast way first: the repair parses the log twice more.
@@ -223,8 +223,8 @@ pub(super) fn read_or_mend<'a, T: Deserialize<'a>>(
     if unread.is_empty() {
         return Err(error);
     }
-    *mended = log.to_string();
-    let log = serde_json::from_str(mended)?;
+    *fixed = log.to_string();
+    let log = serde_json::from_str(fixed)?;
     unread.iter().for_each(|(result, why)| draft.intake.note(&result.to_string(), why));
     Ok(log)
 }

@@ -573,12 +573,12 @@ mod tests {
                 r#"{{"reason":"compiler-message",{target},"message":{{"message":"m","code":{code},"level":"{level}","spans":[]}}}}"#
             )
         };
-        let (bench, lib) = (target("bench", "/t/tree/perf/p.rs"), target("lib", "/t/tree/src/lib.rs"));
+        let (review_round, lib) = (target("bench", "/t/tree/perf/p.rs"), target("lib", "/t/tree/src/lib.rs"));
         let text = [
             says(&lib, "warning", r#"{"code":"dead_code"}"#),
             format!(r#"{{"reason":"compiler-artifact",{lib}}}"#),
-            says(&bench, "error", r#"{"code":"E0425"}"#),
-            says(&bench, "error", r#"{"code":"clippy::unwrap_used"}"#),
+            says(&review_round, "error", r#"{"code":"E0425"}"#),
+            says(&review_round, "error", r#"{"code":"clippy::unwrap_used"}"#),
             says(&target("lib", "/registry/lib.rs"), "warning", "null"),
             r#"error: could not compile `x` (bench "p") due to 1 previous error"#.to_owned(),
             r#"{"reason":"build-finished","success":false}"#.to_owned(),

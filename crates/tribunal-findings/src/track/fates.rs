@@ -8,13 +8,13 @@ use super::anchor::{Anchor, Anchors, Side};
 use super::change::{Hunk, Mapped};
 use super::moves::Moves;
 use super::reversal::Changed;
-use super::{Input, Match, by_check, is_new, layout, makers, region};
+use super::{Input, Match, builders, by_check, is_new, layout, region};
 use crate::delta::{CycleDelta, Now, Standing, cycle_delta};
 use crate::similar::named;
 use crate::triage::{Raised, Triaged};
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::finding::{Claim, Fate, Reply, Said, Severity, Source};
-use tribunal_core::ids::{FindingId, Seat};
+use tribunal_core::ids::{FindingId, Reviewer};
 use tribunal_core::ledger::{Entry, Mark, Tracked};
 use tribunal_core::words::{Remarks, Words};
 
@@ -71,7 +71,7 @@ pub(super) fn repeated(
         referred: triaged.referred_to.clone(),
         contested,
         mark,
-        makers: makers(triaged.claim(), input.architect),
+        builders: builders(triaged.claim(), input.architect),
         touched: known.is_some_and(|entry| touched(input, &entry.claim)),
         region: region(triaged.claim(), anchor),
         fixer: None,
@@ -144,7 +144,7 @@ fn says(raised: &Raised, waived: &Claim) -> bool {
         Source::Check(_) => {
             now.rule == waived.rule && now.claim.split_whitespace().eq(waived.claim.split_whitespace())
         }
-        Source::Seat(_) => {
+        Source::Reviewer(_) => {
             let ((names, words), (known, said)) = (named(&now.claim), named(&waived.claim));
             let near = words.intersection(&said).count() * 2 >= words.len().min(said.len());
             names == known && if names.is_empty() { words == said } else { near }
@@ -221,7 +221,7 @@ pub(super) fn unrepeated(
         referred: None,
         contested,
         mark: if over { Mark::Reopened } else { Mark::Persistent },
-        makers: entry.makers,
+        builders: entry.builders,
         touched: touched(input, &entry.claim),
         region: region(&claim, &anchor).or_else(|| entry.region.clone()),
         fixer: entry.fixer.clone(),
@@ -234,14 +234,15 @@ pub(super) fn unrepeated(
 /// The fate that reviewers give a finding by its id; `None` while anybody holds it. One "still there" outweighs the
 /// rest.
 fn answered(input: &Input<'_>, id: FindingId, by: &BTreeSet<Source>) -> Option<Fate> {
-    let seats: Vec<_> = by
+    let reviewers: Vec<_> = by
         .iter()
-        .filter_map(|source| if let Source::Seat(seat) = source { Some(seat) } else { None })
+        .filter_map(|source| if let Source::Reviewer(reviewer) = source { Some(reviewer) } else { None })
         .collect();
-    let said: Vec<&Said> = seats.iter().filter_map(|seat| input.said.get(*seat)?.get(&id)).collect();
+    let said: Vec<&Said> =
+        reviewers.iter().filter_map(|reviewer| input.said.get(*reviewer)?.get(&id)).collect();
     // Each was asked about its own words. A reviewer that answered this round but not for these still holds them.
-    let owes = |seat: &&&Seat| input.said.get(**seat).is_some_and(|said| !said.contains_key(&id));
-    if seats.iter().any(|seat| owes(&seat)) {
+    let owes = |reviewer: &&&Reviewer| input.said.get(**reviewer).is_some_and(|said| !said.contains_key(&id));
+    if reviewers.iter().any(|reviewer| owes(&reviewer)) {
         return None;
     }
     if said.is_empty() || said.iter().any(|said| **said == Said::StillThere) || failing_check(input, by) {
@@ -254,7 +255,9 @@ fn answered(input: &Input<'_>, id: FindingId, by: &BTreeSet<Source>) -> Option<F
 
 fn held(input: &Input<'_>, id: FindingId, by: &BTreeSet<Source>) -> bool {
     by.iter().any(|source| match source {
-        Source::Seat(seat) => input.said.get(seat).and_then(|said| said.get(&id)) == Some(&Said::StillThere),
+        Source::Reviewer(reviewer) => {
+            input.said.get(reviewer).and_then(|said| said.get(&id)) == Some(&Said::StillThere)
+        }
         Source::Check(_) => false,
     })
 }
@@ -282,7 +285,7 @@ fn counts(input: &Input<'_>, entry: &Entry, anchors: &mut Anchors<'_>) -> bool {
         return true;
     };
     // A check that is not a tool looked at everything. A tool that still reports it does so outside of this review.
-    if !entry.by.iter().any(is_tool) || input.tools.says_aside(&entry.claim) {
+    if !entry.by.iter().any(is_tool) || input.tools.says_filtered(&entry.claim) {
         return true;
     }
     // Between reviews a person changed it, in whatever way they meant to.

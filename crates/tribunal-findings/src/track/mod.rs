@@ -34,7 +34,7 @@ use pair::{Hints, How, Scorer, pair};
 use prose::Voices;
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::finding::{Claim, Fate, FixableBy, Said, Source};
-use tribunal_core::ids::{Check, FindingId, Seat};
+use tribunal_core::ids::{Check, FindingId, Reviewer};
 use tribunal_core::ledger::{Delta, Entry, Ledger, Mark, Tracked};
 use tribunal_core::words::Words;
 
@@ -52,7 +52,7 @@ pub struct Input<'a> {
     /// This round's findings after triage.
     pub triaged: &'a [Triaged],
     /// Answers of reviewers to findings that were put to them by id.
-    pub said: &'a BTreeMap<Seat, BTreeMap<FindingId, Said>>,
+    pub said: &'a BTreeMap<Reviewer, BTreeMap<FindingId, Said>>,
     /// Checks that ran in this round over their whole scope. Only their silence resolves anything.
     pub ran: &'a BTreeSet<Check>,
     /// The diff between the tree that the ledger's lines refer to and this one.
@@ -77,15 +77,15 @@ pub struct ToolWords {
     /// Checks that are tools: their silence settles only findings on changed code.
     pub names: BTreeSet<Check>,
     /// Their findings on lines that did not change.
-    pub aside: Vec<Claim>,
+    pub filtered: Vec<Claim>,
 }
 
 impl ToolWords {
     /// Whether a tool still reports this finding, but on a line outside of the change.
-    fn says_aside(&self, claim: &Claim) -> bool {
+    fn says_filtered(&self, claim: &Claim) -> bool {
         // Without the line: it is exactly the line that has become another.
         let key = |claim: &'_ Claim| (claim.file.clone(), claim.rule.clone(), claim.claim.clone());
-        self.aside.iter().any(|other| key(other) == key(claim))
+        self.filtered.iter().any(|other| key(other) == key(claim))
     }
 }
 
@@ -238,8 +238,8 @@ fn hints(input: &Input<'_>, entries: &[(FindingId, &Entry)]) -> Hints<'static> {
         let named = triaged.texts().find_map(|raised| raised.claim.same_as);
         hints.same_as.extend(named.and_then(|id| places.get(&id)).map(|before| (after, *before)));
         for raised in triaged.texts() {
-            let Source::Seat(seat) = &raised.source else { continue };
-            for (id, said) in input.said.get(seat).into_iter().flatten() {
+            let Source::Reviewer(reviewer) = &raised.source else { continue };
+            for (id, said) in input.said.get(reviewer).into_iter().flatten() {
                 let Some(before) = places.get(id) else { continue };
                 let pairs = if *said == Said::StillThere { &mut hints.answered } else { &mut hints.settled };
                 pairs.insert((*before, after));
@@ -266,7 +266,7 @@ pub(crate) fn region(claim: &Claim, anchor: &Anchor) -> Option<String> {
 }
 
 /// Whether the builder of this loop can fix the finding.
-pub(crate) fn makers(claim: &Claim, architect: bool) -> bool {
+pub(crate) fn builders(claim: &Claim, architect: bool) -> bool {
     match claim.fixable_by {
         FixableBy::Dev => true,
         FixableBy::Architect => architect,

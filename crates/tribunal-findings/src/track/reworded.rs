@@ -43,7 +43,9 @@ pub(super) fn join(input: &Input<'_>, entries: &[(FindingId, &Entry)], matches: 
 /// Whether a reviewer that raises this finding says that the earlier one is gone.
 fn is_called_resolved(input: &Input<'_>, triaged: &Triaged, id: FindingId) -> bool {
     triaged.texts().any(|raised| match &raised.source {
-        Source::Seat(seat) => input.said.get(seat).and_then(|said| said.get(&id)) == Some(&Said::Resolved),
+        Source::Reviewer(reviewer) => {
+            input.said.get(reviewer).and_then(|said| said.get(&id)) == Some(&Said::Resolved)
+        }
         Source::Check(_) => false,
     })
 }

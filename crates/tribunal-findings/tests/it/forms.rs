@@ -194,7 +194,7 @@ fn an_overview_is_no_second_finding() {
 }
 
 #[test]
-fn what_was_mended_before_is_no_finding() {
+fn what_was_fixed_before_is_no_finding() {
     let text = "| ID | Fix | Verified at | Status |\n|---|---|---|---|\n| WR-01 | clamps to zero | `src/cart.ts:14` | HOLDS |\n| WR-02 | rounds once | `src/form.ts:3` | fixed |\n\nVERDICT: reject\n";
     assert_eq!(places(text), []);
     // An approval does not rest on it.

@@ -497,7 +497,7 @@ proptest! {
             prop_assert!(!file.starts_with('/') && !file.split('/').any(|part| part == ".."));
         }
         let _ = (read_sarif(&text), read_compiler_lines(&text));
-        let _ = (tribunal_findings::read_maker(&text, None), tribunal_findings::read_hearing(&text, None));
+        let _ = (tribunal_findings::read_builder(&text, None), tribunal_findings::read_hearing(&text, None));
     }
 
     #[test]

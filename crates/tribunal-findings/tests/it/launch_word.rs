@@ -2,7 +2,7 @@
 
 use tribunal_core::finding::{Reply, Said, Verdict};
 use tribunal_core::ids::FindingId;
-use tribunal_findings::{Done, Intake, Reading, read, read_as, read_hearing, read_maker};
+use tribunal_findings::{Done, Intake, Reading, read, read_as, read_builder, read_hearing};
 
 const WORD: &str = "k7f3q2xa";
 
@@ -105,28 +105,28 @@ fn a_builder_says_done_with_the_word() {
         ("TASK: not done", Done::NotDone),
         ("TASK k7f3q2xa: done\nTASK: not done", Done::NotDone),
     ] {
-        let words = read_maker(text, Some(WORD));
+        let words = read_builder(text, Some(WORD));
         assert_eq!((words.task, words.done), (task, task == Done::Said), "{text}");
         assert_eq!(words.forged, text.contains("xb"), "{text}");
     }
-    assert!(read_maker("TASK k7f3q2xa: done", None).done && read_maker("", None).done);
+    assert!(read_builder("TASK k7f3q2xa: done", None).done && read_builder("", None).done);
 }
 
 #[test]
 fn a_builder_replies_with_the_word() {
-    let words = read_maker(
+    let words = read_builder(
         "FIXED k7f3q2xa: F-1\nFIXED: F-2\nREFUTED k7f3q2xa: F-3 because it is dead code\nREFUTED: F-4 because I say so\n\
          CANNOT FIX k7f3q2xa: F-5 because the API is frozen\nF-6: fixed\nF-7 k7f3q2xa: fixed\nTASK k7f3q2xa: done",
         Some(WORD),
     );
     assert_eq!(words.replies.keys().map(|id| id.0).collect::<Vec<_>>(), [1, 3, 5, 7]);
     assert_eq!(words.replies[&FindingId(3)], Reply::Refuted("it is dead code".to_owned()));
-    assert!(read_maker("FIXED k7f3q2xa: F-1\nFIXED k7f3q2xb: F-2", Some(WORD)).replies.is_empty());
+    assert!(read_builder("FIXED k7f3q2xa: F-1\nFIXED k7f3q2xb: F-2", Some(WORD)).replies.is_empty());
 }
 
 #[test]
 fn a_builder_gives_another_message_only_with_the_word() {
-    let lines = |text: &str| read_maker(text, Some(WORD)).commit;
+    let lines = |text: &str| read_builder(text, Some(WORD)).commit;
     let said = "COMMIT k7f3q2xa: feat(x): one\nCOMMIT k7f3q2xa:\nCOMMIT k7f3q2xa: why\nCOMMIT: quoted\nTASK k7f3q2xa: done";
     assert_eq!(lines(said), ["feat(x): one", "", "why"]);
     assert_eq!(

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::finding::{Claim, Severity, Source};
-use tribunal_core::ids::{Check, FindingId, Seat};
+use tribunal_core::ids::{Check, FindingId, Reviewer};
 use tribunal_core::ledger::Ledger;
 use tribunal_core::words::is_one_kind;
 use tribunal_findings::track::{Change, Input, ToolWords};
@@ -16,8 +16,8 @@ fn by(source: Source, line: Option<u32>, text: &str) -> Raised {
     Raised { source, claim }
 }
 
-fn seat(name: &str, text: &str) -> Raised {
-    by(Source::Seat(Seat::new(name)), Some(3), text)
+fn reviewer(name: &str, text: &str) -> Raised {
+    by(Source::Reviewer(Reviewer::new(name)), Some(3), text)
 }
 
 fn check(text: &str) -> Raised {
@@ -52,7 +52,7 @@ fn play(rounds: &[Vec<Raised>]) -> Ledger {
 #[test]
 fn a_check_never_takes_a_reviewers_id() {
     for text in ["the rollback is missing", "no finding asked to drop: the rollback"] {
-        let reviewer = vec![seat("reviewer", "the rollback is missing")];
+        let reviewer = vec![reviewer("reviewer", "the rollback is missing")];
         for rounds in [[reviewer.clone(), vec![check(text)]], [vec![check(text)], reviewer]] {
             let ledger = play(&rounds);
             assert_eq!(ledger.iter().count(), 2, "{text}: {ledger:#?}");
@@ -63,7 +63,7 @@ fn a_check_never_takes_a_reviewers_id() {
 
 #[test]
 fn one_sentence_about_three_things_is_three_findings() {
-    let of = |what: &str| vec![seat("reviewer", &format!("the plan says nothing about {what}"))];
+    let of = |what: &str| vec![reviewer("reviewer", &format!("the plan says nothing about {what}"))];
     let ledger = play(&[of("rollback"), of("metrics"), of("permissions")]);
     let claims: Vec<&str> = ledger.iter().map(|(_, entry)| entry.claim.claim.as_str()).collect();
     assert_eq!(
@@ -84,18 +84,18 @@ fn different_defects_of_one_line_stay_two_findings() {
         ("The query is built by string concatenation", "The query runs once per row"),
         ("The file is never closed", "The whole file is read into memory"),
     ] {
-        assert_eq!(play(&[vec![seat("a", a), seat("b", b)]]).iter().count(), 2, "{a} | {b}");
+        assert_eq!(play(&[vec![reviewer("a", a), reviewer("b", b)]]).iter().count(), 2, "{a} | {b}");
     }
 }
 
 #[test]
 fn a_merged_finding_keeps_every_text() {
     let texts = ["The lock is missing: data race on the counter", "data race: the counter has no lock"];
-    let ledger = play(&[vec![seat("a", texts[0]), seat("b", texts[1])]]);
+    let ledger = play(&[vec![reviewer("a", texts[0]), reviewer("b", texts[1])]]);
     let (_, entry) = ledger.iter().next().unwrap();
     assert_eq!(ledger.iter().count(), 1, "{ledger:#?}");
     for (name, text) in ["a", "b"].iter().zip(texts) {
-        assert_eq!(entry.words_of(&Seat::new(*name)).next().unwrap().claim, text);
+        assert_eq!(entry.words_of(&Reviewer::new(*name)).next().unwrap().claim, text);
     }
 }
 
@@ -111,7 +111,7 @@ fn any_raised() -> impl Strategy<Value = Raised> {
         let source = match who {
             0 => Source::Check(Check::new("lint")),
             1 => Source::Check(Check::new("types")),
-            n => Source::Seat(Seat::new(if n == 2 { "a" } else { "b" })),
+            n => Source::Reviewer(Reviewer::new(if n == 2 { "a" } else { "b" })),
         };
         by(source, line, text)
     })

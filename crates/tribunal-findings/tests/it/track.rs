@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::finding::{Claim, Fate, Reply, Said, Severity, Source};
-use tribunal_core::ids::{Check, FindingId, Seat};
+use tribunal_core::ids::{Check, FindingId, Reviewer};
 use tribunal_core::ledger::{Entry, Ledger, Mark, Tracked};
 use tribunal_findings::track::prose::Voices;
 use tribunal_findings::track::{Block, Change, FileChange, Hunk, Input, Outcome, Side, ToolWords};
@@ -43,11 +43,11 @@ impl Rounds {
 
     fn play(&mut self, round: Round) -> Outcome {
         self.round += 1;
-        let panel = Panel { sat: ["a", "b"].iter().map(Seat::new).collect(), ..Panel::default() };
+        let panel = Panel { sat: ["a", "b"].iter().map(Reviewer::new).collect(), ..Panel::default() };
         let triaged = triage(round.raised, &panel);
-        let mut said: BTreeMap<Seat, BTreeMap<FindingId, Said>> = BTreeMap::new();
-        for (seat, id, words) in round.said {
-            said.entry(Seat::new(seat)).or_default().insert(FindingId(id), words);
+        let mut said: BTreeMap<Reviewer, BTreeMap<FindingId, Said>> = BTreeMap::new();
+        for (reviewer, id, words) in round.said {
+            said.entry(Reviewer::new(reviewer)).or_default().insert(FindingId(id), words);
         }
         let ran: BTreeSet<Check> = round.ran.iter().map(Check::new).collect();
         let change = Change::new(if round.hunks.is_empty() {
@@ -83,9 +83,9 @@ impl Rounds {
     }
 }
 
-fn by(seat: &str, severity: Severity, line: u32, text: &str) -> Raised {
+fn by(reviewer: &str, severity: Severity, line: u32, text: &str) -> Raised {
     Raised {
-        source: Source::Seat(Seat::new(seat)),
+        source: Source::Reviewer(Reviewer::new(reviewer)),
         claim: Claim::new(severity, text).at("src/io.rs", Some(line)),
     }
 }
@@ -119,18 +119,18 @@ fn what_one_reviewer_always_writes_is_learned_from_the_ledger() {
         "Worth a second look: `total` overflows for large orders",
         "Worth a second look: retries never stop when the server is down",
     ];
-    let said = |seat: &str, text: &str, line: u32| by(seat, Severity::Warning, line, text);
+    let said = |reviewer: &str, text: &str, line: u32| by(reviewer, Severity::Warning, line, text);
     let mut raised: Vec<Raised> = (1..).zip(texts).map(|(n, text)| said("a", text, n * 3)).collect();
     raised.push(said("b", "Worth a second look: nobody closes the pool", 1));
     let (rounds, _) = opening(raised);
     let entries: Vec<&Entry> = rounds.ledger.iter().map(|(_, entry)| entry).collect();
     let before: Vec<&Claim> = entries.iter().map(|entry| &entry.claim).collect();
     let new = "Worth a second look: the cache grows without an end";
-    let panel = Panel { sat: ["a", "b"].iter().map(Seat::new).collect(), ..Panel::default() };
-    for (seat, fillers) in [("a", 4), ("b", 0)] {
-        let now = triage(vec![said(seat, new, 2)], &panel);
+    let panel = Panel { sat: ["a", "b"].iter().map(Reviewer::new).collect(), ..Panel::default() };
+    for (reviewer, fillers) in [("a", 4), ("b", 0)] {
+        let now = triage(vec![said(reviewer, new, 2)], &panel);
         let voices = Voices::of_ledger(&entries, &before, &now);
-        assert_eq!(voices.after(0, new).len(), fillers, "{seat}");
+        assert_eq!(voices.after(0, new).len(), fillers, "{reviewer}");
     }
 }
 
@@ -161,7 +161,7 @@ fn linted(after: &str, tools: ToolWords) -> (Outcome, Rounds) {
 
 #[test]
 fn a_tool_settles_by_silence_only_what_changed_beyond_its_layout() {
-    let lint = ToolWords { names: [Check::new("lint")].into(), aside: Vec::new() };
+    let lint = ToolWords { names: [Check::new("lint")].into(), filtered: Vec::new() };
     let fate = |after: &str, tools: &ToolWords| linted(after, tools.clone()).0.tracked[0].fate.clone();
     let (same, laid_out) = (
         "    fs::write(path, text).unwrap();\n",
@@ -172,9 +172,9 @@ fn a_tool_settles_by_silence_only_what_changed_beyond_its_layout() {
     assert_eq!(fate(laid_out, &lint), Fate::Open, "a formatter settles no other tool's finding");
     assert_eq!(fate(fixed, &lint), Fate::Fixed);
     // What it still says beside the change is no longer part of it.
-    let mut aside = check(9, "this panics").claim;
-    aside.line = Some(12);
-    let beside = ToolWords { aside: vec![aside], ..lint.clone() };
+    let mut filtered = check(9, "this panics").claim;
+    filtered.line = Some(12);
+    let beside = ToolWords { filtered: vec![filtered], ..lint.clone() };
     assert_eq!(fate(same, &beside), Fate::Fixed);
     // A check that is no tool settles by silence, as it always did.
     assert_eq!(fate(same, &ToolWords::default()), Fate::Fixed);
@@ -183,7 +183,7 @@ fn a_tool_settles_by_silence_only_what_changed_beyond_its_layout() {
 
 #[test]
 fn layout_settles_what_its_fixer_was_asked_to_lay_out() {
-    let lint = ToolWords { names: [Check::new("lint")].into(), aside: Vec::new() };
+    let lint = ToolWords { names: [Check::new("lint")].into(), filtered: Vec::new() };
     let (_, mut rounds) = linted("    fs::write(path, text).unwrap();\n", lint);
     let id = rounds.ledger.iter().next().unwrap().0;
     rounds.ledger.reply(&BTreeMap::from([(id, Reply::Fixed)]));
@@ -283,7 +283,7 @@ fn a_suggestion_not_repeated_is_not_reported() {
 }
 
 #[test]
-fn seats_answer_by_id() {
+fn reviewers_answer_by_id() {
     for (said, fate) in [
         (Said::Resolved, Fate::Fixed),
         (Said::NotAnIssue("the caller checks".into()), Fate::Refuted),
@@ -468,7 +468,7 @@ fn after_a_waiver(waived: Raised, raised: Option<Raised>, hunks: &[Hunk]) -> Tra
 
 #[test]
 fn a_waiver_is_of_the_words_that_were_waived() {
-    let seat = |text: &str| by("a", Severity::Blocker, 4, text);
+    let reviewer = |text: &str| by("a", Severity::Blocker, 4, text);
     let tool = |text: &str| check(4, text);
     let ruled = |rule: &str, text: &str| {
         let mut raised = check(4, text);
@@ -489,13 +489,21 @@ fn a_waiver_is_of_the_words_that_were_waived() {
     check(ruled("unused", "`text` is unused"), ruled("unused", "`text` is unused"), true);
     check(ruled("unused", "`text` is unused"), ruled("unused", "`path` is unused"), false);
     check(ruled("unused", "a value is odd"), ruled("leaks", "a value is odd"), false);
-    check(seat("`load` panics on a missing file"), seat("where a file is missing `load` panics"), true);
-    check(seat("`load` panics on a missing file"), seat("`save` panics on a missing file"), false);
-    check(seat("`load` panics on a missing file"), seat("`load` and `save` panic on a missing file"), false);
-    check(seat("`load` uses `x`"), seat("`load` uses `y`"), false);
-    check(seat("`load` panics on a missing file"), seat("`load` leaks the handle"), false);
-    check(seat("panics on a missing file"), seat("on a missing file, it panics"), true);
-    check(seat("unused variable pass in connect"), seat("pass in connect is leaked"), false);
+    check(
+        reviewer("`load` panics on a missing file"),
+        reviewer("where a file is missing `load` panics"),
+        true,
+    );
+    check(reviewer("`load` panics on a missing file"), reviewer("`save` panics on a missing file"), false);
+    check(
+        reviewer("`load` panics on a missing file"),
+        reviewer("`load` and `save` panic on a missing file"),
+        false,
+    );
+    check(reviewer("`load` uses `x`"), reviewer("`load` uses `y`"), false);
+    check(reviewer("`load` panics on a missing file"), reviewer("`load` leaks the handle"), false);
+    check(reviewer("panics on a missing file"), reviewer("on a missing file, it panics"), true);
+    check(reviewer("unused variable pass in connect"), reviewer("pass in connect is leaked"), false);
 }
 
 #[test]
@@ -530,7 +538,7 @@ fn a_waiver_is_of_the_lines_that_were_waived() {
 }
 
 #[test]
-fn what_a_seat_calls_resolved_is_not_the_next_complaint_at_that_line() {
+fn what_a_reviewer_calls_resolved_is_not_the_next_complaint_at_that_line() {
     let (mut rounds, _) = opening(vec![by("a", Severity::Blocker, 4, "`load` panics on a missing file")]);
     let new = OLD.replace("(path).unwrap()", "(path).unwrap_or_default()");
     let outcome = rounds.play(Round {
@@ -637,7 +645,7 @@ fn what_a_fix_cured_beside_it_did_not_touch_a_finding() {
     let whole = |file: Option<&str>, text: &str| {
         let mut claim = Claim::new(Severity::Blocker, text);
         claim.file = file.map(str::to_owned);
-        Raised { source: Source::Seat(Seat::new("a")), claim }
+        Raised { source: Source::Reviewer(Reviewer::new("a")), claim }
     };
     for file in [Some("src/io.rs"), None] {
         for (first, touched) in [(Resolved, false), (StillThere, true)] {
@@ -675,7 +683,7 @@ proptest! {
         for (raised, said) in rounds {
             let raised: Vec<Raised> = raised.into_iter().map(|(who, severity, line, text)| {
                 let severity = [Severity::Suggestion, Severity::Warning, Severity::Blocker][severity as usize];
-                let source = match who { 0 => Source::Seat(Seat::new("a")), 1 => Source::Seat(Seat::new("b")), _ => Source::Check(Check::new("lint")) };
+                let source = match who { 0 => Source::Reviewer(Reviewer::new("a")), 1 => Source::Reviewer(Reviewer::new("b")), _ => Source::Check(Check::new("lint")) };
                 Raised { source, claim: Claim::new(severity, TEXTS[text as usize]).at("src/io.rs", Some(u32::from(line))) }
             }).collect();
             let said: Vec<_> = said.into_iter().map(|(id, what)| ("a", id, [Said::Resolved, Said::StillThere, Said::NotAnIssue("w".into())][what as usize].clone())).collect();
@@ -692,9 +700,9 @@ proptest! {
             prop_assert!(known.iter().all(|id| state.ledger.get(*id).is_some()));
             for (id, entry) in before.iter().filter(|(_, entry)| entry.is_open_must_fix()) {
                 let now = state.ledger.get(id).unwrap();
-                let seats = entry.by.iter().any(|source| matches!(source, Source::Seat(_)));
+                let reviewers = entry.by.iter().any(|source| matches!(source, Source::Reviewer(_)));
                 let word = said.iter().any(|(_, said_id, what)| FindingId(*said_id) == id && *what != Said::StillThere);
-                prop_assert!(!seats || now.fate == Fate::Open || word, "{id} went without a word: {:?}", now.fate);
+                prop_assert!(!reviewers || now.fate == Fate::Open || word, "{id} went without a word: {:?}", now.fate);
             }
             let d = outcome.delta;
             let live = before.iter().filter(|(_, e)| matches!(e.fate, Fate::Open | Fate::Deferred | Fate::Advisory)).count() as u32;
@@ -722,8 +730,8 @@ fn round_of((raised, said, shift): Dealt, number: usize) -> Round {
     ];
     let raised = raised.into_iter().map(|(who, severity, line, text)| {
         let source = match who {
-            0 => Source::Seat(Seat::new("a")),
-            1 => Source::Seat(Seat::new("b")),
+            0 => Source::Reviewer(Reviewer::new("a")),
+            1 => Source::Reviewer(Reviewer::new("b")),
             _ => Source::Check(Check::new("lint")),
         };
         let severity = [Severity::Suggestion, Severity::Warning, Severity::Blocker][severity as usize];
@@ -760,7 +768,7 @@ proptest! {
         let mut given: BTreeSet<FindingId> = BTreeSet::new();
         for (number, dealt) in rounds.into_iter().enumerate() {
             let round = round_of(dealt, number);
-            let panel = Panel { sat: ["a", "b"].iter().map(Seat::new).collect(), ..Panel::default() };
+            let panel = Panel { sat: ["a", "b"].iter().map(Reviewer::new).collect(), ..Panel::default() };
             let merged = triage(round.raised.clone(), &panel);
             prop_assert_eq!(merged.iter().map(|one| one.texts().count()).sum::<usize>(), round.raised.len());
             let outcome = state.play(round);
@@ -801,7 +809,7 @@ fn script(raised: Vec<Raised>, said: Vec<(&'static str, u32, Said)>) -> Round {
 
 /// A seat that answers for a finding by its id and raises something else beside it means two things.
 #[test]
-fn what_a_seat_answers_by_id_is_not_what_it_raises_beside_it() {
+fn what_a_reviewer_answers_by_id_is_not_what_it_raises_beside_it() {
     let first = by("a", Severity::Blocker, 6, "the pipe hides that wc failed");
     let other =
         by("a", Severity::Blocker, 4, "the refusal ends the calling shell when the script is sourced");

@@ -3,11 +3,11 @@
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::finding::{Claim, Fate, Severity, Source};
-use tribunal_core::ids::{Check, Seat};
+use tribunal_core::ids::{Check, Reviewer};
 use tribunal_findings::{Panel, Raised, Triaged, triage};
 
-fn seat(name: &str) -> Source {
-    Source::Seat(Seat::new(name))
+fn reviewer(name: &str) -> Source {
+    Source::Reviewer(Reviewer::new(name))
 }
 
 fn raised(source: Source, severity: Severity, confidence: u8, file: &str, line: u32, text: &str) -> Raised {
@@ -20,9 +20,9 @@ fn panel(sat: &[&str], security: &[&str]) -> Panel {
     let owners = if security.is_empty() {
         BTreeMap::new()
     } else {
-        BTreeMap::from([("security".to_owned(), security.iter().map(Seat::new).collect())])
+        BTreeMap::from([("security".to_owned(), security.iter().map(Reviewer::new).collect())])
     };
-    Panel { owners, sat: sat.iter().map(Seat::new).collect(), ..Panel::default() }
+    Panel { owners, sat: sat.iter().map(Reviewer::new).collect(), ..Panel::default() }
 }
 
 fn one(result: &[Triaged]) -> &Triaged {
@@ -41,7 +41,8 @@ fn confidence_decides_first() {
         (79, Fate::Deferred),
         (80, Fate::Open),
     ] {
-        let result = triage(vec![raised(seat("a"), Blocker, confidence, "x.rs", 1, "off by one")], &panel);
+        let result =
+            triage(vec![raised(reviewer("a"), Blocker, confidence, "x.rs", 1, "off by one")], &panel);
         assert_eq!(one(&result).fate, fate, "{confidence}");
         assert!(result[0].why().contains(&confidence.to_string()), "{}", result[0].why());
     }
@@ -69,13 +70,13 @@ fn two_tools_are_one_voice_only_about_the_same_lines() {
 }
 
 #[test]
-fn a_rejecting_seat_keeps_its_deferred_ones() {
+fn a_rejecting_reviewer_keeps_its_deferred_ones() {
     let mut panel = panel(&["a", "b"], &[]);
-    panel.rejecting.insert(Seat::new("a"));
+    panel.rejecting.insert(Reviewer::new("a"));
     let result = triage(
         vec![
-            raised(seat("a"), Severity::Blocker, 60, "x.rs", 1, "off by one in the loop"),
-            raised(seat("b"), Severity::Warning, 60, "y.rs", 1, "the name says nothing"),
+            raised(reviewer("a"), Severity::Blocker, 60, "x.rs", 1, "off by one in the loop"),
+            raised(reviewer("b"), Severity::Warning, 60, "y.rs", 1, "the name says nothing"),
         ],
         &panel,
     );
@@ -91,26 +92,30 @@ fn authority_filters_refers_and_keeps() {
         raised(source, severity, 90, "db.rs", 10, "SQL injection through the filter argument")
     };
 
-    let result = triage(vec![injection(seat("gen"), Warning)], &owned);
+    let result = triage(vec![injection(reviewer("gen"), Warning)], &owned);
     assert_eq!(one(&result).fate, Fate::Filtered);
     assert!(result[0].why().contains("sec owns security"));
 
-    let result = triage(vec![injection(seat("gen"), Blocker)], &owned);
-    assert_eq!((&one(&result).fate, result[0].referred_to.as_ref()), (&Fate::Open, Some(&Seat::new("sec"))));
+    let result = triage(vec![injection(reviewer("gen"), Blocker)], &owned);
+    assert_eq!(
+        (&one(&result).fate, result[0].referred_to.as_ref()),
+        (&Fate::Open, Some(&Reviewer::new("sec")))
+    );
 
-    let result = triage(vec![injection(seat("sec"), Warning), injection(seat("gen"), Blocker)], &owned);
+    let result =
+        triage(vec![injection(reviewer("sec"), Warning), injection(reviewer("gen"), Blocker)], &owned);
     let merged = one(&result);
     assert_eq!((merged.severity, merged.by_owner, merged.referred_to.as_ref()), (Blocker, true, None));
     assert!(merged.disagree && merged.texts().count() == 2);
 
-    let result = triage(vec![injection(seat("gen"), Warning)], &panel(&["gen"], &["sec"]));
+    let result = triage(vec![injection(reviewer("gen"), Warning)], &panel(&["gen"], &["sec"]));
     assert!(one(&result).unowned && result[0].fate == Fate::Open, "the owner did not sit");
 
     let two = panel(&["sec", "sec2"], &["sec", "sec2"]);
-    assert!(one(&triage(vec![injection(seat("sec"), Warning)], &two)).overlapping);
+    assert!(one(&triage(vec![injection(reviewer("sec"), Warning)], &two)).overlapping);
 
     let include = Panel { include_filtered: true, ..owned.clone() };
-    assert_eq!(one(&triage(vec![injection(seat("gen"), Warning)], &include)).fate, Fate::Open);
+    assert_eq!(one(&triage(vec![injection(reviewer("gen"), Warning)], &include)).fate, Fate::Open);
 
     let check = injection(Source::Check(Check::new("semgrep")), Warning);
     assert_eq!(one(&triage(vec![check], &owned)).fate, Fate::Open, "authority is among reviewers");
@@ -122,8 +127,15 @@ fn merging_takes_the_severity_of_the_actionable_ones() {
     let text = "the guard is dropped before the write finishes";
     let result = triage(
         vec![
-            raised(seat("a"), Severity::Blocker, 60, "x.rs", 10, text),
-            raised(seat("b"), Severity::Suggestion, 85, "x.rs", 11, "guard dropped before write is finished"),
+            raised(reviewer("a"), Severity::Blocker, 60, "x.rs", 10, text),
+            raised(
+                reviewer("b"),
+                Severity::Suggestion,
+                85,
+                "x.rs",
+                11,
+                "guard dropped before write is finished",
+            ),
         ],
         &panel,
     );
@@ -138,16 +150,16 @@ fn what_is_not_merged() {
     let panel = panel(&["a", "b"], &[]);
     let far = triage(
         vec![
-            raised(seat("a"), Severity::Warning, 90, "x.rs", 10, "missing error handling on read"),
-            raised(seat("b"), Severity::Warning, 90, "x.rs", 200, "missing error handling on read"),
+            raised(reviewer("a"), Severity::Warning, 90, "x.rs", 10, "missing error handling on read"),
+            raised(reviewer("b"), Severity::Warning, 90, "x.rs", 200, "missing error handling on read"),
         ],
         &panel,
     );
     assert_eq!(far.len(), 2, "far apart");
     let own = triage(
         vec![
-            raised(seat("a"), Severity::Warning, 90, "x.rs", 10, "missing error handling on read"),
-            raised(seat("a"), Severity::Warning, 90, "x.rs", 11, "missing error handling on the read"),
+            raised(reviewer("a"), Severity::Warning, 90, "x.rs", 10, "missing error handling on read"),
+            raised(reviewer("a"), Severity::Warning, 90, "x.rs", 11, "missing error handling on the read"),
         ],
         &panel,
     );
@@ -155,7 +167,7 @@ fn what_is_not_merged() {
     let names = triage(
         vec![
             raised(
-                seat("a"),
+                reviewer("a"),
                 Severity::Warning,
                 90,
                 "x.rs",
@@ -163,7 +175,7 @@ fn what_is_not_merged() {
                 "value `alpha` of the table is not used here",
             ),
             raised(
-                seat("b"),
+                reviewer("b"),
                 Severity::Warning,
                 90,
                 "x.rs",
@@ -176,8 +188,8 @@ fn what_is_not_merged() {
     assert_eq!(names.len(), 2, "one sentence about two names");
     let other = triage(
         vec![
-            raised(seat("a"), Severity::Warning, 90, "x.rs", 10, "missing error handling on read"),
-            raised(seat("b"), Severity::Warning, 90, "x.rs", 10, "name shadows the outer binding"),
+            raised(reviewer("a"), Severity::Warning, 90, "x.rs", 10, "missing error handling on read"),
+            raised(reviewer("b"), Severity::Warning, 90, "x.rs", 10, "name shadows the outer binding"),
         ],
         &panel,
     );
@@ -189,10 +201,10 @@ fn order_is_severity_then_owner() {
     let owned = panel(&["sec", "gen"], &["sec"]);
     let result = triage(
         vec![
-            raised(seat("gen"), Severity::Suggestion, 90, "a.rs", 1, "rename it"),
-            raised(seat("gen"), Severity::Warning, 90, "a.rs", 5, "off by one"),
-            raised(seat("sec"), Severity::Warning, 90, "z.rs", 9, "the csrf token is not checked"),
-            raised(seat("gen"), Severity::Blocker, 90, "q.rs", 7, "does not compile"),
+            raised(reviewer("gen"), Severity::Suggestion, 90, "a.rs", 1, "rename it"),
+            raised(reviewer("gen"), Severity::Warning, 90, "a.rs", 5, "off by one"),
+            raised(reviewer("sec"), Severity::Warning, 90, "z.rs", 9, "the csrf token is not checked"),
+            raised(reviewer("gen"), Severity::Blocker, 90, "q.rs", 7, "does not compile"),
         ],
         &owned,
     );
@@ -202,9 +214,9 @@ fn order_is_severity_then_owner() {
 
 fn any_raised() -> impl Strategy<Value = Raised> {
     let source = prop_oneof![
-        Just(seat("sec")),
-        Just(seat("a")),
-        Just(seat("b")),
+        Just(reviewer("sec")),
+        Just(reviewer("a")),
+        Just(reviewer("b")),
         Just(Source::Check(Check::new("lint")))
     ];
     let severity = prop_oneof![Just(Severity::Suggestion), Just(Severity::Warning), Just(Severity::Blocker)];
@@ -231,7 +243,7 @@ proptest! {
     fn nothing_is_lost_and_nothing_doubled(all in prop::collection::vec(any_raised(), 0..25), rejecting in any::<bool>()) {
         let mut panel = panel(&["sec", "a", "b"], &["sec"]);
         if rejecting {
-            panel.rejecting.insert(Seat::new("a"));
+            panel.rejecting.insert(Reviewer::new("a"));
         }
         let result = triage(all.clone(), &panel);
         let mut got: Vec<String> = result.iter().flat_map(|t| t.texts()).map(|r| format!("{r:?}")).collect();
@@ -246,7 +258,7 @@ proptest! {
             if one.fate == Fate::Open {
                 let actionable = one.texts().filter(|r| match &r.source {
                     Source::Check(_) => true,
-                    Source::Seat(seat) => r.claim.confidence >= 80 || (r.claim.confidence >= 50 && panel.rejecting.contains(seat)),
+                    Source::Reviewer(reviewer) => r.claim.confidence >= 80 || (r.claim.confidence >= 50 && panel.rejecting.contains(reviewer)),
                 });
                 prop_assert_eq!(actionable.map(|r| r.claim.severity).max(), Some(one.severity));
             }
@@ -261,15 +273,15 @@ proptest! {
 #[test]
 fn owners_of_two_fields_are_never_merged() {
     let owners = [("security", "guard"), ("api", "tester")]
-        .map(|(field, seat)| (field.to_owned(), BTreeSet::from([Seat::new(seat)])))
+        .map(|(field, reviewer)| (field.to_owned(), BTreeSet::from([Reviewer::new(reviewer)])))
         .into_iter()
         .collect();
-    let sat = ["guard", "tester"].map(Seat::new).into_iter().collect();
+    let sat = ["guard", "tester"].map(Reviewer::new).into_iter().collect();
     let panel = Panel { owners, sat, ..Panel::default() };
-    let says = |seat: &str, field: &str, words: &str| {
+    let says = |reviewer: &str, field: &str, words: &str| {
         let mut claim = Claim::new(Severity::Blocker, words).at("src/a.rs", Some(7));
         (claim.confidence, claim.domain) = (95, Some(field.to_owned()));
-        Raised { source: Source::Seat(Seat::new(seat)), claim }
+        Raised { source: Source::Reviewer(Reviewer::new(reviewer)), claim }
     };
     let one = "the stored token is sent back in the answer";
     for other in [one, "the stored token is sent back in every answer"] {

@@ -59,13 +59,14 @@ fn everything(world: &World, tree: &Tree) {
     repo.diff_text(&base, &head, &[], 1 << 20).expect("diff");
     repo.patch_id(&base, &head).expect("id");
     let replayed = repo.replay(&base, &head, &onto, &who()).expect("replays");
-    if let tribunal_git::Replayed::Clean { head: new, .. } = replayed {
+    if let tribunal_git::Rebased::Clean { head: new, .. } = replayed {
         repo.carries_over(&base, &head, &onto, &new, &[]).expect("answers");
     }
-    let lane = world.dir.path().join("lanes/seat");
+    let lane = world.dir.path().join("lanes/reviewer");
     fs::create_dir_all(&lane).expect("mkdir");
-    let seat = repo.checkout(&lane.join("tree"), &lane.join("index"), &head, "seat").expect("checks out");
-    seat.compare().expect("compares");
+    let reviewer =
+        repo.checkout(&lane.join("tree"), &lane.join("index"), &head, "reviewer").expect("checks out");
+    reviewer.compare().expect("compares");
     tree.compare().expect("compares");
     repo.snapshot(tree, "refs/tribunal/snap/h", "s", &who()).expect("saves");
     repo.file_at(&head, &path("text")).expect("reads");

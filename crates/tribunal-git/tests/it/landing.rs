@@ -1,13 +1,13 @@
 //! Diffs, replays, and when an approval carries over.
 
-use tribunal_git::{ChangeKind, Oid, Replayed};
+use tribunal_git::{ChangeKind, Oid, Rebased};
 
 use crate::support::{World, git, path, texts, who};
 
-fn clean(replayed: Replayed) -> (Oid, Vec<(Oid, Oid)>) {
+fn clean(replayed: Rebased) -> (Oid, Vec<(Oid, Oid)>) {
     match replayed {
-        Replayed::Clean { head, commits } => (head, commits),
-        Replayed::Conflict { text, .. } => panic!("conflict: {text}"),
+        Rebased::Clean { head, commits } => (head, commits),
+        Rebased::Conflict { text, .. } => panic!("conflict: {text}"),
     }
 }
 
@@ -49,7 +49,7 @@ fn a_conflict_names_commit_and_files() {
     let mine = world.commit(&good, &[("a", "mine\n"), ("odd \"n\name", "mine\n")], "mine");
     let onto = world.commit(base, &[("a", "theirs\n"), ("odd \"n\name", "theirs\n")], "theirs");
     match repo.replay(base, &mine, &onto, &who()).expect("replays") {
-        Replayed::Conflict { commit, files, text } => {
+        Rebased::Conflict { commit, files, text } => {
             assert_eq!(commit, mine);
             assert_eq!(files, [path("a"), path("odd \"n\name")]);
             assert!(text.contains("CONFLICT (content)") && text.contains("=======\nmine\n"), "{text}");
@@ -65,7 +65,7 @@ fn deletions_against_changes_conflict_and_merges_are_refused() {
     let mine = world.commit(base, &[("a", "2\n")], "mine");
     let onto = world.commit(base, &[("a", "")], "gone");
     let answer = repo.replay(base, &mine, &onto, &who()).expect("replays");
-    assert!(matches!(answer, Replayed::Conflict { ref files, .. } if *files == [path("a")]), "{answer:?}");
+    assert!(matches!(answer, Rebased::Conflict { ref files, .. } if *files == [path("a")]), "{answer:?}");
     let tree = repo.tree_of(&mine).expect("tree");
     let merge = repo.commit(&tree, &[mine, onto.clone()], "merge", &who(), &who()).expect("commits");
     assert!(repo.replay(base, &merge, &onto, &who()).is_err());

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use tribunal_git::{GitError, Oid, Replayed};
+use tribunal_git::{GitError, Oid, Rebased};
 
 use crate::support::{World, git, script, who};
 
@@ -105,7 +105,7 @@ fn a_line_is_signed_with_the_users_gpg_key() {
     // What is moved elsewhere has lost its signatures, and gets others.
     let onto = world.commit(&world.head, &[("d", "4\n")], "other");
     let moved = match world.repo.replay(&world.head, &head, &onto, &who()).expect("replays") {
-        Replayed::Clean { head, .. } => head,
+        Rebased::Clean { head, .. } => head,
         other => panic!("{other:?}"),
     };
     assert!(!world.repo.is_line_signed(&onto, &moved).expect("looks"));

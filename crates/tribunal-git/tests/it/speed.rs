@@ -4,7 +4,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use tribunal_git::{Oid, RefChange, Replayed, Shelf};
+use tribunal_git::{Oid, Rebased, RefChange, WorktreePool};
 
 use crate::support::{World, who, write};
 
@@ -28,11 +28,11 @@ fn a_lane_is_cheap() {
     });
     let (repo, base) = (&world.repo, &world.head);
     let onto = world.commit(base, &[("landed", "l\n")], "landed");
-    let shelf = Shelf::open(&world.repo, &world.dir.path().join("shelf"), 4).expect("opens");
+    let worktree_pool = WorktreePool::open(&world.repo, &world.dir.path().join("pool"), 4).expect("opens");
     let out = |name: String, commit: &Oid| {
         let lane = world.dir.path().join("lanes").join(name);
         fs::create_dir_all(&lane).expect("mkdir");
-        shelf.checkout(&lane.join("tree"), &lane.join("index"), commit, "lane").expect("checks out")
+        worktree_pool.checkout(&lane.join("tree"), &lane.join("index"), commit, "lane").expect("checks out")
     };
     let lanes: u32 = std::env::var("TRIBUNAL_LANES").ok().and_then(|n| n.parse().ok()).unwrap_or(3);
     let mut spent: Vec<(&str, Duration, Duration)> = Vec::new();
@@ -60,14 +60,14 @@ fn a_lane_is_cheap() {
         let head =
             repo.commit(&captured.tree, std::slice::from_ref(base), "work", &who(), &who()).expect("commits");
         lap("commit");
-        let seat = out(format!("s{lane}"), &head);
-        lap("seat checkout");
+        let reviewer = out(format!("s{lane}"), &head);
+        lap("reviewer checkout");
         repo.changes(base, &head).expect("diff");
         repo.diff_text(base, &head, &[], 1 << 20).expect("diff");
         lap("diffs");
-        assert_eq!(seat.compare().expect("compares"), []);
+        assert_eq!(reviewer.compare().expect("compares"), []);
         lap("compare");
-        let Replayed::Clean { head: new, .. } = repo.replay(base, &head, &onto, &who()).expect("replays")
+        let Rebased::Clean { head: new, .. } = repo.replay(base, &head, &onto, &who()).expect("replays")
         else {
             panic!("conflict");
         };
@@ -82,17 +82,17 @@ fn a_lane_is_cheap() {
         lap("refs");
         repo.snapshot(&tree, &format!("refs/tribunal/snap/{lane}"), "s", &who()).expect("saves");
         lap("snapshot");
-        shelf.retire(&tree).expect("retires");
-        shelf.shelve(&seat).expect("shelves");
+        worktree_pool.retire(&tree).expect("retires");
+        worktree_pool.recycle(&reviewer).expect("shelves");
         lap("retire");
     }
     let before = cpu();
-    shelf.empty();
+    worktree_pool.empty();
     let deleting = cpu() - before;
     let mut total = deleting;
-    for (name, wall, cpu) in &spent {
+    for (name, sandbox, cpu) in &spent {
         total += *cpu;
-        println!("{name:14} wall {:6.1} ms  cpu {:6.1} ms", ms(*wall, lanes), ms(*cpu, lanes));
+        println!("{name:14} wall {:6.1} ms  cpu {:6.1} ms", ms(*sandbox, lanes), ms(*cpu, lanes));
     }
     println!("lanes: {lanes}  cpu per lane {:.1} ms", ms(total, lanes));
     assert!(total / lanes < Duration::from_secs(2), "{total:?}");

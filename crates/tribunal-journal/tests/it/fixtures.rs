@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tribunal_journal::{Error, FILE, Journal, Letter, NewRow, Posted, Reader, Row, Turn, VERSION, verify};
+use tribunal_journal::{Error, FILE, Journal, Message, NewRow, Posted, Reader, Row, Turn, VERSION, verify};
 
 use crate::{append_sized, head, rows, rows_of, run_dir};
 
@@ -23,8 +23,13 @@ fn content() -> Vec<Vec<(String, String, String)>> {
     (0..40).map(|turn| (0..=turn % 3).map(|n| row(turn, n)).collect()).collect()
 }
 
-fn letter(key: &str) -> Letter {
-    Letter { key: key.to_owned(), kind: "decide".to_owned(), body: "{\"option\":\"yes\"}".to_owned(), at: 11 }
+fn message(key: &str) -> Message {
+    Message {
+        key: key.to_owned(),
+        kind: "decide".to_owned(),
+        body: "{\"option\":\"yes\"}".to_owned(),
+        at: 11,
+    }
 }
 
 fn expected() -> Vec<Row> {
@@ -48,8 +53,8 @@ fn write_fixture(to: &Path) {
         let rows: Vec<_> = turn.iter().map(|(of, kind, body)| NewRow { of, kind, body }).collect();
         journal.append(&[Turn { at: 1_700_000_000_000 + i as u64, rows: &rows }]).unwrap();
     }
-    journal.post(&letter("first")).unwrap();
-    journal.post(&letter("second")).unwrap();
+    journal.post(&message("first")).unwrap();
+    journal.post(&message("second")).unwrap();
     let first = journal.mail().unwrap()[0].id;
     journal.mail_done(&[first]).unwrap();
     // Closing moves the log into the file, which then is all there is.
@@ -74,8 +79,8 @@ fn fixtures_of_every_version_are_read_migrated_and_continued() {
         assert_eq!(rows(&journal), expected(), "v{version} migrated");
         assert_eq!(journal.last_turn(), 40);
         let mail = journal.mail().unwrap();
-        assert_eq!(mail.iter().map(|m| &m.letter).collect::<Vec<_>>(), [&letter("second")]);
-        assert_eq!(journal.post(&letter("first")).unwrap(), Posted::Already(letter("first")));
+        assert_eq!(mail.iter().map(|m| &m.message).collect::<Vec<_>>(), [&message("second")]);
+        assert_eq!(journal.post(&message("first")).unwrap(), Posted::Already(message("first")));
         append_sized(&mut journal, 2).unwrap();
         drop(journal);
         assert_eq!(user_version(&dir), VERSION);
@@ -97,7 +102,7 @@ fn a_journal_of_a_newer_version_is_refused_untouched() {
     newer(Journal::open(&dir).map(drop));
     newer(Journal::create(&dir, &head()).map(drop));
     newer(Reader::open(&dir).map(drop));
-    newer(tribunal_journal::post(&dir, &letter("third")).map(drop));
+    newer(tribunal_journal::post(&dir, &message("third")).map(drop));
     assert_eq!(std::fs::read(dir.join(FILE)).unwrap(), bytes);
 }
 

@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::time::Duration;
 
-use tribunal_journal::{Error, Journal, Letter, Poke, Posted, Reader, Turn, is_live, poke, post};
+use tribunal_journal::{Error, Journal, Message, Poke, Posted, Reader, Turn, is_live, poke, post};
 
 use crate::{Other, QUICK, append_sized, head, row, run_dir, tell, told};
 
-fn letter(key: &str, body: &str) -> Letter {
-    Letter { key: key.to_owned(), kind: "decide".to_owned(), body: body.to_owned(), at: 9 }
+fn message(key: &str, body: &str) -> Message {
+    Message { key: key.to_owned(), kind: "decide".to_owned(), body: body.to_owned(), at: 9 }
 }
 
 /// Listens until it is killed.
@@ -38,7 +38,7 @@ fn a_killed_listener_listens_no_more() {
 pub fn answer(dir: &Path, name: &str) {
     tell("ready");
     told();
-    tell(&match post(dir, &letter("question", name)).unwrap() {
+    tell(&match post(dir, &message("question", name)).unwrap() {
         Posted::First => format!("first {name}"),
         Posted::Already(before) => format!("already {}", before.body),
     });
@@ -61,24 +61,24 @@ fn the_first_of_eight_processes_wins_while_the_orchestrator_appends() {
     let words: Vec<String> = others.iter_mut().map(|other| other.hear().unwrap()).collect();
     let mail = journal.mail().unwrap();
     assert_eq!(mail.len(), 1);
-    let winner = &mail[0].letter.body;
+    let winner = &mail[0].message.body;
     let firsts: Vec<_> = words.iter().filter(|w| w.starts_with("first")).collect();
     assert_eq!(firsts, [&format!("first {winner}")]);
     assert_eq!(words.iter().filter(|w| **w == format!("already {winner}")).count(), 7, "{words:?}");
 }
 
 #[test]
-fn letters_are_read_once_and_kept() {
+fn messages_are_read_once_and_kept() {
     let (_temp, dir) = run_dir();
     drop(Journal::create_with(&dir, &head(), QUICK).unwrap());
-    assert_eq!(post(&dir, &letter("a", "1")).unwrap(), Posted::First, "nobody needs to live");
+    assert_eq!(post(&dir, &message("a", "1")).unwrap(), Posted::First, "nobody needs to live");
     let mut journal = Journal::open_with(&dir, QUICK).unwrap();
-    assert_eq!(post(&dir, &letter("b", "2")).unwrap(), Posted::First);
-    assert_eq!(journal.post(&letter("c", "3")).unwrap(), Posted::First);
-    assert_eq!(journal.post(&letter("b", "4")).unwrap(), Posted::Already(letter("b", "2")));
+    assert_eq!(post(&dir, &message("b", "2")).unwrap(), Posted::First);
+    assert_eq!(journal.post(&message("c", "3")).unwrap(), Posted::First);
+    assert_eq!(journal.post(&message("b", "4")).unwrap(), Posted::Already(message("b", "2")));
     let mail = journal.mail().unwrap();
     let bodies =
-        |mail: &[tribunal_journal::Mail]| mail.iter().map(|m| m.letter.body.clone()).collect::<String>();
+        |mail: &[tribunal_journal::Mail]| mail.iter().map(|m| m.message.body.clone()).collect::<String>();
     assert_eq!(bodies(&mail), "123");
     let turn = [Turn { at: 1, rows: &[row("{}")] }];
     assert_eq!(journal.append_reading(&turn, &[mail[1].id]).unwrap(), 1);
@@ -87,18 +87,18 @@ fn letters_are_read_once_and_kept() {
     let mut journal = journal.reopen().unwrap();
     assert_eq!(bodies(&journal.mail().unwrap()), "3");
     assert_eq!(
-        journal.post(&letter("a", "5")).unwrap(),
-        Posted::Already(letter("a", "1")),
+        journal.post(&message("a", "5")).unwrap(),
+        Posted::Already(message("a", "1")),
         "read is still answered"
     );
     assert_eq!(bodies(&Reader::open(&dir).unwrap().mail().unwrap()), "123");
-    assert!(matches!(post(&dir, &letter("d", "{")), Err(Error::Refused { .. })));
+    assert!(matches!(post(&dir, &message("d", "{")), Err(Error::Refused { .. })));
 }
 
 #[test]
-fn a_letter_stays_unread_when_its_turn_fails() {
+fn a_message_stays_unread_when_its_turn_fails() {
     let mut journal = Journal::in_memory(&head()).unwrap();
-    journal.post(&letter("a", "1")).unwrap();
+    journal.post(&message("a", "1")).unwrap();
     let id = journal.mail().unwrap()[0].id;
     let turn = [Turn { at: 1, rows: &[row("not json")] }];
     assert!(matches!(journal.append_reading(&turn, &[id]), Err(Error::Refused { .. })));
@@ -116,7 +116,7 @@ fn a_poke_wakes_who_listens_and_nobody_is_no_error() {
     assert!(poke(&dir).unwrap() && poke(&dir).unwrap());
     assert!(listener.wait(None).unwrap());
     assert!(!listener.wait(Some(Duration::ZERO)).unwrap(), "many are one");
-    post(&dir, &letter("a", "1")).unwrap();
+    post(&dir, &message("a", "1")).unwrap();
     assert!(listener.wait(None).unwrap(), "a letter pokes");
     for _ in 0..70_000 {
         assert!(poke(&dir).unwrap(), "a full pipe is poked enough");

@@ -4,7 +4,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use rustix::mount::{MountFlags, UnmountFlags};
-use tribunal_journal::{Error, FILE, Journal, Letter, Poke, Reader, RunLock, post, verify};
+use tribunal_journal::{Error, FILE, Journal, Message, Poke, Reader, RunLock, post, verify};
 
 use crate::{Other, QUICK, append_sized, assert_whole_turns, head, rows, rows_of, run_dir, tell, told};
 
@@ -39,14 +39,14 @@ fn one_process_at_a_time_and_a_kill_frees_the_lock() {
 #[test]
 fn what_is_not_there_is_missing() {
     let (_temp, dir) = run_dir();
-    let letter = Letter { key: "k".to_owned(), kind: "cancel".to_owned(), body: "1".to_owned(), at: 1 };
+    let message = Message { key: "k".to_owned(), kind: "cancel".to_owned(), body: "1".to_owned(), at: 1 };
     for made in [false, true] {
         if made {
             std::fs::create_dir_all(&dir).unwrap();
         }
         assert!(matches!(Journal::open(&dir), Err(Error::Missing { .. })));
         assert!(matches!(Reader::open(&dir), Err(Error::Missing { .. })));
-        assert!(matches!(post(&dir, &letter), Err(Error::Missing { .. })));
+        assert!(matches!(post(&dir, &message), Err(Error::Missing { .. })));
         assert!(matches!(verify(&dir), Err(Error::Missing { .. })));
     }
     assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 0, "asking leaves nothing behind");
@@ -166,8 +166,8 @@ fn a_read_only_place_can_be_read_and_says_why_it_is_not_written() {
     sealed(false, |dir| {
         let open = Journal::open(dir);
         assert!(matches!(open, Err(Error::ReadOnly { .. })), "{open:?}");
-        let letter = Letter { key: "k".to_owned(), kind: "cancel".to_owned(), body: "1".to_owned(), at: 1 };
-        let posted = post(dir, &letter);
+        let message = Message { key: "k".to_owned(), kind: "cancel".to_owned(), body: "1".to_owned(), at: 1 };
+        let posted = post(dir, &message);
         assert!(matches!(posted, Err(Error::ReadOnly { .. })), "{posted:?}");
         let created = Journal::create(&dir.join("new"), &head());
         assert!(matches!(created, Err(Error::ReadOnly { .. })), "{created:?}");

@@ -52,7 +52,7 @@ fn the_environment_is_what_was_listed() {
         let stand = Stand::new(containment);
         let mut launch = stand.launch("x", &["env"]);
         launch.env.push(("strange-name.1".into(), "a b\nc".into()));
-        stand.keeper.spawn(launch).unwrap();
+        stand.supervisor.spawn(launch).unwrap();
         stand.exit();
         let mut names: Vec<String> = stand.read("x", "stdout").lines().map(str::to_owned).collect();
         // Bubblewrap sets it, whatever it is told.
@@ -92,7 +92,7 @@ fn input_directory_and_arguments_arrive() {
         let prompt = stand.dir.path().join("prompt");
         fs::write(&prompt, "do it\n").unwrap();
         let argv = ["sh", "-c", "cat; pwd; echo \"$1|$2\"", "sh", "$(id) ; x", ""];
-        stand.keeper.spawn(Launch { stdin: Stdin::File(prompt), ..stand.launch("x", &argv) }).unwrap();
+        stand.supervisor.spawn(Launch { stdin: Stdin::File(prompt), ..stand.launch("x", &argv) }).unwrap();
         assert_eq!(stand.exit().how, ExitHow::Code(0), "{name}");
         let dir = stand.dir.path().canonicalize().unwrap();
         assert_eq!(stand.read("x", "stdout"), format!("do it\n{}\n$(id) ; x|\n", dir.display()), "{name}");
@@ -108,7 +108,7 @@ fn no_launch_changes_the_file_that_it_reads() {
         fs::write(&prompt, "do it\n").unwrap();
         let argv = ["sh", "-c", "(echo other > /proc/self/fd/0) 2>/dev/null; cat /proc/self/fd/0; cat"];
         let stdin = Stdin::File(prompt.clone());
-        stand.keeper.spawn(Launch { stdin, ..stand.launch("x", &argv) }).unwrap();
+        stand.supervisor.spawn(Launch { stdin, ..stand.launch("x", &argv) }).unwrap();
         assert_eq!(stand.exit().how, ExitHow::Code(0), "{name}");
         assert_eq!(stand.read("x", "stdout"), "do it\ndo it\n", "{name}");
         assert_eq!(fs::read_to_string(&prompt).unwrap(), "do it\n", "{name}");
@@ -133,7 +133,7 @@ fn inside_a_namespace_the_command_sees_only_itself() {
 fn what_cannot_start_is_refused_with_a_reason() {
     each(|name, containment| {
         let stand = Stand::new(containment);
-        let spawn = |argv: &[&str]| stand.keeper.spawn(stand.launch("x", argv)).unwrap_err();
+        let spawn = |argv: &[&str]| stand.supervisor.spawn(stand.launch("x", argv)).unwrap_err();
         let plain = stand.dir.path().join("plain");
         fs::write(&plain, "#!/bin/sh\n").unwrap();
 
@@ -148,7 +148,7 @@ fn what_cannot_start_is_refused_with_a_reason() {
         assert!(matches!(spawn(&[]), ProcessError::BadLaunch { .. }));
         assert!(matches!(spawn(&["sh", "a\0b"]), ProcessError::BadLaunch { .. }));
         let lost = Launch { dir: "/no/such/dir".into(), ..stand.launch("x", &["true"]) };
-        assert!(matches!(stand.keeper.spawn(lost), Err(ProcessError::NoDirectory { .. })));
+        assert!(matches!(stand.supervisor.spawn(lost), Err(ProcessError::NoDirectory { .. })));
         // The id is free again after each refusal.
         assert_eq!(stand.run("x", &["true"]).how, ExitHow::Code(0));
     });
@@ -161,7 +161,7 @@ fn a_broken_interpreter_is_told_somehow() {
         let script = stand.dir.path().join("script");
         fs::write(&script, "#!/no/such/interpreter\n").unwrap();
         fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
-        match stand.keeper.spawn(stand.launch("x", &["./script"])) {
+        match stand.supervisor.spawn(stand.launch("x", &["./script"])) {
             Err(ProcessError::Io { .. }) => {}
             Err(other) => panic!("{name}: {other}"),
             Ok(_) => assert!(!matches!(stand.exit().how, ExitHow::Code(0)), "{name}"),
@@ -176,7 +176,7 @@ fn output_never_goes_through_a_symlink() {
     fs::write(&victim, "precious").unwrap();
     fs::create_dir_all(stand.out("x")).unwrap();
     symlink(&victim, stand.out("x").join("stdout")).unwrap();
-    let error = stand.keeper.spawn(stand.launch("x", &["echo", "overwritten"])).unwrap_err();
+    let error = stand.supervisor.spawn(stand.launch("x", &["echo", "overwritten"])).unwrap_err();
     assert!(matches!(error, ProcessError::Io { .. }), "{error}");
     assert_eq!(fs::read_to_string(victim).unwrap(), "precious");
 }
@@ -184,13 +184,13 @@ fn output_never_goes_through_a_symlink() {
 #[test]
 fn one_id_runs_once_at_a_time() {
     let stand = Stand::new(Containment::Subreaper);
-    stand.keeper.spawn(stand.launch("x", &["sleep", "60"])).unwrap();
-    let again = stand.keeper.spawn(stand.launch("x", &["true"]));
+    stand.supervisor.spawn(stand.launch("x", &["sleep", "60"])).unwrap();
+    let again = stand.supervisor.spawn(stand.launch("x", &["true"]));
     assert!(matches!(again, Err(ProcessError::AlreadyRunning { .. })));
-    stand.keeper.stop("x", BOUND);
+    stand.supervisor.stop("x", BOUND);
     assert_eq!(stand.exit().cause, Cause::Stopped);
-    stand.keeper.shutdown(Duration::ZERO);
-    assert!(matches!(stand.keeper.spawn(stand.launch("y", &["true"])), Err(ProcessError::Closed { .. })));
+    stand.supervisor.shutdown(Duration::ZERO);
+    assert!(matches!(stand.supervisor.spawn(stand.launch("y", &["true"])), Err(ProcessError::Closed { .. })));
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn given_input_is_handed_over() {
     let stand = Stand::new(Containment::Subreaper);
     let (reader, mut writer) = std::io::pipe().unwrap();
     stand
-        .keeper
+        .supervisor
         .spawn(Launch { stdin: Stdin::Given(reader.into()), ..stand.launch("x", &["head", "-n1"]) })
         .unwrap();
     std::io::Write::write_all(&mut writer, b"later\n").unwrap();

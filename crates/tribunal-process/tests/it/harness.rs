@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tempfile::TempDir;
-use tribunal_process::{Containment, Exit, Keeper, Launch, Network, Stdin};
+use tribunal_process::{Containment, Exit, Launch, Network, Stdin, Supervisor};
 
 /// Longer than anything here takes on a busy machine.
 pub const BOUND: Duration = Duration::from_secs(20);
@@ -36,9 +36,9 @@ pub fn skip(why: &str) {
     println!("skipped: {why}");
 }
 
-/// A keeper, its exits, a directory, and the pipe of proof.
+/// A supervisor, its exits, a directory, and the pipe of proof.
 pub struct Stand {
-    pub keeper: Keeper,
+    pub supervisor: Supervisor,
     pub exits: Receiver<Exit>,
     pub dir: TempDir,
     pub marker: String,
@@ -47,8 +47,8 @@ pub struct Stand {
 impl Stand {
     pub fn new(containment: Containment) -> Self {
         let (tell, exits) = channel();
-        let keeper = Keeper::new(containment, move |exit| _ = tell.send(exit)).unwrap();
-        Self { keeper, exits, dir: tempfile::tempdir().unwrap(), marker: unique_marker() }
+        let supervisor = Supervisor::new(containment, move |exit| _ = tell.send(exit)).unwrap();
+        Self { supervisor, exits, dir: tempfile::tempdir().unwrap(), marker: unique_marker() }
     }
 
     pub fn launch(&self, id: &str, argv: &[&str]) -> Launch {
@@ -61,7 +61,7 @@ impl Stand {
             stdin: Stdin::Null,
             out_dir: self.out(id),
             output_max: u64::MAX,
-            walls: None,
+            mounts: None,
             network: Network::Host,
         }
     }
@@ -80,14 +80,14 @@ impl Stand {
 
     /// Runs to the end without being stopped.
     pub fn run(&self, id: &str, argv: &[&str]) -> Exit {
-        self.keeper.spawn(self.launch(id, argv)).unwrap();
+        self.supervisor.spawn(self.launch(id, argv)).unwrap();
         self.exit()
     }
 
     /// Starts something that keeps the pipe, and waits until it says that it is ready.
     pub fn start(&self, id: &str, argv: &[&str]) -> Proof {
         let (mut proof, held) = Proof::new();
-        self.keeper.spawn(Launch { stdin: Stdin::Given(held.into()), ..self.launch(id, argv) }).unwrap();
+        self.supervisor.spawn(Launch { stdin: Stdin::Given(held.into()), ..self.launch(id, argv) }).unwrap();
         proof.ready();
         proof
     }

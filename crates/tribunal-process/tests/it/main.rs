@@ -7,6 +7,6 @@ mod basics;
 mod crash;
 mod harness;
 mod many;
+mod mounts;
 mod seal;
 mod stopping;
-mod walls;

@@ -33,9 +33,9 @@ fn hundreds_at_once() {
     each(|name, containment| {
         let stand = Stand::new(containment);
         for n in 0..100 {
-            stand.keeper.spawn(stand.launch(&format!("x{n}"), &["sleep", "60"])).unwrap();
+            stand.supervisor.spawn(stand.launch(&format!("x{n}"), &["sleep", "60"])).unwrap();
         }
-        stand.keeper.shutdown(BOUND);
+        stand.supervisor.shutdown(BOUND);
         let stopped =
             stand.exits.try_iter().filter(|exit| exit.cause == Cause::Stopped && exit.left.is_empty());
         assert_eq!(stopped.count(), 100, "{name}");

@@ -1,4 +1,4 @@
-//! What a launch with walls is kept from besides files, seen from inside: the kernel's settings, its own first process,
+//! What a launch with a sandbox is kept from besides files, seen from inside: the kernel's settings, its own first process,
 //! sockets without a file, calls, the network. And who is heard of those that call from inside.
 
 use crate::harness::{BOUND, PROBE, Stand, each, readable, skip};
@@ -8,30 +8,30 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use tribunal_process::{Callers, Containment, Enforced, ExitHow, Launch, MARKER, Network, Wall, Walls};
+use tribunal_process::{Callers, Containment, Enforced, ExitHow, Launch, MARKER, Mount, Mounts, Network};
 
-/// A stand in each containment that can raise walls, with what is enforced there.
+/// A stand in each containment that can raise a sandbox, with what is enforced there.
 fn sealed(mut check: impl FnMut(&str, Stand, Enforced)) {
     each(|name, containment| {
         let enforced = containment.enforced();
-        if !enforced.walls {
-            return skip("no walls here");
+        if !enforced.mounts {
+            return skip("no a sandbox here");
         }
         check(name, Stand::new(containment), enforced);
     });
 }
 
 /// A launch that may write in the stand's own folder.
-fn walled(stand: &Stand, id: &str, argv: &[&str]) -> Launch {
+fn sandboxed(stand: &Stand, id: &str, argv: &[&str]) -> Launch {
     let dir = stand.dir.path().canonicalize().unwrap();
-    let own = Wall::Show { from: dir.clone(), to: dir.clone(), write: true };
-    Launch { walls: Some(Walls(vec![own])), dir, ..stand.launch(id, argv) }
+    let own = Mount::Show { from: dir.clone(), to: dir.clone(), write: true };
+    Launch { mounts: Some(Mounts(vec![own])), dir, ..stand.launch(id, argv) }
 }
 
 /// What a script prints inside; it must end well.
 fn said(stand: &Stand, id: &str, script: &str, network: Network) -> String {
-    let launch = Launch { network, ..walled(stand, id, &["sh", "-c", script, PROBE]) };
-    stand.keeper.spawn(launch).unwrap();
+    let launch = Launch { network, ..sandboxed(stand, id, &["sh", "-c", script, PROBE]) };
+    stand.supervisor.spawn(launch).unwrap();
     let exit = stand.exit();
     assert_eq!(exit.how, ExitHow::Code(0), "{}", stand.read(id, "stderr"));
     stand.read(id, "stdout")
@@ -78,7 +78,7 @@ fn the_first_process_is_out_of_reach_and_others_are_not() {
 fn a_tracer_does_not_delay_the_end() {
     let script = "\"$0\" trace-parent > /dev/null & while ! test -e traced; do :; done; exit 3";
     sealed(|name, stand, _| {
-        stand.keeper.spawn(walled(&stand, "x", &["sh", "-c", script, PROBE])).unwrap();
+        stand.supervisor.spawn(sandboxed(&stand, "x", &["sh", "-c", script, PROBE])).unwrap();
         let exit = stand.exit();
         assert_eq!((exit.how, exit.left), (ExitHow::Code(3), Vec::new()), "{name}");
     });
@@ -125,7 +125,7 @@ fn who_has_no_network_reaches_only_itself() {
 fn without_a_namespace_nobody_is_kept_from_the_network() {
     let stand = Stand::new(Containment::Subreaper);
     let launch = Launch { network: Network::None, ..stand.launch("x", &["true"]) };
-    assert!(stand.keeper.spawn(launch).unwrap_err().to_string().contains("checks.network"));
+    assert!(stand.supervisor.spawn(launch).unwrap_err().to_string().contains("checks.network"));
 }
 
 /// The kernel's word counts, not the marker that anybody can wear.
@@ -145,8 +145,9 @@ fn only_who_lives_in_the_launch_is_its_own() {
         };
         let script = "\"$0\" call-at \"$1\"; unshare -Urpf \"$0\" call-at \"$1\"; \
                       env -i \"$0\" call-at \"$1\"; exec \"$0\" call-at \"$1\"";
-        let started = stand.keeper.spawn(walled(&stand, "x", &["sh", "-c", script, PROBE, at])).unwrap();
-        let callers = Callers::of(started, stand.keeper.containment(), &stand.marker, "x");
+        let started =
+            stand.supervisor.spawn(sandboxed(&stand, "x", &["sh", "-c", script, PROBE, at])).unwrap();
+        let callers = Callers::of(started, stand.supervisor.containment(), &stand.marker, "x");
         for who in ["a child", "one in a namespace below", "one without a marker"] {
             assert!(callers.has(&accept()), "{name}: {who}");
         }
@@ -160,10 +161,10 @@ fn only_who_lives_in_the_launch_is_its_own() {
             .unwrap();
         assert!(!callers.has(&accept()), "{name}: a stranger who wears the marker");
         stranger.wait().unwrap();
-        let other = stand.keeper.spawn(walled(&stand, "other", &[PROBE, "call-at", at])).unwrap();
+        let other = stand.supervisor.spawn(sandboxed(&stand, "other", &[PROBE, "call-at", at])).unwrap();
         let theirs = accept();
         assert!(!callers.has(&theirs), "{name}: a process of another launch");
-        let others = Callers::of(other, stand.keeper.containment(), &stand.marker, "other");
+        let others = Callers::of(other, stand.supervisor.containment(), &stand.marker, "other");
         assert!(others.has(&theirs) && !others.has(&last), "{name}");
         assert!(callers.has(&last), "{name}");
         drop((theirs, last));

@@ -20,13 +20,13 @@ fn a_graceful_agent_finishes() {
         let (proof, held) = Proof::new();
         let argv = ["sh", "-c", script];
         stand
-            .keeper
+            .supervisor
             .spawn(Launch { stdin: tribunal_process::Stdin::Given(held.into()), ..stand.launch("x", &argv) })
             .unwrap();
         let mut proof = proof;
         proof.ready();
         let began = Instant::now();
-        stand.keeper.stop("x", BOUND);
+        stand.supervisor.stop("x", BOUND);
         let exit = stand.exit();
         assert_eq!((exit.how, exit.cause), (ExitHow::Code(7), Cause::Stopped), "{name}");
         assert_eq!(stand.read("x", "stdout"), "tidied\n", "{name}");
@@ -41,7 +41,7 @@ fn a_stubborn_agent_is_killed_after_the_grace() {
         let stand = Stand::new(containment);
         let proof = stand.start("x", &["sh", "-c", "trap '' TERM; printf r >&0; exec sleep 60"]);
         let began = Instant::now();
-        stand.keeper.stop("x", SHORT);
+        stand.supervisor.stop("x", SHORT);
         let exit = stand.exit();
         assert_eq!((exit.how.clone(), exit.cause), (ExitHow::Signal(9), Cause::Stopped), "{name}");
         assert!(began.elapsed() >= SHORT, "{name}");
@@ -77,7 +77,7 @@ fn a_hostile_agent_does_not_survive_in_a_namespace() {
             let script = "exec 3<&0; \"$0\" \"$1\" <&3 3<&- & exec sleep 60 3<&-";
             let proof = stand.start("x", &["sh", "-c", script, PROBE, mode]);
             assert!(proof.is_held(), "{name} {mode}");
-            stand.keeper.stop("x", SHORT);
+            stand.supervisor.stop("x", SHORT);
             let exit = stand.exit();
             assert!(exit.left.is_empty() && exit.cause == Cause::Stopped, "{name} {mode}: {exit:?}");
             assert!(!proof.is_held(), "{name} {mode}: told too early");
@@ -126,11 +126,11 @@ fn a_stop_at_the_very_start_is_a_stop() {
             let (proof, held) = Proof::new();
             let launch = stand.launch(&id, &[PROBE, "park"]);
             stand
-                .keeper
+                .supervisor
                 .spawn(Launch { stdin: tribunal_process::Stdin::Given(held.into()), ..launch })
                 .unwrap();
             let grace = if round % 2 == 0 { Duration::ZERO } else { BOUND };
-            stand.keeper.stop(&id, grace);
+            stand.supervisor.stop(&id, grace);
             let exit = stand.exit();
             assert_eq!(exit.cause, Cause::Stopped, "{name}");
             assert!(matches!(exit.how, ExitHow::Signal(9 | 15)), "{name}: {exit:?}");
@@ -146,7 +146,7 @@ fn too_much_output_at_once_is_too_much() {
         let stand = Stand::new(containment);
         let script = "head -c 200000 /dev/zero; exit 0";
         let launch = Launch { output_max: 100_000, ..stand.launch("x", &["sh", "-c", script]) };
-        stand.keeper.spawn(launch).unwrap();
+        stand.supervisor.spawn(launch).unwrap();
         assert_eq!(stand.exit().cause, Cause::OutputLimit, "{name}");
     });
 }
@@ -157,7 +157,7 @@ fn too_much_output_ends_it() {
         let stand = Stand::new(containment);
         let script = "trap '' TERM; while :; do echo 0123456789012345678901234567890123456789; done";
         let launch = Launch { output_max: 100_000, ..stand.launch("x", &["sh", "-c", script]) };
-        stand.keeper.spawn(launch).unwrap();
+        stand.supervisor.spawn(launch).unwrap();
         let exit = stand.exit();
         assert_eq!(exit.cause, Cause::OutputLimit, "{name}");
         assert!(exit.stdout_bytes > 100_000, "{name}");
@@ -171,17 +171,17 @@ fn shutdown_ends_all_and_returns_when_they_are_gone() {
         let proofs: Vec<Proof> = (0..5)
             .map(|n| stand.start(&format!("x{n}"), &["sh", "-c", "printf r >&0; exec sleep 60"]))
             .collect();
-        stand.keeper.shutdown(BOUND);
+        stand.supervisor.shutdown(BOUND);
         assert_eq!(stand.exits.try_iter().filter(|exit| exit.cause == Cause::Stopped).count(), 5, "{name}");
         assert!(proofs.iter().all(|proof| !proof.is_held()), "{name}");
     });
 }
 
 #[test]
-fn dropping_the_keeper_ends_all() {
+fn dropping_the_supervisor_ends_all() {
     let stand = Stand::new(Containment::Subreaper);
     let proof = stand.start("x", &["sh", "-c", "trap '' TERM; printf r >&0; exec sleep 60"]);
-    drop(stand.keeper);
+    drop(stand.supervisor);
     assert!(!proof.is_held());
     proof.all_dead();
 }

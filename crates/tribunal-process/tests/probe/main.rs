@@ -12,7 +12,9 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tribunal_process::{Containment, ExitHow, Keeper, Launch, Network, Stdin, run_to_end, survivors, sweep};
+use tribunal_process::{
+    Containment, ExitHow, Launch, Network, Stdin, Supervisor, run_to_end, survivors, sweep,
+};
 
 /// Long enough for any test, and an end for what a failed one leaves.
 const LIFE: Duration = Duration::from_secs(60);
@@ -138,7 +140,7 @@ fn launch(args: &[OsString]) -> io::Result<Launch> {
         stdin: Stdin::Given(io::stdin().as_fd().try_clone_to_owned()?),
         out_dir: PathBuf::from(out_dir),
         output_max: u64::MAX,
-        walls: None,
+        mounts: None,
         network: Network::Host,
     })
 }
@@ -146,26 +148,26 @@ fn launch(args: &[OsString]) -> io::Result<Launch> {
 /// Starts a launch, says its pid, and waits to be killed.
 fn orchestrate(args: &[OsString]) -> io::Result<()> {
     let (word, rest) = args.split_first().ok_or_else(|| io::Error::other("too few arguments"))?;
-    let keeper = Keeper::new(containment(word), |_| ()).map_err(io::Error::other)?;
-    let started = keeper.spawn(launch(rest)?).map_err(io::Error::other)?;
-    writeln!(io::stdout(), "{} {}", started.pid, keeper.containment().name())?;
+    let supervisor = Supervisor::new(containment(word), |_| ()).map_err(io::Error::other)?;
+    let started = supervisor.spawn(launch(rest)?).map_err(io::Error::other)?;
+    writeln!(io::stdout(), "{} {}", started.pid, supervisor.containment().name())?;
     park()
 }
 
 /// Starts a launch without a namespace; told by a line, stops it and sweeps the run.
 fn sweeper(args: &[OsString]) -> io::Result<()> {
     let (tell, told) = mpsc::channel();
-    let keeper =
-        Keeper::new(Containment::Subreaper, move |exit| _ = tell.send(exit)).map_err(io::Error::other)?;
+    let supervisor =
+        Supervisor::new(Containment::Subreaper, move |exit| _ = tell.send(exit)).map_err(io::Error::other)?;
     // A plain child of this program must be left alone by every sweep.
     let mut bystander =
         Command::new(env::current_exe()?).arg("park").stdin(std::process::Stdio::null()).spawn()?;
-    keeper.spawn(launch(args)?).map_err(io::Error::other)?;
+    supervisor.spawn(launch(args)?).map_err(io::Error::other)?;
     io::stderr().write_all(b"go\n")?;
     // The pipe for orders is standard output's peer: the tests pass a socket.
     let mut order = [0_u8; 1];
     rustix::io::read(io::stdout().as_fd(), &mut order)?;
-    keeper.stop("agent", Duration::from_millis(50));
+    supervisor.stop("agent", Duration::from_millis(50));
     let exit = told.recv().map_err(io::Error::other)?;
     let marker = args.first().map(|m| m.to_string_lossy().into_owned()).unwrap_or_default();
     let swept = sweep(&marker);
@@ -182,7 +184,8 @@ fn many(args: &[OsString]) -> io::Result<()> {
     let [word, out_dir, count] = args else { return Err(io::Error::other("too few arguments")) };
     let count: u32 = count.to_string_lossy().parse().map_err(io::Error::other)?;
     let (tell, told) = mpsc::channel();
-    let keeper = Keeper::new(containment(word), move |exit| _ = tell.send(exit)).map_err(io::Error::other)?;
+    let supervisor =
+        Supervisor::new(containment(word), move |exit| _ = tell.send(exit)).map_err(io::Error::other)?;
     let open = || fs::read_dir("/proc/self/fd").map(Iterator::count);
     let before = open()?;
     for n in 0..count {
@@ -194,7 +197,7 @@ fn many(args: &[OsString]) -> io::Result<()> {
             "-c".into(),
             script.into(),
         ];
-        keeper.spawn(launch(&one)?).map_err(io::Error::other)?;
+        supervisor.spawn(launch(&one)?).map_err(io::Error::other)?;
         let exit = told.recv().map_err(io::Error::other)?;
         if exit.how != ExitHow::Code(0) || !exit.left.is_empty() {
             return Err(io::Error::other(format!("launch {n}: {exit:?}")));

@@ -15,7 +15,7 @@ use tribunal_core::panel::Ruling;
 use tribunal_core::policy::Use;
 use tribunal_core::review_loop::{Checked, FailureKind, LoopEvent, Outcome};
 use tribunal_core::run::{Ending, RunEvent};
-use tribunal_engine::docket::{Fact, GateNote, LaunchNote, Note, RunNote};
+use tribunal_engine::run_state::{Fact, GateNote, LaunchNote, Note, RunNote};
 use tribunal_engine::tokens::Tokens;
 use tribunal_view::calendar::timestamp_with_ms;
 use tribunal_view::plain;
@@ -135,11 +135,11 @@ impl Names {
             | Note::Ignored { .. }
             | Note::Left { .. }
             | Note::AlreadyThere { .. }
-            | Note::Aside(_)
+            | Note::Filtered(_)
             | Note::Judge(_)
             | Note::Command(_)
-            | Note::Strayed(_)
-            | Note::Convened(_)
+            | Note::OutOfScope(_)
+            | Note::Assembled(_)
             | Note::Spent(_)
             | Note::Raised(_) => Vec::new(),
         }
@@ -364,7 +364,7 @@ impl Course {
         let must = |finding: &&Tracked| finding.severity != Severity::Suggestion;
         let errors = open.clone().filter(must).take(ERRORS_MAX);
         self.errors = errors.map(|finding| plain::clipped(&finding.claim.claim, CLAIM_MAX)).collect();
-        self.stops = open.clone().filter(must).filter(|finding| !finding.makers).count();
+        self.stops = open.clone().filter(must).filter(|finding| !finding.builders).count();
         // A late finding lies on lines that an earlier round approved.
         let escaped = open.filter(must).filter(|finding| finding.mark == Mark::Late).count();
         let said = (escaped > 0).then(|| say("regression_escape", plan, json!({ "count": escaped })));
@@ -515,7 +515,7 @@ fn fallback(of: Option<Use>) -> &'static str {
 fn plan_of(of: &str) -> &str {
     match of.split_once('/') {
         Some((plan, _)) => plan,
-        None if of == tribunal_engine::docket::RUN || of.starts_with("phase") => "",
+        None if of == tribunal_engine::run_state::RUN || of.starts_with("phase") => "",
         None => of,
     }
 }
@@ -529,8 +529,8 @@ fn task_of(id: &LoopId) -> Option<String> {
 
 fn role(step: &Step) -> String {
     match step {
-        Step::Make(maker) => maker.to_string(),
-        Step::Judge(seat) => seat.to_string(),
+        Step::Make(builder) => builder.to_string(),
+        Step::Judge(reviewer) => reviewer.to_string(),
         Step::Hear(_) => "hearing".to_owned(),
         other => other.to_string(),
     }

@@ -26,8 +26,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 use tribunal_core::review_loop::LoopEvent;
 use tribunal_core::run::RunEvent;
-use tribunal_engine::docket::{Docket, DocketError, Fact, Stamped};
 use tribunal_engine::engine::Watch;
+use tribunal_engine::run_state::{Fact, RunState, RunStateError, Stamped};
 use tribunal_git::GitPath;
 use tribunal_journal::Reader;
 use tribunal_world::Project;
@@ -71,11 +71,11 @@ pub struct Projection {
 }
 
 /// The events of a run, as its journal has them.
-pub fn events_of(run_dir: &Path, run: &str) -> Result<Vec<Event>, DocketError> {
+pub fn events_of(run_dir: &Path, run: &str) -> Result<Vec<Event>, RunStateError> {
     let (mut names, mut events) = (Names::new(run), Vec::new());
     Reader::open(run_dir)?.each(1, |row| {
         events.extend(names.take(row.seq, row.at, &Fact::decode(&row)?));
-        Ok::<(), DocketError>(())
+        Ok::<(), RunStateError>(())
     })?;
     Ok(events)
 }
@@ -163,15 +163,15 @@ impl Projection {
     }
 
     /// Writes what is left. Returns a sentence for people where that was not possible.
-    pub fn finish(mut self, docket: &Docket) -> Option<String> {
+    pub fn finish(mut self, run_state: &RunState) -> Option<String> {
         if self.listed.is_empty() {
-            self.listed = listed(&self.project, docket);
+            self.listed = listed(&self.project, run_state);
         }
-        self.render(docket);
-        let over = docket.run.as_ref().is_some_and(|run| run.ending().is_some());
+        self.render(run_state);
+        let over = run_state.run.as_ref().is_some_and(|run| run.ending().is_some());
         if over {
             // A budget belongs to a phase. The next phase begins with a whole one.
-            for plan in docket.about.titles.keys() {
+            for plan in run_state.about.titles.keys() {
                 self.send(Work::Tokens(plan.to_string(), Value::Null));
             }
         }
@@ -202,8 +202,8 @@ impl Projection {
         }
     }
 
-    fn render(&mut self, docket: &Docket) {
-        let state = state::render(self.before.as_ref(), docket, &self.names, &self.listed);
+    fn render(&mut self, run_state: &RunState) {
+        let state = state::render(self.before.as_ref(), run_state, &self.names, &self.listed);
         if let Ok(mut bytes) = serde_json::to_vec_pretty(&state) {
             bytes.push(b'\n');
             self.send(Work::State(bytes));
@@ -215,7 +215,7 @@ impl Projection {
 }
 
 impl Watch for Projection {
-    fn committed(&mut self, docket: &Docket, facts: &[Stamped]) {
+    fn committed(&mut self, run_state: &RunState, facts: &[Stamped]) {
         let names = &mut self.names;
         let events = facts.iter().flat_map(|one| names.take(one.seq, one.at.0, &one.fact));
         let events: Vec<Event> = events.collect();
@@ -228,11 +228,11 @@ impl Watch for Projection {
         }
         self.stale |= facts.iter().any(|one| shows(&one.fact));
         if self.listed.is_empty() {
-            self.listed = listed(&self.project, docket);
+            self.listed = listed(&self.project, run_state);
         }
         // A busy run commits many times a second, and rendering asks the inbox each time.
         if self.stale && self.rendered.is_none_or(|at| at.elapsed() >= PAUSE) {
-            self.render(docket);
+            self.render(run_state);
         }
     }
 }
@@ -254,9 +254,9 @@ fn shows(fact: &Fact) -> bool {
 }
 
 /// The plans of the phase, also those that this run does not have.
-fn listed(project: &Project, docket: &Docket) -> Vec<Listed> {
-    let mut listed = of_run(docket);
-    let Ok(files) = project.phase(Some(&docket.about.phase)) else { return listed };
+fn listed(project: &Project, run_state: &RunState) -> Vec<Listed> {
+    let mut listed = of_run(run_state);
+    let Ok(files) = project.phase(Some(&run_state.about.phase)) else { return listed };
     let complete = tribunal_world::standing::completed(&files);
     for document in &files.plans {
         let Some(plan) = tribunal_docs::read_plan(&document.path, &document.text).value else { continue };
@@ -271,9 +271,9 @@ fn listed(project: &Project, docket: &Docket) -> Vec<Listed> {
     listed
 }
 
-fn of_run(docket: &Docket) -> Vec<Listed> {
-    let plans = docket.run.iter().flat_map(|run| run.spec().plans.iter());
-    let title = |id: &tribunal_core::ids::PlanId| docket.about.titles.get(id).cloned().unwrap_or_default();
+fn of_run(run_state: &RunState) -> Vec<Listed> {
+    let plans = run_state.run.iter().flat_map(|run| run.spec().plans.iter());
+    let title = |id: &tribunal_core::ids::PlanId| run_state.about.titles.get(id).cloned().unwrap_or_default();
     let one = |plan: &tribunal_core::run::PlanSpec| Listed {
         id: plan.id.to_string(),
         title: title(&plan.id),
@@ -311,7 +311,7 @@ fn missing(folder: &Folder, run_dir: &Path, run: &str, names: &mut Names) -> Res
         made.extend(events.iter().filter_map(Claim::of));
         let new = events.iter().filter(|event| !known.contains(&event.event_id));
         lines.extend(new.filter_map(|event| serde_json::to_string(event).ok()));
-        Ok::<(), DocketError>(())
+        Ok::<(), RunStateError>(())
     });
     read.map_err(|error| error.to_string())?;
     Ok(Missing { lines, made })
@@ -365,8 +365,8 @@ fn finish_others(project: &Project, folder: &Folder, own: &str, registers: bool)
             let mut registry = Registry::open(project, folder, &run);
             told &= missing.made.iter().all(|claim| registry.add(folder, claim).is_ok());
         }
-        let docket = Reader::open(&dir).ok().and_then(|reader| Docket::read(&reader).ok());
-        let over = docket.and_then(|docket| docket.run).is_some_and(|run| run.ending().is_some());
+        let run_state = Reader::open(&dir).ok().and_then(|reader| RunState::read(&reader).ok());
+        let over = run_state.and_then(|run_state| run_state.run).is_some_and(|run| run.ending().is_some());
         if told && over {
             let _ = write_atomic(&dir.join(DONE), b"");
         }

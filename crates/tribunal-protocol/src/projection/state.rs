@@ -7,8 +7,8 @@ use super::events::{Course, Delivered, Names};
 use serde_json::{Map, Value, json};
 use tribunal_core::policy::Use;
 use tribunal_core::run::{Ending, Run, Standing};
-use tribunal_engine::docket::Docket;
 use tribunal_engine::inbox;
+use tribunal_engine::run_state::RunState;
 use tribunal_view::calendar::timestamp_with_ms;
 
 /// A plan of the phase, as its documents have it.
@@ -24,25 +24,30 @@ pub(super) struct Listed {
     pub complete: bool,
 }
 
-/// The state for this docket, on top of what the file said before.
-pub(super) fn render(before: Option<&Value>, docket: &Docket, names: &Names, listed: &[Listed]) -> Value {
-    let about = &docket.about;
+/// The state for this run state, on top of what the file said before.
+pub(super) fn render(
+    before: Option<&Value>,
+    run_state: &RunState,
+    names: &Names,
+    listed: &[Listed],
+) -> Value {
+    let about = &run_state.about;
     // The file of another phase is not continued.
     let same = |old: &&Map<String, Value>| text(old.get("phase")) == text(Some(&number(&about.phase)));
     let mut state = before.and_then(Value::as_object).filter(same).cloned().unwrap_or_default();
     let name = tribunal_docs::phase_dir(&about.phase_path).map(|dir| dir.slug).unwrap_or_default();
-    let run = docket.run.as_ref();
+    let run = run_state.run.as_ref();
     let waves = run.iter().flat_map(|run| run.spec().plans.iter().map(|plan| plan.wave));
     let building = run.map(wave).unwrap_or(1);
     let put = [
         ("phase", number(&about.phase)),
         ("phase_name", name.into()),
-        ("status", status(docket).into()),
-        ("started_at", timestamp_with_ms(docket.began.map_or(0, |at| at.0)).into()),
+        ("status", status(run_state).into()),
+        ("started_at", timestamp_with_ms(run_state.began.map_or(0, |at| at.0)).into()),
         ("wave", building.into()),
         ("total_waves", waves.max().unwrap_or(1).into()),
         ("correlation_id", about.correlation.clone().into()),
-        ("plans", plans(docket, listed)),
+        ("plans", plans(run_state, listed)),
         ("steps_completed", names.steps.clone().into()),
     ];
     // Only these keys are ours. Everything else in the file stays as it was.
@@ -73,11 +78,11 @@ fn text(value: Option<&Value>) -> String {
     }
 }
 
-fn status(docket: &Docket) -> &'static str {
-    match docket.run.as_ref().and_then(Run::ending) {
+fn status(run_state: &RunState) -> &'static str {
+    match run_state.run.as_ref().and_then(Run::ending) {
         Some(Ending::Passed) => "complete",
         Some(_) => "failed",
-        None if !inbox::questions(docket).is_empty() => "awaiting_approval",
+        None if !inbox::questions(run_state).is_empty() => "awaiting_approval",
         None => "running",
     }
 }
@@ -91,8 +96,8 @@ fn wave(run: &Run) -> u32 {
     begun.filter_map(|(id, _)| of(id)).max().unwrap_or(1)
 }
 
-fn plans(docket: &Docket, listed: &[Listed]) -> Value {
-    let run = docket.run.as_ref();
+fn plans(run_state: &RunState, listed: &[Listed]) -> Value {
+    let run = run_state.run.as_ref();
     let over = run.is_some_and(|run| run.ending().is_some());
     let status = |plan: &Listed| -> &'static str {
         let standing = run.and_then(|run| run.standings().find(|(id, _)| id.as_str() == plan.id));

@@ -3,7 +3,7 @@
 use super::*;
 use proptest::prelude::*;
 use tribunal_core::ids::PlanId;
-use tribunal_engine::docket::{LaunchNote, Note, RunNote};
+use tribunal_engine::run_state::{LaunchNote, Note, RunNote};
 use tribunal_journal::{Head, Journal, NewRow, Turn};
 
 fn facts() -> impl Strategy<Value = Vec<Fact>> {

@@ -85,7 +85,7 @@ pub fn finding(view: &RunView, review: &Review, steps: &[Step], id: &str, waitin
             fact(html, "origin", &finding.provenance_words());
             fact(html, "suggestion", &finding.suggestion);
             let reply = finding.reply.as_ref().map(reply_words).unwrap_or_default();
-            fact(html, "the maker says", &reply);
+            fact(html, "the builder says", &reply);
             let settled = story.and_then(|story| story.settled_in).map(|round| format!("round {round}"));
             fact(html, "settled in", &settled.unwrap_or_default());
             fact(html, "why it is open", story.map(|story| story.why.as_str()).unwrap_or_default());

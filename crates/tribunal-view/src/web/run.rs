@@ -297,38 +297,42 @@ pub fn loops(review: &Review, from: usize, waiting: usize) -> String {
 
 /// Writes one loop, round by round; `None` if the run has no such loop.
 pub fn one_loop(view: &RunView, review: &Review, id: &str, waiting: usize) -> Option<String> {
-    let lp = view.loops.iter().find(|lp| lp.id == id)?;
+    let review_loop = view.loops.iter().find(|review_loop| review_loop.id == id)?;
     let part = review.loops.iter().find(|part| part.id == id);
     let title = format!("Loop {id}");
     let page =
         Shell { title: &title, waiting, run: Some(&view.id), live: None, root: Root::Up(3) }.around(|html| {
             html.raw("<h1>").text(&title).raw("</h1>\n");
-            facts(html, lp, part);
+            facts(html, review_loop, part);
             if let Some(part) = part {
                 shape(html, review, part);
             }
-            timeline(html, lp);
-            if !lp.spoken.is_empty() {
+            timeline(html, review_loop);
+            if !review_loop.spoken.is_empty() {
                 html.raw("<h2>Reviewers in their own words</h2>\n");
-                super::inbox::spoken(html, &lp.spoken);
+                super::inbox::spoken(html, &review_loop.spoken);
             }
             html.raw("<h2>Findings</h2>\n");
-            let held: BTreeSet<FindingId> = lp.findings.iter().copied().collect();
+            let held: BTreeSet<FindingId> = review_loop.findings.iter().copied().collect();
             let held = view.findings.iter().filter(|finding| held.contains(&finding.id));
             table_of(html, &view.id, "Findings this loop held", held);
         });
     Some(page)
 }
 
-fn facts(html: &mut Html, lp: &LoopView, part: Option<&Part>) {
+fn facts(html: &mut Html, review_loop: &LoopView, part: Option<&Part>) {
     html.raw("<dl class=\"facts\">\n");
     fact(html, "about", part.map(|part| part.subject.as_str()).unwrap_or_default());
-    fact(html, "stands", &lp.stands());
-    fact(html, "rounds", &format!("{} of {}", lp.round, lp.rounds_max));
-    fact(html, "runs of the maker", &lp.iterations.to_string());
-    fact(html, "took", &words::duration(lp.ms));
-    fact(html, "cost", &if lp.cost_micros > 0 { words::money(lp.cost_micros) } else { String::new() });
-    fact(html, "revision", lp.revision.as_deref().unwrap_or_default());
+    fact(html, "stands", &review_loop.stands());
+    fact(html, "rounds", &format!("{} of {}", review_loop.round, review_loop.rounds_max));
+    fact(html, "runs of the builder", &review_loop.iterations.to_string());
+    fact(html, "took", &words::duration(review_loop.ms));
+    fact(
+        html,
+        "cost",
+        &if review_loop.cost_micros > 0 { words::money(review_loop.cost_micros) } else { String::new() },
+    );
+    fact(html, "revision", review_loop.revision.as_deref().unwrap_or_default());
     html.raw("</dl>\n");
 }
 
@@ -357,12 +361,12 @@ fn shape(html: &mut Html, review: &Review, part: &Part) {
     }
 }
 
-fn timeline(html: &mut Html, lp: &LoopView) {
+fn timeline(html: &mut Html, review_loop: &LoopView) {
     html.raw("<h2>Round by round</h2>\n");
-    if lp.rounds.is_empty() {
+    if review_loop.rounds.is_empty() {
         html.raw("<p>No round was judged yet.</p>\n");
     }
-    for round in &lp.rounds {
+    for round in &review_loop.rounds {
         let ruling = round.ruling_words();
         html.raw("<h3>Round ").text(round.round).raw(": ").text(ruling).raw("</h3>\n<ul>\n");
         round.said.iter().for_each(|said| {

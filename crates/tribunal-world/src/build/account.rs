@@ -3,12 +3,12 @@
 //! Nothing that a builder writes about commits, counts or dates is believed: those fields are always written from git.
 //! The delivery's checks judge whether the SUMMARY is good; this file only renders and reads it.
 
-use super::takeover;
+use super::import;
 use crate::check::guard::{CONTRACT, INTEGRITY};
+use crate::context::base::fork;
+use crate::context::subject;
+use crate::context::{RunContext, lock, now};
 use crate::project::inside;
-use crate::site::base::fork;
-use crate::site::subject;
-use crate::site::{Site, lock, now};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -18,8 +18,8 @@ use tribunal_core::ledger::Entry;
 use tribunal_docs::qa::{ChangedFile, CommitFact};
 use tribunal_docs::{CheckStatus, Plan, Summary, SummaryCheck, SummaryFacts, check_summary};
 use tribunal_engine::crash;
-use tribunal_engine::docket::Docket;
 use tribunal_engine::review::entry_number;
+use tribunal_engine::run_state::RunState;
 use tribunal_git::{ChangeKind, GitError, GitPath, Oid, RefChange};
 use tribunal_view::plain;
 
@@ -43,7 +43,7 @@ pub(crate) struct Work {
 
 /// The material of a SUMMARY.
 ///
-/// It is gathered from the docket on the engine's thread. The parts that need git are read later, on a worker.
+/// It is gathered from the run state on the engine's thread. The parts that need git are read later, on a worker.
 pub(crate) struct Account {
     /// The plan that it is about.
     pub(crate) plan: PlanId,
@@ -57,27 +57,27 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// Gathers the material from the docket.
-    pub(crate) fn gather(site: &Site, plan: &PlanId, docket: &Docket) -> Option<Account> {
-        let path = docket.about.paths.get(plan)?;
-        let text = site.plan_text(path, &subject::plan_revision(docket, plan)?).ok()?;
+    /// Gathers the material from the run state.
+    pub(crate) fn gather(context: &RunContext, plan: &PlanId, run_state: &RunState) -> Option<Account> {
+        let path = run_state.about.paths.get(plan)?;
+        let text = context.plan_text(path, &subject::plan_revision(run_state, plan)?).ok()?;
         let prefix = format!("{plan}/");
         // The words of fixers and reviewers are not the builder's account of its work.
-        let by_dev = docket.launches.iter().filter(|l| l.role == "dev" && l.effect.starts_with(&prefix));
+        let by_dev = run_state.launches.iter().filter(|l| l.role == "dev" && l.effect.starts_with(&prefix));
         let said = by_dev.filter(|launch| !launch.summary.is_empty()).map(|l| l.summary.clone());
         Some(Account {
             plan: plan.clone(),
             path: summary_path(path),
-            title: docket.about.titles.get(plan).cloned().unwrap_or_default(),
+            title: run_state.about.titles.get(plan).cloned().unwrap_or_default(),
             document: frame(&text.plan),
             said: said.collect(),
-            seen: deviations(docket, plan),
+            seen: deviations(run_state, plan),
         })
     }
 
     /// Whether the builder said nothing about what it built.
-    pub(crate) fn is_silent(&self, site: &Site) -> Result<bool, GitError> {
-        Ok(self.said.is_empty() && words_of(site, &self.plan)?.is_none())
+    pub(crate) fn is_silent(&self, context: &RunContext) -> Result<bool, GitError> {
+        Ok(self.said.is_empty() && words_of(context, &self.plan)?.is_none())
     }
 
     /// Adds words of the builder.
@@ -86,23 +86,23 @@ impl Account {
     }
 
     /// The SUMMARY that the builder wrote itself; empty where it wrote none.
-    fn own(&self, site: &Site) -> Result<Summary, GitError> {
-        let own = match words_of(site, &self.plan)? {
-            Some(blob) => String::from_utf8_lossy(&site.repo.read_blob(&blob)?).into_owned(),
+    fn own(&self, context: &RunContext) -> Result<Summary, GitError> {
+        let own = match words_of(context, &self.plan)? {
+            Some(blob) => String::from_utf8_lossy(&context.repo.read_blob(&blob)?).into_owned(),
             None => String::new(),
         };
         Ok(tribunal_docs::read_summary(&self.path, &own).value.unwrap_or_default())
     }
 
     /// The files that the builder says it changed; none where it does not say.
-    pub(crate) fn declared(&self, site: &Site) -> Result<Option<Summary>, GitError> {
-        Ok(Some(self.own(site)?).filter(|own| !own.files.is_empty()))
+    pub(crate) fn declared(&self, context: &RunContext) -> Result<Option<Summary>, GitError> {
+        Ok(Some(self.own(context)?).filter(|own| !own.files.is_empty()))
     }
 
     /// The text of the SUMMARY for the work up to a commit.
-    pub(crate) fn text(&self, site: &Site, commit: &Oid) -> Result<String, GitError> {
-        let work = site.work(commit)?;
-        let own = self.own(site)?;
+    pub(crate) fn text(&self, context: &RunContext, commit: &Oid) -> Result<String, GitError> {
+        let work = context.work(commit)?;
+        let own = self.own(context)?;
         let mut summary = self.document.clone();
         let hashes = work.taken.iter().map(Oid::as_str).chain(work.commits.iter().map(|c| c.hash.as_str()));
         // Twelve characters, as people write commits. `failures` compares by prefix for the same reason.
@@ -115,11 +115,11 @@ impl Account {
     }
 
     /// Writes the SUMMARY to a ref, where the end of the run finds it.
-    pub(crate) fn keep(&self, site: &Site, commit: &Oid) -> Result<(), GitError> {
-        let blob = site.repo.write_blob(self.text(site, commit)?.as_bytes())?;
-        let name = site.name(&format!("summary/{}", self.plan));
+    pub(crate) fn keep(&self, context: &RunContext, commit: &Oid) -> Result<(), GitError> {
+        let blob = context.repo.write_blob(self.text(context, commit)?.as_bytes())?;
+        let name = context.name(&format!("summary/{}", self.plan));
         crash::point("summary:before");
-        site.repo.refs_update(&[RefChange::set(name, &blob)], "tribunal: summary")?;
+        context.repo.refs_update(&[RefChange::set(name, &blob)], "tribunal: summary")?;
         crash::point("summary:after");
         Ok(())
     }
@@ -127,25 +127,25 @@ impl Account {
     /// The SUMMARY as a check sees it: written and read back.
     ///
     /// What a check judges must be what people will read, also where writing and reading change the text.
-    pub(crate) fn summary(&self, site: &Site, commit: &Oid) -> Result<Summary, GitError> {
-        let text = self.text(site, commit)?;
+    pub(crate) fn summary(&self, context: &RunContext, commit: &Oid) -> Result<Summary, GitError> {
+        let text = self.text(context, commit)?;
         Ok(tribunal_docs::read_summary(&self.path, &text).value.unwrap_or_default())
     }
 
     /// The rules of a SUMMARY that it breaks.
     pub(crate) fn failures(
         &self,
-        site: &Site,
+        context: &RunContext,
         commit: &Oid,
         plan: &Plan,
     ) -> Result<Vec<SummaryCheck>, GitError> {
-        let work = site.work(commit)?;
+        let work = context.work(commit)?;
         let commit_exists = |hash: &str| {
             work.commits.iter().any(|commit| commit.hash.starts_with(hash))
                 || work.taken.iter().any(|oid| oid.as_str().starts_with(hash))
         };
         let facts = SummaryFacts { commit_exists: &commit_exists };
-        let checks = check_summary(&self.summary(site, commit)?, plan, &facts);
+        let checks = check_summary(&self.summary(context, commit)?, plan, &facts);
         Ok(checks.into_iter().filter(|check| check.status == CheckStatus::Fail).collect())
     }
 
@@ -190,15 +190,16 @@ impl Account {
 /// Findings of the gates in a plan's tasks that were neither fixed nor refuted, so that the work has them.
 ///
 /// A loop that continues another one has the same findings under the same ids, so the last loop's entry counts.
-fn deviations(docket: &Docket, plan: &PlanId) -> Vec<String> {
+fn deviations(run_state: &RunState, plan: &PlanId) -> Vec<String> {
     let prefix = format!("{plan}/");
-    let mut loops: Vec<_> = docket.loops.iter().filter(|(id, _)| id.as_str().starts_with(&prefix)).collect();
+    let mut loops: Vec<_> =
+        run_state.loops.iter().filter(|(id, _)| id.as_str().starts_with(&prefix)).collect();
     loops.sort_by_key(|(id, _)| entry_number(id));
     // Only gates compare the work with the plan, so only their findings are deviations from it.
     let is_gates = |source: &Source| matches!(source, Source::Check(check) if is_gate(check.as_str()));
     let mut last: BTreeMap<FindingId, &Entry> = BTreeMap::new();
-    for (_, lp) in loops {
-        last.extend(lp.ledger().iter().filter(|(_, entry)| entry.by.iter().any(is_gates)));
+    for (_, review_loop) in loops {
+        last.extend(review_loop.ledger().iter().filter(|(_, entry)| entry.by.iter().any(is_gates)));
     }
     let mut lines: Vec<String> = Vec::new();
     for entry in last.into_values() {
@@ -256,13 +257,13 @@ pub(crate) fn summary_path(plan_path: &str) -> String {
 }
 
 /// The SUMMARY that the builder wrote, as a blob; none where it wrote none.
-pub(crate) fn words_of(site: &Site, plan: &PlanId) -> Result<Option<Oid>, GitError> {
+pub(crate) fn words_of(context: &RunContext, plan: &PlanId) -> Result<Option<Oid>, GitError> {
     // Only `take_words` changes the ref, and it updates this copy as well.
-    if let Some(known) = lock(&site.words).get(plan) {
+    if let Some(known) = lock(&context.words).get(plan) {
         return Ok(known.clone());
     }
-    let found = site.repo.ref_at(&site.name(&format!("words/{plan}")))?;
-    lock(&site.words).insert(plan.clone(), found.clone());
+    let found = context.repo.ref_at(&context.name(&format!("words/{plan}")))?;
+    lock(&context.words).insert(plan.clone(), found.clone());
     Ok(found)
 }
 
@@ -270,33 +271,33 @@ pub(crate) fn words_of(site: &Site, plan: &PlanId) -> Result<Option<Oid>, GitErr
 ///
 /// It is kept in a ref of its own and not in the commit: the SUMMARY that lands is written anew from git's facts.
 pub(crate) fn take_words(
-    site: &Site,
+    context: &RunContext,
     plan: &PlanId,
     tree: &Path,
     parent: &Oid,
     path: &str,
 ) -> Result<Option<Oid>, GitError> {
-    let known = words_of(site, plan)?;
+    let known = words_of(context, plan)?;
     // Too large, a link, or not there: the words of an earlier attempt stay.
     let Some(bytes) = inside::read(tree, path).filter(|bytes| bytes.len() <= WORDS_MAX) else {
         return Ok(known);
     };
-    if site.repo.file_at(parent, &GitPath::from(path))?.as_deref() == Some(&bytes) {
+    if context.repo.file_at(parent, &GitPath::from(path))?.as_deref() == Some(&bytes) {
         return Ok(known);
     }
-    let blob = site.repo.write_blob(&bytes)?;
+    let blob = context.repo.write_blob(&bytes)?;
     if known.as_ref() != Some(&blob) {
-        let name = site.name(&format!("words/{plan}"));
+        let name = context.name(&format!("words/{plan}"));
         // Earlier versions stay reachable, as everything does that an agent left.
-        let each = site.name(&format!("said/{plan}/{}", blob.short()));
+        let each = context.name(&format!("said/{plan}/{}", blob.short()));
         let changes = [RefChange::set(name, &blob), RefChange::set(each, &blob)];
-        site.repo.refs_update(&changes, "tribunal: a dev's summary")?;
-        lock(&site.words).insert(plan.clone(), Some(blob.clone()));
+        context.repo.refs_update(&changes, "tribunal: a dev's summary")?;
+        lock(&context.words).insert(plan.clone(), Some(blob.clone()));
     }
     Ok(Some(blob))
 }
 
-impl Site {
+impl RunContext {
     /// What git says about the work up to a commit. The answer is kept, because several checks ask for the same commit.
     pub(crate) fn work(&self, commit: &Oid) -> Result<Arc<Work>, GitError> {
         // The lock is not held while git runs. Two workers may compute the same answer, which does no harm.
@@ -306,7 +307,7 @@ impl Site {
         let base = fork(self, commit)?;
         let subjects = self.repo.subjects(&base, commit, COMMITS_MAX)?;
         let mut changes = self.repo.changes(&base, commit)?;
-        let taken = takeover::taken(self, commit)?;
+        let taken = import::taken(self, commit)?;
         // Work from before the run is on the branch already, so the diff of the lane does not show it.
         for oid in &taken {
             let Some(parent) = self.repo.parents_of(oid)?.into_iter().next() else { continue };

@@ -7,22 +7,22 @@ use std::collections::BTreeMap;
 use tribunal_core::finding::Fate;
 use tribunal_core::ids::{FindingId, LoopId, PlanId};
 use tribunal_core::review_loop::Loop;
-use tribunal_engine::docket::Docket;
 use tribunal_engine::review::entry_number;
+use tribunal_engine::run_state::RunState;
 use tribunal_view::prompt::FindingLine;
 
 /// How many warnings are shown; the newest are taken.
 const MAX: usize = 40;
 
 /// The warnings that earlier loops of a plan carried on, one line each.
-pub(crate) fn carried(docket: &Docket, plan: &PlanId, own: &LoopId) -> Vec<String> {
+pub(crate) fn carried(run_state: &RunState, plan: &PlanId, own: &LoopId) -> Vec<String> {
     let prefix = format!("{plan}/");
     let earlier = |id: &LoopId| id != own && id.as_str().starts_with(&prefix);
-    let mut loops: Vec<(&LoopId, &Loop)> = docket.loops.iter().filter(|(id, _)| earlier(id)).collect();
+    let mut loops: Vec<(&LoopId, &Loop)> = run_state.loops.iter().filter(|(id, _)| earlier(id)).collect();
     loops.sort_by_key(|(id, _)| entry_number(id));
     let mut lines: BTreeMap<FindingId, Option<String>> = BTreeMap::new();
-    for (id, lp) in loops {
-        for (finding, entry) in lp.ledger().iter() {
+    for (id, review_loop) in loops {
+        for (finding, entry) in review_loop.ledger().iter() {
             // A loop that continues another one has the last word on its carried findings.
             let line = (entry.fate == Fate::Carried).then(|| {
                 format!("- carried from {}: {}", gate(id, &prefix), FindingLine::of(finding, entry).text())

@@ -6,12 +6,12 @@
 
 use super::make::digest;
 use super::polish::{PUT_BACK, Polish, PutBack};
-use crate::launch::clerk::Mandate;
-use crate::launch::{Begin, Ended, Speech, not_done, words};
+use crate::context::subject;
+use crate::context::{RunContext, lock, slug};
+use crate::launch::call_policy::Capability;
+use crate::launch::{Begin, Ended, Reporting, not_done, words};
 use crate::project::inside;
 use crate::project::kept;
-use crate::site::subject;
-use crate::site::{Site, lock, slug};
 use crate::tool::cache::{Wanted, Warm, may_run_code};
 use crate::tool::tools::{Asked, cache_of, change_between, changed_files, detect_one, left_out};
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,20 +23,20 @@ use tribunal_agent::reporting::Part;
 use tribunal_agent::tool::Tool;
 use tribunal_core::effect::EffectId;
 use tribunal_core::finding::{Claim, Reply, Severity};
-use tribunal_core::ids::{FindingId, LoopId, Maker, Revision};
+use tribunal_core::ids::{Builder, FindingId, LoopId, Revision};
 use tribunal_core::ledger::Entry;
 use tribunal_core::review_loop::{Checked, Failure, FailureKind, Loop, LoopReport};
 use tribunal_core::run::Subject;
 use tribunal_core::tool::DetectedTool;
 use tribunal_engine::crash;
-use tribunal_engine::docket::{Docket, Note, StrayNote};
+use tribunal_engine::run_state::{Note, OutOfScopeNote, RunState};
 use tribunal_engine::world::Report;
 use tribunal_findings::ToolForm;
 use tribunal_findings::track::{Change, Hunk};
 use tribunal_git::{GitError, GitPath, Oid, Tree};
 use tribunal_process::ExitHow;
 use tribunal_view::plain;
-use tribunal_view::prompt::{self, FindingLine, MakerBrief, MakerJob, PlanBrief};
+use tribunal_view::prompt::{self, BuilderBrief, BuilderJob, FindingLine, PlanBrief};
 
 /// The prefix of a fixer that is a tool.
 pub(crate) const TOOL: &str = "tool:";
@@ -50,18 +50,18 @@ const DIFF_MAX: usize = 64 << 20;
 const NAMED: usize = 12;
 
 /// Whether a fixer is an agent.
-pub(crate) fn is_agent(maker: &Maker) -> bool {
-    !matches!(maker.as_str(), NOBODY | PUT_BACK) && !maker.as_str().starts_with(TOOL)
+pub(crate) fn is_agent(builder: &Builder) -> bool {
+    !matches!(builder.as_str(), NOBODY | PUT_BACK) && !builder.as_str().starts_with(TOOL)
 }
 
-/// One fixer's work, gathered from the docket.
+/// One fixer's work, gathered from the run state.
 ///
 /// The fixer is an agent, a tool, nobody, or the step that puts a polish back. `run` tells them apart by the fixer's
 /// name.
 pub(crate) struct Fix {
     effect: EffectId,
     of: LoopId,
-    maker: Maker,
+    builder: Builder,
     findings: Vec<(FindingId, Claim)>,
     lines: Vec<FindingLine>,
     /// The revision that was judged. The round's commit is based on it.
@@ -80,65 +80,65 @@ pub(crate) struct Fix {
 }
 
 impl Fix {
-    /// Gathers the work from the docket.
+    /// Gathers the work from the run state.
     pub(crate) fn gather(
         effect: &EffectId,
-        lp: &Loop,
-        maker: &Maker,
+        review_loop: &Loop,
+        builder: &Builder,
         findings: &[FindingId],
         onto: Option<&Revision>,
-        docket: &Docket,
+        run_state: &RunState,
     ) -> Option<Fix> {
-        let entries = || findings.iter().filter_map(|id| Some((*id, lp.ledger().get(*id)?)));
-        let review = docket.review();
-        let base = docket.reviewed_from();
-        let polish = match subject::of(lp.id())? {
-            Subject::Polish => Some(Polish::of(lp, findings, base, docket)?),
+        let entries = || findings.iter().filter_map(|id| Some((*id, review_loop.ledger().get(*id)?)));
+        let review = run_state.review();
+        let base = run_state.reviewed_from();
+        let polish = match subject::of(review_loop.id())? {
+            Subject::Polish => Some(Polish::of(review_loop, findings, base, run_state)?),
             _ => None,
         };
         let began = polish.as_ref().map(|polish| &polish.from);
         Some(Fix {
             effect: effect.clone(),
-            of: lp.id().clone(),
-            maker: maker.clone(),
+            of: review_loop.id().clone(),
+            builder: builder.clone(),
             findings: entries().map(|(id, entry)| (id, entry.claim.clone())).collect(),
             lines: entries().map(|(id, entry)| FindingLine::of(id, entry)).collect(),
-            judged: lp.revision().or(began)?.clone(),
+            judged: review_loop.revision().or(began)?.clone(),
             onto: onto.cloned(),
-            alone: lp.crew_size() == 1,
+            alone: review_loop.fixers_count() == 1,
             base: base.to_owned(),
-            scope: scope_of(docket),
-            round: lp.round(),
-            rounds_max: lp.rounds_max(),
+            scope: scope_of(run_state),
+            round: review_loop.round(),
+            rounds_max: review_loop.rounds_max(),
             goal: PlanBrief {
-                id: scope_of(docket),
+                id: scope_of(run_state),
                 title: review.map(|review| plain::line(&review.target)).unwrap_or_default(),
                 files: set_of(entries().map(|(_, entry)| &entry.claim)).into_iter().collect(),
                 ..PlanBrief::default()
             },
-            feedback: docket.said.get(lp.id()).cloned().unwrap_or_default(),
+            feedback: run_state.said.get(review_loop.id()).cloned().unwrap_or_default(),
             polish,
         })
     }
 
     /// Starts the work. Runs on a worker.
-    pub(crate) fn run(self, site: &Arc<Site>) {
+    pub(crate) fn run(self, context: &Arc<RunContext>) {
         let effect = self.effect.clone();
-        let done = match self.maker.as_str() {
+        let done = match self.builder.as_str() {
             // It makes no claim that could be judged. Where only this is left, nothing changes, and the loop stops as
             // stale.
             NOBODY => {
-                self.made(site, self.left(), BTreeMap::new(), Vec::new());
+                self.made(context, self.left(), BTreeMap::new(), Vec::new());
                 Ok(())
             }
-            PUT_BACK => self.put_back(site),
+            PUT_BACK => self.put_back(context),
             name => match name.strip_prefix(TOOL) {
-                Some(tool) => self.by_tool(site, tool),
-                None => self.by_agent(site),
+                Some(tool) => self.by_tool(context, tool),
+                None => self.by_agent(context),
             },
         };
         if let Err(error) = done {
-            site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
+            context.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
         }
     }
 
@@ -151,64 +151,70 @@ impl Fix {
         self.findings.iter().map(|(id, _)| (*id, Reply::CannotFix(why.to_owned()))).collect()
     }
 
-    fn made(&self, site: &Site, revision: Revision, replies: BTreeMap<FindingId, Reply>, notes: Vec<Note>) {
-        site.report(&self.effect, Report::Loop(LoopReport::Made { revision, done: true, replies }), notes);
+    fn made(
+        &self,
+        context: &RunContext,
+        revision: Revision,
+        replies: BTreeMap<FindingId, Reply>,
+        notes: Vec<Note>,
+    ) {
+        context.report(&self.effect, Report::Loop(LoopReport::Made { revision, done: true, replies }), notes);
     }
 
-    fn dir(&self, site: &Site) -> PathBuf {
+    fn dir(&self, context: &RunContext) -> PathBuf {
         // Without the launch number: a repeated launch must find what the first one left.
         let same = EffectId { launch: 0, ..self.effect.clone() };
-        site.dir.join("fixers").join(slug(&same.to_string()))
+        context.dir.join("fixers").join(slug(&same.to_string()))
     }
 
-    fn checkout(&self, site: &Site) -> Result<Tree, GitError> {
-        let dir = self.dir(site);
+    fn checkout(&self, context: &RunContext) -> Result<Tree, GitError> {
+        let dir = self.dir(context);
         // An earlier launch may have left work here. It is saved before it is discarded.
-        self.spare(site, &dir)?;
-        site.shelf.discard(&dir)?;
-        self.sweep(site)?;
+        self.spare(context, &dir)?;
+        context.worktree_pool.discard(&dir)?;
+        self.sweep(context)?;
         fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
-        let start = site.commit_of(&self.left())?;
-        site.shelf.checkout(&dir.join("tree"), &dir.join("index"), &start, "fix")
+        let start = context.commit_of(&self.left())?;
+        context.worktree_pool.checkout(&dir.join("tree"), &dir.join("index"), &start, "fix")
     }
 
     /// Removes the checkouts of rounds that are over. What their fixers made is in the journal.
-    fn sweep(&self, site: &Site) -> Result<(), GitError> {
+    fn sweep(&self, context: &RunContext) -> Result<(), GitError> {
         // One at a time, because the fixers of a round begin together.
         static SWEEPING: Mutex<()> = Mutex::new(());
         let _alone = lock(&SWEEPING);
         let now = slug(&format!("{}/e{}/", self.effect.of, self.effect.entry));
-        let all = fs::read_dir(site.dir.join("fixers")).into_iter().flatten().flatten();
+        let all = fs::read_dir(context.dir.join("fixers")).into_iter().flatten().flatten();
         let over = all.filter(|entry| !entry.file_name().to_string_lossy().starts_with(&now));
         over.map(|entry| entry.path()).try_for_each(|path| {
-            self.set_aside(site, &path)?;
-            site.shelf.discard(&path).map(drop)
+            self.filter_out(context, &path)?;
+            context.worktree_pool.discard(&path).map(drop)
         })
     }
 
     /// Keeps the checkout itself where git could not take all of it.
-    fn set_aside(&self, site: &Site, dir: &Path) -> Result<(), GitError> {
+    fn filter_out(&self, context: &RunContext, dir: &Path) -> Result<(), GitError> {
         let (tree, name) = (dir.join("tree"), dir.file_name().unwrap_or_default().to_string_lossy());
         if !tree.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
             return Ok(());
         }
-        let start = site.commit_of(&self.left())?;
-        kept::spare(site, &format!("fix-{name}"), &site.repo.tree(&tree, &dir.join("index"), &start))
+        let start = context.commit_of(&self.left())?;
+        kept::spare(context, &format!("fix-{name}"), &context.repo.tree(&tree, &dir.join("index"), &start))
     }
 
     /// Keeps what an earlier launch left there and nobody took.
-    fn spare(&self, site: &Site, dir: &Path) -> Result<(), GitError> {
+    fn spare(&self, context: &RunContext, dir: &Path) -> Result<(), GitError> {
         let tree = dir.join("tree");
         if !tree.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
             return Ok(());
         }
-        let start = site.commit_of(&self.left())?;
-        if let Ok(captured) = site.repo.tree(&tree, &dir.join("index"), &start).capture()
-            && captured.tree != site.repo.tree_of(&start)?
+        let start = context.commit_of(&self.left())?;
+        if let Ok(captured) = context.repo.tree(&tree, &dir.join("index"), &start).capture()
+            && captured.tree != context.repo.tree_of(&start)?
         {
-            self.snapshot(site, &captured.tree, &start)?;
+            self.snapshot(context, &captured.tree, &start)?;
         }
-        self.set_aside(site, dir)
+        self.filter_out(context, dir)
     }
 
     fn set(&self) -> BTreeSet<String> {
@@ -223,48 +229,48 @@ impl Fix {
     /// Takes a fixer's own files out of its tree, and nothing else.
     fn take(
         &self,
-        site: &Site,
+        context: &RunContext,
         tree: &Tree,
         replies: &BTreeMap<FindingId, Reply>,
     ) -> Result<Taken, GitError> {
         let start = tree.base().clone();
         let captured = tree.capture()?;
-        kept::tell(site, &format!("{}, by {}", self.scope, self.maker), &captured);
+        kept::tell(context, &format!("{}, by {}", self.scope, self.builder), &captured);
         let captured = captured.tree;
         let set = self.set();
-        let polished = self.polish.as_ref().map(|polish| polish.files(site)).transpose()?;
+        let polished = self.polish.as_ref().map(|polish| polish.files(context)).transpose()?;
         let inside = |path: &GitPath| match &polished {
             Some(files) => files.contains(path),
             None => self.anywhere() || set.contains(&path.to_string()),
         };
-        let (kept, strayed): (Vec<GitPath>, Vec<GitPath>) =
-            site.repo.changed_paths(&start, &captured)?.into_iter().partition(inside);
+        let (kept, out_of_scope): (Vec<GitPath>, Vec<GitPath>) =
+            context.repo.changed_paths(&start, &captured)?.into_iter().partition(inside);
         let mut united = captured.clone();
         // The whole tree is saved first, so that the out-of-scope edits are put back and not lost.
-        if !strayed.is_empty() {
-            self.snapshot(site, &captured, &start)?;
-            united = site.repo.tree_with(&captured, &start, &strayed)?;
+        if !out_of_scope.is_empty() {
+            self.snapshot(context, &captured, &start)?;
+            united = context.repo.tree_with(&captured, &start, &out_of_scope)?;
         }
         // A file can be changed and put back by its own fixer. Then there is nothing to commit.
-        let changed = !kept.is_empty() && united != site.repo.tree_of(&start)?;
+        let changed = !kept.is_empty() && united != context.repo.tree_of(&start)?;
         let revision = match changed {
-            true => self.keep(site, &united, replies)?,
+            true => self.keep(context, &united, replies)?,
             false => self.left(),
         };
-        Ok(Taken { revision, changed, strayed })
+        Ok(Taken { revision, changed, out_of_scope })
     }
 
-    fn snapshot(&self, site: &Site, tree: &Oid, parent: &Oid) -> Result<(), GitError> {
-        let who = site.signature();
-        let message = format!("what {} left, before edits outside its files were put back\n", self.maker);
-        let commit = site.repo.commit(tree, std::slice::from_ref(parent), &message, &who, &who)?;
-        let name = format!("refs/tribunal/snap/{}/fix-{}", site.run, slug(&self.effect.to_string()));
-        site.repo.refs_update(&[tribunal_git::RefChange::set(name, &commit)], "tribunal: kept").map(drop)
+    fn snapshot(&self, context: &RunContext, tree: &Oid, parent: &Oid) -> Result<(), GitError> {
+        let who = context.signature();
+        let message = format!("what {} left, before edits outside its files were put back\n", self.builder);
+        let commit = context.repo.commit(tree, std::slice::from_ref(parent), &message, &who, &who)?;
+        let name = format!("refs/tribunal/snap/{}/fix-{}", context.run, slug(&self.effect.to_string()));
+        context.repo.refs_update(&[tribunal_git::RefChange::set(name, &commit)], "tribunal: kept").map(drop)
     }
 
     fn keep(
         &self,
-        site: &Site,
+        context: &RunContext,
         tree: &Oid,
         replies: &BTreeMap<FindingId, Reply>,
     ) -> Result<Revision, GitError> {
@@ -274,16 +280,16 @@ impl Fix {
             true if self.polish.is_some() => {
                 format!(
                     "refactor({}): polish what the review passed\n\nTribunal-Run: {}\n",
-                    self.scope, site.run
+                    self.scope, context.run
                 )
             }
-            true => message(site, &self.scope, self.round, &named),
-            false => format!("fix({}): part of {}\n", self.scope, self.maker),
+            true => message(context, &self.scope, self.round, &named),
+            false => format!("fix({}): part of {}\n", self.scope, self.builder),
         };
-        let message = site.own_message(message);
+        let message = context.own_message(message);
         // A polish is one commit on what passed, whatever of it was put back.
         let on = self.polish.as_ref().map_or(&self.judged, |polish| &polish.from);
-        keep_round(site, on, tree, &message)
+        keep_round(context, on, tree, &message)
     }
 }
 
@@ -291,12 +297,12 @@ impl Fix {
 struct Taken {
     revision: Revision,
     changed: bool,
-    strayed: Vec<GitPath>,
+    out_of_scope: Vec<GitPath>,
 }
 
 /// The scope of the commits: `review`, or the phase's number.
-fn scope_of(docket: &Docket) -> String {
-    if docket.about.phase.is_empty() { "review".to_owned() } else { docket.about.phase.clone() }
+fn scope_of(run_state: &RunState) -> String {
+    if run_state.about.phase.is_empty() { "review".to_owned() } else { run_state.about.phase.clone() }
 }
 
 fn set_of<'a>(claims: impl Iterator<Item = &'a Claim>) -> BTreeSet<String> {
@@ -304,7 +310,12 @@ fn set_of<'a>(claims: impl Iterator<Item = &'a Claim>) -> BTreeSet<String> {
 }
 
 /// The message of a round's commit: how many findings were fixed, how many nobody looked at again, and what each was.
-fn message(site: &Site, scope: &str, round: u32, findings: &[(FindingId, &Claim, Option<&Reply>)]) -> String {
+fn message(
+    context: &RunContext,
+    scope: &str,
+    round: u32,
+    findings: &[(FindingId, &Claim, Option<&Reply>)],
+) -> String {
     let count =
         |what: fn(&Reply) -> bool| findings.iter().filter(|(.., reply)| reply.is_some_and(what)).count();
     let (all, not, unseen) = (findings.len(), count(Reply::is_argument), count(is_unseen));
@@ -324,7 +335,7 @@ fn message(site: &Site, scope: &str, round: u32, findings: &[(FindingId, &Claim,
     if all > NAMED {
         text.push_str(&format!("and {} more\n", all - NAMED));
     }
-    text.push_str(&format!("\nTribunal-Run: {}\n", site.run));
+    text.push_str(&format!("\nTribunal-Run: {}\n", context.run));
     text
 }
 
@@ -335,82 +346,95 @@ fn is_unseen(reply: &Reply) -> bool {
 /// Commits a tree on what was judged and names the revision.
 ///
 /// The same files with the same message give the same revision, so a repeated step after a crash finds its own commit.
-fn keep_round(site: &Site, judged: &Revision, tree: &Oid, message: &str) -> Result<Revision, GitError> {
-    let parent = site.commit_of(judged)?;
-    let message = &site.message(message.to_owned());
+fn keep_round(
+    context: &RunContext,
+    judged: &Revision,
+    tree: &Oid,
+    message: &str,
+) -> Result<Revision, GitError> {
+    let parent = context.commit_of(judged)?;
+    let message = &context.message(message.to_owned());
     let revision =
         digest(&[b"fix", tree.as_str().as_bytes(), parent.as_str().as_bytes(), message.as_bytes()]);
-    if site.has(&revision) {
+    if context.has(&revision) {
         return Ok(revision);
     }
-    let who = site.signature();
-    let commit = site.repo.commit(tree, std::slice::from_ref(&parent), message, &who, &who)?;
+    let who = context.signature();
+    let commit = context.repo.commit(tree, std::slice::from_ref(&parent), message, &who, &who)?;
     crash::point("fix:before");
-    site.keep(&revision, &commit, Vec::new())?;
+    context.keep(&revision, &commit, Vec::new())?;
     crash::point("fix:after");
     Ok(revision)
 }
 
 // Tools.
 impl Fix {
-    fn by_tool(&self, site: &Arc<Site>, name: &str) -> Result<(), GitError> {
-        let Some(tool) = site.tools.get(name).filter(|tool| !tool.fix.is_empty()) else {
-            self.made(site, self.left(), self.cannot(&format!("{name} does not mend")), Vec::new());
+    fn by_tool(&self, context: &Arc<RunContext>, name: &str) -> Result<(), GitError> {
+        let Some(tool) = context.tools.get(name).filter(|tool| !tool.fix.is_empty()) else {
+            self.made(context, self.left(), self.cannot(&format!("{name} does not fix")), Vec::new());
             return Ok(());
         };
-        let tree = self.checkout(site)?;
-        let Some(seat) = self.places(site, tool, &tree)? else {
-            self.made(site, self.left(), self.cannot("the file is no longer there"), Vec::new());
+        let tree = self.checkout(context)?;
+        let Some(reviewer) = self.places(context, tool, &tree)? else {
+            self.made(context, self.left(), self.cannot("the file is no longer there"), Vec::new());
             return Ok(());
         };
-        let dir = self.dir(site);
+        let dir = self.dir(context);
         let run = slug(&self.effect.to_string());
-        let (warm, runs) = self.warm(site, tool, tree.base())?;
-        let cache = cache_of(site, &warm, name, &dir, runs);
-        let asked =
-            Asked { site, tool, seat: &seat, name: &run, dir: &dir, tree: &tree, cache: &cache, base: None };
-        let ran = mend(&asked);
+        let (warm, runs) = self.warm(context, tool, tree.base())?;
+        let cache = cache_of(context, &warm, name, &dir, runs);
+        let asked = Asked {
+            context,
+            tool,
+            reviewer: &reviewer,
+            name: &run,
+            dir: &dir,
+            tree: &tree,
+            cache: &cache,
+            base: None,
+        };
+        let ran = fix(&asked);
         if let Err(why) = ran {
-            warm.into_iter().for_each(|warm| warm.give_back(site, None));
-            site.shelf.discard(&dir)?;
-            self.made(site, self.left(), self.cannot(&plain::clipped(&why, 400)), Vec::new());
+            warm.into_iter().for_each(|warm| warm.give_back(context, None));
+            context.worktree_pool.discard(&dir)?;
+            self.made(context, self.left(), self.cannot(&plain::clipped(&why, 400)), Vec::new());
             return Ok(());
         }
         // A formatter lays out whole files, far beyond the finding.
         if tool.form == ToolForm::Rewrite {
-            self.only_lines(site, &tree)?;
+            self.only_lines(context, &tree)?;
         }
-        let replies = self.mended(&asked)?;
+        let replies = self.fixed(&asked)?;
         if let Some(warm) = warm {
-            warm.give_back(site, None);
+            warm.give_back(context, None);
         }
-        let taken = self.take(site, &tree, &replies)?;
-        site.shelf.discard(&dir)?;
+        let taken = self.take(context, &tree, &replies)?;
+        context.worktree_pool.discard(&dir)?;
         let replies = match taken.changed {
             true => replies,
             false => self.cannot(&format!("{name} has no fix for it")),
         };
         // A tool that fixes more than it was asked to has not left its scope like an agent. The rest is put back,
         // without a note.
-        self.made(site, taken.revision, replies.clone(), untold(&replies));
+        self.made(context, taken.revision, replies.clone(), untold(&replies));
         Ok(())
     }
 
     /// The warm folder of a tool, and whether code of what it fixes may run in it.
-    fn warm(&self, site: &Site, tool: &Tool, start: &Oid) -> Result<(Option<Warm>, bool), GitError> {
+    fn warm(&self, context: &RunContext, tool: &Tool, start: &Oid) -> Result<(Option<Warm>, bool), GitError> {
         let base = Oid::parse(&self.base)?;
         // A change that cannot be read may hold anything, so its code counts as running.
-        let Ok(change) = change_between(&site.repo, &base, start)? else { return Ok((None, true)) };
-        let runs = may_run_code(site, tool, &change, start)?;
+        let Ok(change) = change_between(&context.repo, &base, start)? else { return Ok((None, true)) };
+        let runs = may_run_code(context, tool, &change, start)?;
         let wanted = Wanted { tool, name: &tool.name, base: &base, commit: start, runs };
-        Ok((Warm::take(site, &wanted)?, runs))
+        Ok((Warm::take(context, &wanted)?, runs))
     }
 
     /// Which findings a tool fixed and which it left, by its own word: it is asked again about the result.
     ///
     /// A formatter is believed. If a tool can no longer be asked, or stops early, no finding that it did not look at is
     /// called fixed: the next review round will tell.
-    fn mended(&self, asked: &Asked<'_>) -> Result<BTreeMap<FindingId, Reply>, GitError> {
+    fn fixed(&self, asked: &Asked<'_>) -> Result<BTreeMap<FindingId, Reply>, GitError> {
         let all = |reply: Reply| self.findings.iter().map(|(id, _)| (*id, reply.clone())).collect();
         if asked.tool.form == ToolForm::Rewrite {
             return Ok(all(Reply::Fixed));
@@ -431,7 +455,7 @@ impl Fix {
             Err(why) => (Vec::new(), Some(why)),
         };
         let rest = stopped.map_or(Reply::Fixed, |why| {
-            let text = format!("{} could not be asked what it mended: {why}", asked.tool.name);
+            let text = format!("{} could not be asked what it fixed: {why}", asked.tool.name);
             Reply::Unseen(plain::clipped(&text, 400))
         });
         let mut replies: BTreeMap<FindingId, Reply> = all(rest.clone());
@@ -458,8 +482,8 @@ impl Fix {
         if self.onto.is_none() {
             return Ok(());
         }
-        let repo = &asked.site.repo;
-        let judged = asked.site.commit_of(&self.judged)?;
+        let repo = &asked.context.repo;
+        let judged = asked.context.commit_of(&self.judged)?;
         let read = |from: &Oid, to: &Oid| -> Result<Change, GitError> {
             let diff = repo.diff_text(from, to, &[], DIFF_MAX)?;
             Ok(Change::from_unified(&String::from_utf8_lossy(&diff.bytes)))
@@ -477,23 +501,28 @@ impl Fix {
     }
 
     /// Where the tool runs, with the files of its findings; none if those files are gone.
-    fn places(&self, site: &Site, tool: &Tool, tree: &Tree) -> Result<Option<DetectedTool>, GitError> {
+    fn places(
+        &self,
+        context: &RunContext,
+        tool: &Tool,
+        tree: &Tree,
+    ) -> Result<Option<DetectedTool>, GitError> {
         let files: Vec<String> = self.set().into_iter().collect();
         let base = Oid::parse(&self.base)?;
-        let there = site.repo.changes(&base, tree.base())?;
+        let there = context.repo.changes(&base, tree.base())?;
         let gone = |path: &String| {
             there.iter().any(|change| {
                 change.kind == tribunal_git::ChangeKind::Deleted && change.path.to_string() == *path
             })
         };
         let files: Vec<String> = files.into_iter().filter(|path| !gone(path)).collect();
-        detect_one(&site.repo, tool, &base, tree.base(), &files, &|_| true)
+        detect_one(&context.repo, tool, &base, tree.base(), &files, &|_| true)
     }
 
     /// Reduces a formatter's result to the lines that were found, so that the rest of a file stays as it is.
-    fn only_lines(&self, site: &Site, tree: &Tree) -> Result<(), GitError> {
+    fn only_lines(&self, context: &RunContext, tree: &Tree) -> Result<(), GitError> {
         let captured = tree.capture()?.tree;
-        let diff = site.repo.diff_text(tree.base(), &captured, &[], DIFF_MAX)?;
+        let diff = context.repo.diff_text(tree.base(), &captured, &[], DIFF_MAX)?;
         let change = Change::from_unified(&String::from_utf8_lossy(&diff.bytes));
         for file in changed_files(&change) {
             let (Some(changed), path) = (change.file_at(&file), GitPath::from(file.as_str())) else {
@@ -507,7 +536,7 @@ impl Fix {
                         && claim.line.is_none_or(|line| line <= to && claim.end.unwrap_or(line) >= from)
                 })
             };
-            let texts = (site.repo.file_at(tree.base(), &path)?, site.repo.file_at(&captured, &path)?);
+            let texts = (context.repo.file_at(tree.base(), &path)?, context.repo.file_at(&captured, &path)?);
             let (Some(before), Some(after)) = texts else { continue };
             let kept = with_hunks(&before, &after, &changed.hunks, wanted);
             inside::write(tree.path(), &file, &kept)?;
@@ -538,7 +567,7 @@ fn untold(replies: &BTreeMap<FindingId, Reply>) -> Vec<Note> {
 }
 
 /// Runs the tool's fix. If it stops early, runs it once more with the arguments that make it continue.
-fn mend(asked: &Asked<'_>) -> Result<(), String> {
+fn fix(asked: &Asked<'_>) -> Result<(), String> {
     let mut runs = asked.each(&asked.tool.fix, "fix")?;
     if asked.tool.past.is_some() && runs.iter().any(|(_, _, how)| *how != ExitHow::Code(0)) {
         let onward = asked.each(&asked.onward(&asked.tool.fix), "fix")?;
@@ -556,7 +585,7 @@ fn did_run(tool: &Tool, runs: &[(String, PathBuf, ExitHow)]) -> Result<(), Strin
         let fine = matches!(how, ExitHow::Code(code) if *code == 0 || tool.found.contains(code));
         if !fine {
             let said = crate::check::tail(&out_dir.join("stderr"));
-            return Err(format!("{} could not mend: {said}", tool.name));
+            return Err(format!("{} could not fix: {said}", tool.name));
         }
     }
     Ok(())
@@ -583,44 +612,44 @@ fn with_hunks(before: &[u8], after: &[u8], hunks: &[Hunk], wanted: impl Fn(&Hunk
 
 // What a polish made worse.
 impl Fix {
-    fn put_back(&self, site: &Site) -> Result<(), GitError> {
+    fn put_back(&self, context: &RunContext) -> Result<(), GitError> {
         let Some(polish) = &self.polish else {
-            self.made(site, self.left(), BTreeMap::new(), Vec::new());
+            self.made(context, self.left(), BTreeMap::new(), Vec::new());
             return Ok(());
         };
-        match polish.put_back(site, &self.judged)? {
+        match polish.put_back(context, &self.judged)? {
             PutBack::Some(tree, notes) => {
-                let revision = self.keep(site, &tree, &BTreeMap::new())?;
+                let revision = self.keep(context, &tree, &BTreeMap::new())?;
                 let fixed = self.findings.iter().map(|(id, _)| (*id, Reply::Fixed)).collect();
-                self.made(site, revision, fixed, notes);
+                self.made(context, revision, fixed, notes);
             }
             PutBack::All(why) => {
                 let note = Note::Warning(format!("the polish was put back: {why}"));
-                site.fail(&self.effect, Failure::new(FailureKind::Refused, why), vec![note]);
+                context.fail(&self.effect, Failure::new(FailureKind::Refused, why), vec![note]);
             }
         }
         Ok(())
     }
 
     /// The job of the agent, and its files.
-    fn order(&self, site: &Site) -> Result<(MakerJob, PlanBrief), GitError> {
-        let Some(polish) = &self.polish else { return Ok((MakerJob::Phase, self.goal.clone())) };
-        let files = polish.files(site)?.iter().map(ToString::to_string).collect();
-        Ok((MakerJob::Polish, PlanBrief { files, ..self.goal.clone() }))
+    fn order(&self, context: &RunContext) -> Result<(BuilderJob, PlanBrief), GitError> {
+        let Some(polish) = &self.polish else { return Ok((BuilderJob::Phase, self.goal.clone())) };
+        let files = polish.files(context)?.iter().map(ToString::to_string).collect();
+        Ok((BuilderJob::Polish, PlanBrief { files, ..self.goal.clone() }))
     }
 }
 
 // Agents.
 impl Fix {
-    fn by_agent(self, site: &Arc<Site>) -> Result<(), GitError> {
-        let tree = self.checkout(site)?;
-        let name = self.maker.to_string();
+    fn by_agent(self, context: &Arc<RunContext>) -> Result<(), GitError> {
+        let tree = self.checkout(context)?;
+        let name = self.builder.to_string();
         let names = [name.as_str(), "fixer", "dev"];
-        let mut brief = site.brief(&self.effect, &name, &names);
+        let mut brief = context.brief(&self.effect, &name, &names);
         brief.loop_use = if self.polish.is_some() { "polish" } else { "phase" }.to_owned();
         brief.round = self.round + 1;
-        let (job, goal) = self.order(site)?;
-        brief.prompt = prompt::maker(&MakerBrief {
+        let (job, goal) = self.order(context)?;
+        brief.prompt = prompt::builder(&BuilderBrief {
             job,
             plan: goal,
             round: self.round + 1,
@@ -629,51 +658,63 @@ impl Fix {
             findings: self.lines.clone(),
             feedback: self.feedback.clone(),
             word: brief.word.clone().unwrap_or_default(),
-            ..MakerBrief::default()
+            ..BuilderBrief::default()
         });
         brief.dir = tree.path().to_path_buf();
         brief.access = Access::Write;
         let effect = self.effect.clone();
-        let mandate = Mandate {
-            part: Part::Maker,
+        let capability = Capability {
+            part: Part::Builder,
             of: self.of.to_string(),
             task: None,
-            seat: None,
+            reviewer: None,
             round: self.round + 1,
             revision: None,
             findings: self.findings.iter().map(|(id, _)| *id).collect(),
             judged: None,
         };
-        let speech = Speech { mandate, checks: None };
+        let reporting = Reporting { capability, checks: None };
         // Each round is a new launch without a session: a fixer did not write the code, and has to see it as it stands
         // now.
-        site.launch(&effect, &names, brief, Begin::Session(None), Some(speech), move |site, ended| {
-            let effect = self.effect.clone();
-            if let Err(error) = self.ended(site, &tree, ended) {
-                site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
-            }
-        });
+        context.launch(
+            &effect,
+            &names,
+            brief,
+            Begin::Session(None),
+            Some(reporting),
+            move |context, ended| {
+                let effect = self.effect.clone();
+                if let Err(error) = self.ended(context, &tree, ended) {
+                    context.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
+                }
+            },
+        );
         Ok(())
     }
 
-    fn ended(self, site: &Arc<Site>, tree: &Tree, ended: Ended) -> Result<(), GitError> {
+    fn ended(self, context: &Arc<RunContext>, tree: &Tree, ended: Ended) -> Result<(), GitError> {
         // A failed fixer's edits are not taken, but they are not thrown away either.
         if ended.failure.is_some() {
             let captured = tree.capture()?.tree;
-            if captured != site.repo.tree_of(tree.base())? {
-                self.snapshot(site, &captured, tree.base())?;
+            if captured != context.repo.tree_of(tree.base())? {
+                self.snapshot(context, &captured, tree.base())?;
             }
         }
         // Its checkout stays until the loop has moved on. If the process dies before the report is in the journal, the
         // result is taken from there.
-        let (report, notes) = self.report(site, tree, ended)?;
-        site.report(&self.effect, Report::Loop(report), notes);
+        let (report, notes) = self.report(context, tree, ended)?;
+        context.report(&self.effect, Report::Loop(report), notes);
         Ok(())
     }
 
-    fn report(&self, site: &Site, tree: &Tree, ended: Ended) -> Result<(LoopReport, Vec<Note>), GitError> {
+    fn report(
+        &self,
+        context: &RunContext,
+        tree: &Tree,
+        ended: Ended,
+    ) -> Result<(LoopReport, Vec<Note>), GitError> {
         let word = ended.word.as_deref();
-        let said = tribunal_findings::read_maker(&words(&ended.outcome, word), word);
+        let said = tribunal_findings::read_builder(&words(&ended.outcome, word), word);
         let lacks = (!said.done).then(|| Failure::new(FailureKind::NotDone, not_done(&ended)));
         let mut note = ended.note;
         note.summary = said.summary;
@@ -686,15 +727,15 @@ impl Fix {
         let known = |id: &FindingId| self.findings.iter().any(|(given, _)| given == id);
         let replies: BTreeMap<FindingId, Reply> =
             said.replies.into_iter().filter(|(id, _)| known(id)).collect();
-        let taken = self.take(site, tree, &replies)?;
+        let taken = self.take(context, tree, &replies)?;
         if self.polish.is_some() && !taken.changed {
             let failure = Failure::new(FailureKind::Empty, "there was nothing to polish");
             return Ok((LoopReport::Failed(failure), notes));
         }
-        if !taken.strayed.is_empty() {
-            let files = taken.strayed.iter().map(|path| plain::line(&path.to_string())).collect();
-            let (of, maker, round) = (self.of.clone(), self.maker.to_string(), self.round);
-            notes.push(Note::Strayed(Box::new(StrayNote { of, maker, round, files })));
+        if !taken.out_of_scope.is_empty() {
+            let files = taken.out_of_scope.iter().map(|path| plain::line(&path.to_string())).collect();
+            let (of, builder, round) = (self.of.clone(), self.builder.to_string(), self.round);
+            notes.push(Note::OutOfScope(Box::new(OutOfScopeNote { of, builder, round, files })));
         }
         // What it left is kept, whatever it says about it.
         let made = LoopReport::Made { revision: taken.revision, done: true, replies };
@@ -702,15 +743,15 @@ impl Fix {
     }
 
     /// The report of a fixer that ended while no orchestrator watched.
-    pub(crate) fn recovered(self, site: &Site, ended: Ended) -> Option<(LoopReport, Vec<Note>)> {
-        let dir = self.dir(site);
+    pub(crate) fn recovered(self, context: &RunContext, ended: Ended) -> Option<(LoopReport, Vec<Note>)> {
+        let dir = self.dir(context);
         let tree = dir.join("tree");
         if !tree.symlink_metadata().ok()?.is_dir() {
             return None;
         }
-        let start = site.commit_of(&self.left()).ok()?;
-        let tree = site.repo.tree(&tree, &dir.join("index"), &start);
-        self.report(site, &tree, ended).ok()
+        let start = context.commit_of(&self.left()).ok()?;
+        let tree = context.repo.tree(&tree, &dir.join("index"), &start);
+        self.report(context, &tree, ended).ok()
     }
 }
 
@@ -718,28 +759,36 @@ impl Fix {
 /// reported.
 pub(crate) struct KeptToFiles {
     effect: EffectId,
-    strayed: Vec<StrayNote>,
+    out_of_scope: Vec<OutOfScopeNote>,
 }
 
 impl KeptToFiles {
     /// Gathers the out-of-scope edits of the last round.
-    pub(crate) fn gather(effect: &EffectId, lp: &Loop, docket: &Docket) -> KeptToFiles {
-        let last = |stray: &&StrayNote| stray.of == *lp.id() && stray.round + 1 == lp.round();
-        KeptToFiles { effect: effect.clone(), strayed: docket.strayed.iter().filter(last).cloned().collect() }
+    pub(crate) fn gather(effect: &EffectId, review_loop: &Loop, run_state: &RunState) -> KeptToFiles {
+        let last = |out_of_scope: &&OutOfScopeNote| {
+            out_of_scope.of == *review_loop.id() && out_of_scope.round + 1 == review_loop.round()
+        };
+        KeptToFiles {
+            effect: effect.clone(),
+            out_of_scope: run_state.out_of_scope.iter().filter(last).cloned().collect(),
+        }
     }
 
     /// Reports at once: nothing has to be run.
-    pub(crate) fn run(self, site: &Site) {
-        let each = self.strayed.iter().flat_map(|stray| {
-            stray.files.iter().map(move |file| {
-                let text = format!("{} changed {file}, which was not its own; it was put back", stray.maker);
+    pub(crate) fn run(self, context: &RunContext) {
+        let each = self.out_of_scope.iter().flat_map(|out_of_scope| {
+            out_of_scope.files.iter().map(move |file| {
+                let text = format!(
+                    "{} changed {file}, which was not its own; it was put back",
+                    out_of_scope.builder
+                );
                 let mut claim = crate::check::failing(Severity::Suggestion, text).at(file, None);
                 claim.rule = Some(SCOPE.to_owned());
                 claim
             })
         });
         let report = LoopReport::Checked(Checked { findings: each.collect() });
-        site.report(&self.effect, Report::Loop(report), Vec::new());
+        context.report(&self.effect, Report::Loop(report), Vec::new());
     }
 }
 
@@ -756,37 +805,37 @@ pub(crate) struct Join {
 }
 
 impl Join {
-    /// Gathers the parts from the docket.
+    /// Gathers the parts from the run state.
     pub(crate) fn gather(
         effect: &EffectId,
-        lp: &Loop,
-        parts: &[(Maker, Revision)],
-        docket: &Docket,
+        review_loop: &Loop,
+        parts: &[(Builder, Revision)],
+        run_state: &RunState,
     ) -> Option<Join> {
-        let open = lp.ledger().open();
+        let open = review_loop.ledger().open();
         let nobody = |entry: &Entry| entry.fixer.as_ref().is_some_and(|fixer| fixer.as_str() == NOBODY);
         let reply = |entry: &Entry| match nobody(entry) {
-            true => Some(Reply::CannotFix("nobody here mends it".to_owned())),
+            true => Some(Reply::CannotFix("nobody here fixes it".to_owned())),
             false => entry.reply.clone(),
         };
         Some(Join {
             effect: effect.clone(),
-            judged: lp.revision()?.clone(),
+            judged: review_loop.revision()?.clone(),
             parts: parts.iter().map(|(_, revision)| revision.clone()).collect(),
             findings: open.map(|(id, entry)| (id, entry.claim.clone(), reply(entry))).collect(),
-            scope: scope_of(docket),
-            round: lp.round(),
+            scope: scope_of(run_state),
+            round: review_loop.round(),
         })
     }
 
     /// Joins the parts. Runs on a worker.
-    pub(crate) fn run(self, site: &Site) {
-        match self.join(site) {
+    pub(crate) fn run(self, context: &RunContext) {
+        match self.join(context) {
             Ok(revision) => {
-                site.report(&self.effect, Report::Loop(LoopReport::Joined { revision }), Vec::new());
+                context.report(&self.effect, Report::Loop(LoopReport::Joined { revision }), Vec::new());
             }
             Err(error) => {
-                site.fail(&self.effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
+                context.fail(&self.effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
             }
         }
     }
@@ -795,14 +844,14 @@ impl Join {
     ///
     /// The sets of files are disjoint, except for parts that came one after the other; there the later one includes the
     /// earlier one's work.
-    fn join(&self, site: &Site) -> Result<Revision, GitError> {
-        let judged = site.commit_of(&self.judged)?;
-        let before = site.repo.tree_of(&judged)?;
+    fn join(&self, context: &RunContext) -> Result<Revision, GitError> {
+        let judged = context.commit_of(&self.judged)?;
+        let before = context.repo.tree_of(&judged)?;
         let mut tree = before.clone();
         for part in self.parts.iter().filter(|part| **part != self.judged) {
-            let commit = site.commit_of(part)?;
-            let paths = site.repo.changed_paths(&judged, &commit)?;
-            tree = site.repo.tree_with(&tree, &commit, &paths)?;
+            let commit = context.commit_of(part)?;
+            let paths = context.repo.changed_paths(&judged, &commit)?;
+            tree = context.repo.tree_with(&tree, &commit, &paths)?;
         }
         // No part changed anything, so the judged revision stands and no empty commit is made.
         if tree == before {
@@ -810,7 +859,7 @@ impl Join {
         }
         let named: Vec<(FindingId, &Claim, Option<&Reply>)> =
             self.findings.iter().map(|(id, claim, reply)| (*id, claim, reply.as_ref())).collect();
-        keep_round(site, &self.judged, &tree, &message(site, &self.scope, self.round, &named))
+        keep_round(context, &self.judged, &tree, &message(context, &self.scope, self.round, &named))
     }
 }
 

@@ -4,7 +4,7 @@ pub(crate) mod account;
 pub(crate) mod artifact;
 pub(crate) mod carried;
 pub(crate) mod fix;
+pub(crate) mod import;
 pub(crate) mod make;
 pub(crate) mod polish;
 pub(crate) mod routing;
-pub(crate) mod takeover;

@@ -3,13 +3,13 @@
 //! A polish is reviewed like any change but blocks nothing. Whatever of it does not pass is dropped, and the work that
 //! passed before stays.
 
-use crate::site::Site;
+use crate::context::RunContext;
 use std::collections::BTreeSet;
 use tribunal_core::finding::Source;
 use tribunal_core::ids::{FindingId, Revision};
 use tribunal_core::ledger::Entry;
 use tribunal_core::review_loop::Loop;
-use tribunal_engine::docket::{Docket, Note};
+use tribunal_engine::run_state::{Note, RunState};
 use tribunal_git::{GitError, GitPath, Oid};
 use tribunal_view::plain;
 
@@ -43,14 +43,19 @@ pub(crate) enum PutBack {
 
 impl Polish {
     /// Gathers the polish of a loop.
-    pub(crate) fn of(lp: &Loop, findings: &[FindingId], base: &str, docket: &Docket) -> Option<Polish> {
+    pub(crate) fn of(
+        review_loop: &Loop,
+        findings: &[FindingId],
+        base: &str,
+        run_state: &RunState,
+    ) -> Option<Polish> {
         let raised = |id: &FindingId| {
-            let entry: &Entry = lp.ledger().get(*id)?;
+            let entry: &Entry = review_loop.ledger().get(*id)?;
             let by_checks = entry.by.iter().all(|source| matches!(source, Source::Check(_)));
             Some((*id, entry.claim.file.clone(), by_checks))
         };
         Some(Polish {
-            from: docket.run.as_ref()?.tip()?.clone(),
+            from: run_state.run.as_ref()?.tip()?.clone(),
             base: base.to_owned(),
             raised: findings.iter().filter_map(raised).collect(),
         })
@@ -58,13 +63,13 @@ impl Polish {
 
     /// The files that may be touched: those that changed, and by `phase.polish_scope` those that use them or lie beside
     /// them.
-    pub(crate) fn files(&self, site: &Site) -> Result<BTreeSet<GitPath>, GitError> {
-        let (base, tip) = (Oid::parse(&self.base)?, site.commit_of(&self.from)?);
-        let changed: BTreeSet<GitPath> = site.repo.changed_paths(&base, &tip)?.into_iter().collect();
+    pub(crate) fn files(&self, context: &RunContext) -> Result<BTreeSet<GitPath>, GitError> {
+        let (base, tip) = (Oid::parse(&self.base)?, context.commit_of(&self.from)?);
+        let changed: BTreeSet<GitPath> = context.repo.changed_paths(&base, &tip)?.into_iter().collect();
         let all = || -> Result<Vec<GitPath>, GitError> {
-            Ok(site.repo.list_tree(&tip)?.into_iter().map(|entry| entry.path).collect())
+            Ok(context.repo.list_tree(&tip)?.into_iter().map(|entry| entry.path).collect())
         };
-        Ok(match site.settings.phase.polish_scope.as_str() {
+        Ok(match context.settings.phase.polish_scope.as_str() {
             "changed" => changed,
             "directory" => {
                 let folders: BTreeSet<String> = changed.iter().map(folder).collect();
@@ -74,7 +79,7 @@ impl Polish {
                     .collect()
             }
             _ => {
-                let near = dependents(site, &tip, &changed)?;
+                let near = dependents(context, &tip, &changed)?;
                 changed.into_iter().chain(near).collect()
             }
         })
@@ -83,8 +88,8 @@ impl Polish {
     /// Undoes the files in which a check found something.
     ///
     /// Everything is undone if a finding names no file, if a reviewer raised one, or if nothing would be left.
-    pub(crate) fn put_back(&self, site: &Site, polished: &Revision) -> Result<PutBack, GitError> {
-        let (from, made) = (site.commit_of(&self.from)?, site.commit_of(polished)?);
+    pub(crate) fn put_back(&self, context: &RunContext, polished: &Revision) -> Result<PutBack, GitError> {
+        let (from, made) = (context.commit_of(&self.from)?, context.commit_of(polished)?);
         let mut files = BTreeSet::new();
         for (id, file, by_checks) in &self.raised {
             match file.as_ref().filter(|_| *by_checks) {
@@ -92,13 +97,13 @@ impl Polish {
                 None => return Ok(PutBack::All(format!("{id} is of no single file"))),
             };
         }
-        let changed = site.repo.changed_paths(&from, &made)?;
+        let changed = context.repo.changed_paths(&from, &made)?;
         let paths: Vec<GitPath> = changed.iter().filter(|path| files.contains(path)).cloned().collect();
         // A finding outside of the polished files cannot be undone by restoring one of them.
         if paths.is_empty() || paths.len() == changed.len() {
             return Ok(PutBack::All("nothing of it would be left".to_owned()));
         }
-        let tree = site.repo.tree_with(&made, &from, &paths)?;
+        let tree = context.repo.tree_with(&made, &from, &paths)?;
         let note = |path: &GitPath| {
             Note::Warning(format!(
                 "the polish of {} was put back: a check failed",
@@ -115,7 +120,7 @@ fn folder(path: &GitPath) -> String {
 
 /// Files that mention one of these by its name. It searches text and knows no programming language.
 pub(crate) fn dependents(
-    site: &Site,
+    context: &RunContext,
     at: &Oid,
     files: &BTreeSet<GitPath>,
 ) -> Result<BTreeSet<GitPath>, GitError> {
@@ -124,11 +129,11 @@ pub(crate) fn dependents(
     if names.is_empty() {
         return Ok(found);
     }
-    for entry in site.repo.list_tree(at)?.into_iter().take(FILES_MAX) {
+    for entry in context.repo.list_tree(at)?.into_iter().take(FILES_MAX) {
         if files.contains(&entry.path) || stem(&entry.path).is_none() {
             continue;
         }
-        let Some(bytes) = site.repo.file_at(at, &entry.path)?.filter(|bytes| bytes.len() <= SEARCHED_MAX)
+        let Some(bytes) = context.repo.file_at(at, &entry.path)?.filter(|bytes| bytes.len() <= SEARCHED_MAX)
         else {
             continue;
         };

@@ -11,9 +11,9 @@ use super::NotRun;
 use super::delivery::{Delivery, found, lint_for};
 use crate::build::make::digest;
 use crate::check;
-use crate::site::base::fork;
-use crate::site::subject;
-use crate::site::{PlanText, Site, lock};
+use crate::context::base::fork;
+use crate::context::subject;
+use crate::context::{PlanText, RunContext, lock};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use tribunal_core::finding::Claim;
@@ -22,7 +22,7 @@ use tribunal_core::ids::{LoopId, PlanId, Revision};
 use tribunal_core::review_loop::{Failure, FailureKind};
 use tribunal_core::run::{Job, Subject};
 use tribunal_docs::qa::CommitFact;
-use tribunal_engine::docket::{Docket, GateNote, Note};
+use tribunal_engine::run_state::{GateNote, Note, RunState};
 use tribunal_engine::world::Arrival;
 use tribunal_git::{GitError, GitPath, Oid};
 
@@ -34,7 +34,7 @@ pub(crate) const THRESHOLD: &str = "verification_threshold";
 /// All gates after a plan.
 pub(crate) const AFTER_PLAN: [&str; 2] = [ARTIFACTS, THRESHOLD];
 
-/// The gates before a task, with the facts that the docket has.
+/// The gates before a task, with the facts that the run state has.
 pub(crate) struct Entry {
     of: LoopId,
     plan: PlanId,
@@ -47,19 +47,19 @@ pub(crate) struct Entry {
 impl Entry {
     /// Gathers the gates of a subject; only tasks have any.
     pub(crate) fn gather(
-        site: &Site,
+        context: &RunContext,
         subject: &Subject,
         of: &LoopId,
         text: &Arc<PlanText>,
-        docket: &Docket,
+        run_state: &RunState,
     ) -> Option<Entry> {
         let Subject::Lane(plan, Job::Task(task)) = subject else { return None };
-        let held = check::held(site, plan, docket).into_iter();
+        let held = check::held(context, plan, run_state).into_iter();
         Some(Entry {
             of: of.clone(),
             plan: plan.clone(),
             task: *task,
-            revision: subject::plan_revision(docket, plan)?,
+            revision: subject::plan_revision(run_state, plan)?,
             text: Arc::clone(text),
             held: held.map(|(file, plan)| (file, plan.to_string())).collect(),
         })
@@ -69,16 +69,16 @@ impl Entry {
     ///
     /// They judge what was approved in the lane before this task. Faults of the task itself are for its builder to take
     /// back, so they must not keep it from starting.
-    pub(crate) fn ask(&self, site: &Site, approved: &Oid) -> Result<(), Failure> {
+    pub(crate) fn ask(&self, context: &RunContext, approved: &Oid) -> Result<(), Failure> {
         let facts = BeforeTask {
-            contract: self.contract(site),
+            contract: self.contract(context),
             phase: self.text.plan.id.phase.clone(),
             plan_id: self.plan.to_string(),
             task: Some(self.task),
             held: Ok(self.held.clone()),
-            changed: changed(site, approved).map_err(|error| error.to_string()),
+            changed: changed(context, approved).map_err(|error| error.to_string()),
         };
-        let gates = &site.settings.gates;
+        let gates = &context.settings.gates;
         let lenient = gates.errors == "continue";
         let mut notes = Vec::new();
         let mut shut = None;
@@ -109,7 +109,7 @@ impl Entry {
             notes.push(Note::Gate(Box::new(gate)));
         }
         // The send fails only when the engine is gone, and then the next start asks the gates again.
-        let _ = site.arrivals.send(Arrival::Notes(notes));
+        let _ = context.arrivals.send(Arrival::Notes(notes));
         shut.map_or(Ok(()), Err)
     }
 
@@ -117,8 +117,8 @@ impl Entry {
     ///
     /// The text under the approved revision's name must have the approved digest. Another text was put there by
     /// somebody else.
-    fn contract(&self, site: &Site) -> Result<tribunal_core::contract::Contract, String> {
-        let bytes = site.commit_of(&self.revision).and_then(|blob| site.repo.read_blob(&blob));
+    fn contract(&self, context: &RunContext) -> Result<tribunal_core::contract::Contract, String> {
+        let bytes = context.commit_of(&self.revision).and_then(|blob| context.repo.read_blob(&blob));
         let bytes = bytes.map_err(|error| format!("the plan it is made from cannot be read: {error}"))?;
         if digest(&[b"document", &bytes]) != self.revision {
             return Err(format!("the plan {} was changed after it was approved", self.plan));
@@ -128,18 +128,18 @@ impl Entry {
 }
 
 /// The files that a lane has changed up to a commit, without planning documents.
-fn changed(site: &Site, at: &Oid) -> Result<Vec<String>, GitError> {
-    let planning = site.project.planning_path();
-    let paths = site.repo.changed_paths(&fork(site, at)?, at)?;
+fn changed(context: &RunContext, at: &Oid) -> Result<Vec<String>, GitError> {
+    let planning = context.project.planning_path();
+    let paths = context.repo.changed_paths(&fork(context, at)?, at)?;
     Ok(paths.iter().filter(|path| !path.is_under(&planning)).map(ToString::to_string).collect())
 }
 
 /// Problems with the subject line of a task's commit.
 ///
 /// It is the same rule as `commit-lint`, asked right after a task and not only for the whole delivery.
-pub(crate) fn hygiene(site: &Site, commit: &Oid) -> Result<Vec<Claim>, GitError> {
-    let message = String::from_utf8_lossy(&site.repo.message_of(commit)?).into_owned();
-    let parents = site.repo.parents_of(commit)?.len();
+pub(crate) fn hygiene(context: &RunContext, commit: &Oid) -> Result<Vec<Claim>, GitError> {
+    let message = String::from_utf8_lossy(&context.repo.message_of(commit)?).into_owned();
+    let parents = context.repo.parents_of(commit)?.len();
     let fact = CommitFact {
         hash: commit.to_string(),
         subject: message.lines().next().unwrap_or_default().to_owned(),
@@ -152,8 +152,12 @@ pub(crate) fn hygiene(site: &Site, commit: &Oid) -> Result<Vec<Claim>, GitError>
 /// Files that a plan made or promised and does not deliver.
 ///
 /// A fix of the delivery may change a file that the tasks made, so only absence counts and not another content.
-pub(crate) fn artifacts(site: &Site, delivery: &Delivery, commit: &Oid) -> Result<Vec<Claim>, GitError> {
-    let planning = site.project.planning_path();
+pub(crate) fn artifacts(
+    context: &RunContext,
+    delivery: &Delivery,
+    commit: &Oid,
+) -> Result<Vec<Claim>, GitError> {
+    let planning = context.project.planning_path();
     let plan = &delivery.plan.plan;
     let expected = plan.expected_artifacts.iter().chain(&plan.must_haves.artifacts);
     let expected = expected.filter_map(|one| tribunal_core::contract::clean(&one.path));
@@ -161,9 +165,9 @@ pub(crate) fn artifacts(site: &Site, delivery: &Delivery, commit: &Oid) -> Resul
         // A pattern or a folder names no single file whose absence could be seen.
         expected.filter(|path| !path.contains(['*', '?']) && !path.ends_with('/')).collect();
     // What the tasks made counts besides what the plan promised.
-    let made = site.commit_of(&delivery.made)?;
-    for path in changed(site, &made)? {
-        if site.repo.file_at(&made, &GitPath::from(path.as_str()))?.is_some() {
+    let made = context.commit_of(&delivery.made)?;
+    for path in changed(context, &made)? {
+        if context.repo.file_at(&made, &GitPath::from(path.as_str()))?.is_some() {
             wanted.insert(path);
         }
     }
@@ -175,10 +179,10 @@ pub(crate) fn artifacts(site: &Site, delivery: &Delivery, commit: &Oid) -> Resul
             continue;
         }
         // An artifact may be a folder, which git only knows by its files.
-        let there = site.repo.file_at(commit, &at)?.is_some() || holds_files(site, commit, &at)?;
+        let there = context.repo.file_at(commit, &at)?.is_some() || holds_files(context, commit, &at)?;
         kept.push((path, if there { Kept::Same } else { Kept::Gone }));
     }
-    let summary = !delivery.account.summary(site, commit)?.body.trim().is_empty();
+    let summary = !delivery.account.summary(context, commit)?.body.trim().is_empty();
     let ruling = gate::artifact_persistence(summary, &kept);
     if ruling.result != GateResult::Fail {
         return Ok(Vec::new());
@@ -203,20 +207,20 @@ pub(crate) fn artifacts(site: &Site, delivery: &Delivery, commit: &Oid) -> Resul
 }
 
 /// Whether a path is a folder with files in it.
-fn holds_files(site: &Site, commit: &Oid, path: &GitPath) -> Result<bool, GitError> {
-    Ok(site.repo.list_tree(commit)?.iter().any(|one| one.path.is_under(path)))
+fn holds_files(context: &RunContext, commit: &Oid, path: &GitPath) -> Result<bool, GitError> {
+    Ok(context.repo.list_tree(commit)?.iter().any(|one| one.path.is_under(path)))
 }
 
 /// Whether the plan's own commands pass on the delivery, with all of its tasks together and after every fix.
 ///
 /// Commands that passed on exactly this commit are not run twice. A plan without such commands was verified by nobody,
 /// so that is "did not run" and not a pass.
-pub(crate) fn threshold(site: &Site, asked: &Commands<'_>, commit: &Oid) -> Result<Found, GitError> {
+pub(crate) fn threshold(context: &RunContext, asked: &Commands<'_>, commit: &Oid) -> Result<Found, GitError> {
     let commands = asked.commands;
-    let known = |command: &Command| lock(&site.passed).contains(&(commit.clone(), command.shown.clone()));
+    let known = |command: &Command| lock(&context.passed).contains(&(commit.clone(), command.shown.clone()));
     let claims = match commands.iter().all(known) {
         true => Vec::new(),
-        false => match asked.run(site, commit)? {
+        false => match asked.run(context, commit)? {
             Ok(claims) => claims,
             Err(why) => return Ok(Err(why.into())),
         },

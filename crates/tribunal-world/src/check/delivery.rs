@@ -8,9 +8,9 @@ use super::Found;
 use super::NotRun;
 use super::failing;
 use crate::build::account::Account;
-use crate::site::base::fork;
-use crate::site::meanwhile::Meanwhile;
-use crate::site::{PlanText, Site, lock};
+use crate::context::base::fork;
+use crate::context::meanwhile::Meanwhile;
+use crate::context::{PlanText, RunContext, lock};
 use crate::tests_run::green::{
     Ask, KnownCommand, Runner, is_on, lost_in_source, switched_off, without_renamed,
 };
@@ -29,7 +29,7 @@ use tribunal_git::{GitError, GitPath, Oid};
 pub(crate) const COMPLETION: &str = "verify-plan-completion";
 pub(crate) use tribunal_core::checks::REGRESSION;
 
-/// A delivery to be judged, gathered from the docket.
+/// A delivery to be judged, gathered from the run state.
 ///
 /// A delivery is everything that a plan's tasks made together. Each task was judged before; these checks judge the sum.
 pub(crate) struct Delivery {
@@ -40,30 +40,35 @@ pub(crate) struct Delivery {
     /// The result of its tasks.
     pub(crate) made: Revision,
     /// It was fixed since, so its SUMMARY is written again.
-    pub(crate) mended: bool,
+    pub(crate) fixed: bool,
     /// What the user did on the branch since the run began.
     pub(crate) meanwhile: Meanwhile,
 }
 
 impl Delivery {
     /// The findings of one check; the inner error says why it did not run.
-    pub(crate) fn findings(&self, site: &Site, check: &str, commit: &Oid) -> Result<Found, GitError> {
+    pub(crate) fn findings(
+        &self,
+        context: &RunContext,
+        check: &str,
+        commit: &Oid,
+    ) -> Result<Found, GitError> {
         match check {
-            COMPLETION => self.completion(site, commit).map(Ok),
-            "commit-lint" => Ok(Ok(lint(&site.work(commit)?.commits))),
-            "diff-against-plan" => self.diff(site, commit).map(Ok),
-            "validate-requirements" => self.requirements(site, commit).map(Ok),
-            REGRESSION => self.regression(site, commit),
+            COMPLETION => self.completion(context, commit).map(Ok),
+            "commit-lint" => Ok(Ok(lint(&context.work(commit)?.commits))),
+            "diff-against-plan" => self.diff(context, commit).map(Ok),
+            "validate-requirements" => self.requirements(context, commit).map(Ok),
+            REGRESSION => self.regression(context, commit),
             other => Ok(Err(format!("there is no check named {other}").into())),
         }
     }
 
-    fn completion(&self, site: &Site, commit: &Oid) -> Result<Vec<Claim>, GitError> {
+    fn completion(&self, context: &RunContext, commit: &Oid) -> Result<Vec<Claim>, GitError> {
         // The SUMMARY lists commits. After a fix the stored one would name those of before.
-        if self.mended {
-            self.account.keep(site, commit)?;
+        if self.fixed {
+            self.account.keep(context, commit)?;
         }
-        let failed = self.account.failures(site, commit, &self.plan.plan)?.into_iter();
+        let failed = self.account.failures(context, commit, &self.plan.plan)?.into_iter();
         let claims = failed.map(|check| {
             let text = format!("the SUMMARY does not keep its rules ({}): {}", check.name, check.detail);
             let fix = format!("write {} with what is missing", self.account.path);
@@ -76,18 +81,18 @@ impl Delivery {
     ///
     /// If it does not say, the plan's claims stand for its word: a claimed file that was left alone has to be
     /// explained.
-    fn diff(&self, site: &Site, commit: &Oid) -> Result<Vec<Claim>, GitError> {
+    fn diff(&self, context: &RunContext, commit: &Oid) -> Result<Vec<Claim>, GitError> {
         const NAME: &str = "diff-against-plan";
-        let work = site.work(commit)?;
+        let work = context.work(commit)?;
         let (commits, changes) = (work.commits.len(), work.changes.clone());
         let facts = DiffFacts {
             commits,
             changes,
             unknown_commits: Vec::new(),
-            brought: self.meanwhile.brought(site, &site.commit_of(&self.made)?, commit)?,
-            renamed: self.meanwhile.renamed(site)?,
+            brought: self.meanwhile.brought(context, &context.commit_of(&self.made)?, commit)?,
+            renamed: self.meanwhile.renamed(context)?,
         };
-        let own = self.account.declared(site)?;
+        let own = self.account.declared(context)?;
         let (who, said) = match own {
             Some(own) => ("the SUMMARY", own),
             None => ("the plan", claimed(&self.plan.plan)),
@@ -113,16 +118,16 @@ impl Delivery {
 
     /// Requirements that nothing shows to hold. They are questions to a reviewer first, and only then work for the
     /// builder.
-    fn requirements(&self, site: &Site, commit: &Oid) -> Result<Vec<Claim>, GitError> {
+    fn requirements(&self, context: &RunContext, commit: &Oid) -> Result<Vec<Claim>, GitError> {
         const NAME: &str = "validate-requirements";
-        let work = site.work(commit)?;
+        let work = context.work(commit)?;
         let changed: BTreeSet<String> = work.changes.iter().map(|file| file.path.clone()).collect();
         let file = |path: &str| {
-            let bytes = site.repo.file_at(commit, &GitPath::from(path)).ok()??;
+            let bytes = context.repo.file_at(commit, &GitPath::from(path)).ok()??;
             Some(String::from_utf8_lossy(&bytes).into_owned())
         };
         // Only tests that ran already count. This check starts none.
-        let known = lock(&site.suites).get(commit).cloned();
+        let known = lock(&context.suites).get(commit).cloned();
         let tests = match &known {
             Some(TestRun::Ran(report)) => Some(report),
             _ => None,
@@ -142,8 +147,8 @@ impl Delivery {
         Ok(claims.collect())
     }
 
-    fn regression(&self, site: &Site, commit: &Oid) -> Result<Found, GitError> {
-        worse(site, self.tests.as_ref(), &fork(site, commit)?, commit)
+    fn regression(&self, context: &RunContext, commit: &Oid) -> Result<Found, GitError> {
+        worse(context, self.tests.as_ref(), &fork(context, commit)?, commit)
     }
 }
 
@@ -153,7 +158,7 @@ impl Delivery {
 /// Where nothing can be counted, nobody is stopped for it: `project-tests` judges the same runs by their exit status,
 /// unless it was switched off.
 pub(crate) fn worse(
-    site: &Site,
+    context: &RunContext,
     tests: Option<&KnownCommand>,
     base: &Oid,
     commit: &Oid,
@@ -164,22 +169,24 @@ pub(crate) fn worse(
             .into()));
     };
     let (before, now) =
-        (suite(site, base, tests, Ask::Remembered)?, suite(site, commit, tests, Ask::Remembered)?);
+        (suite(context, base, tests, Ask::Remembered)?, suite(context, commit, tests, Ask::Remembered)?);
     match compared(&before, &now) {
         Ok(mut worse) => {
             // A renamed test looks like a lost one and a new one.
             if let (TestRun::Ran(was), TestRun::Ran(is)) = (&before, &now) {
-                worse = without_renamed(site, (base, was), (commit, is), worse)?;
+                worse = without_renamed(context, (base, was), (commit, is), worse)?;
             }
-            worse.extend(switched_off(site, base, commit)?);
+            worse.extend(switched_off(context, base, commit)?);
             Ok(Ok(worse.iter().map(regressed).collect()))
         }
         // The exit status has its own check in the same loop. Results that cannot be counted add nothing to it, except
         // for tests that are no longer in the files.
         Err(why) => {
-            match [lost_in_source(site, tests, base, commit)?, switched_off(site, base, commit)?].concat() {
+            match [lost_in_source(context, tests, base, commit)?, switched_off(context, base, commit)?]
+                .concat()
+            {
                 lost if lost.is_empty() => {
-                    Ok(Err(NotRun { why, nothing_there: is_on(site, ProjectCommand::Test) }))
+                    Ok(Err(NotRun { why, nothing_there: is_on(context, ProjectCommand::Test) }))
                 }
                 lost => Ok(Ok(lost.iter().map(regressed).collect())),
             }
@@ -232,13 +239,13 @@ pub(crate) fn found(check: &str, what: &str, text: String, suggestion: String) -
 }
 
 /// The tests at a commit, as the project's test command reported them for its tree.
-fn suite(site: &Site, commit: &Oid, tests: &KnownCommand, ask: Ask) -> Result<TestRun, GitError> {
+fn suite(context: &RunContext, commit: &Oid, tests: &KnownCommand, ask: Ask) -> Result<TestRun, GitError> {
     let command = ProjectCommand::Test;
-    let runner = Runner { site, command, known: tests, effect: None, judge: None, seen_flaky: false };
+    let runner = Runner { context, command, known: tests, effect: None, judge: None, seen_flaky: false };
     let ran = runner.on(commit, ask)?.as_test_run(&tests.shown());
     // A run that broke off is not kept, so that the next check can try again.
     if matches!(ran, TestRun::Ran(_) | TestRun::Nothing(..)) {
-        lock(&site.suites).insert(commit.clone(), ran.clone());
+        lock(&context.suites).insert(commit.clone(), ran.clone());
     }
     Ok(ran)
 }

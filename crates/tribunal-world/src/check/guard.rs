@@ -6,10 +6,10 @@
 
 use super::failing;
 use super::protected;
-use crate::site::Site;
-use crate::site::base::Base;
-use crate::site::meanwhile::Meanwhile;
-use crate::site::two_sides::TwoSides;
+use crate::context::RunContext;
+use crate::context::base::Base;
+use crate::context::meanwhile::Meanwhile;
+use crate::context::two_sides::TwoSides;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 pub(crate) use tribunal_core::checks::{CONTRACT, INTEGRITY};
@@ -33,7 +33,7 @@ const CHECKS_NOTHING: &str = "checks nothing any more, under the same name";
 /// Shorter values of secret variables are not searched for: they cannot be told from ordinary words.
 const OWN_MIN: usize = 12;
 
-/// What the gates of one task need, gathered from the docket.
+/// What the gates of one task need, gathered from the run state.
 ///
 /// The base and the run's first commit are both here because they answer different questions: the base says what the
 /// change is, the first commit says which names lead to protected files.
@@ -64,37 +64,42 @@ impl Guard {
     }
 
     /// The findings of one gate about the whole change that leads to a commit.
-    pub(crate) fn findings(&self, site: &Site, check: &str, commit: &Oid) -> Result<Vec<Claim>, GitError> {
-        let base = &self.base.commit(site, commit)?;
-        let paths = site.repo.changed_paths(base, commit)?;
+    pub(crate) fn findings(
+        &self,
+        context: &RunContext,
+        check: &str,
+        commit: &Oid,
+    ) -> Result<Vec<Claim>, GitError> {
+        let base = &self.base.commit(context, commit)?;
+        let paths = context.repo.changed_paths(base, commit)?;
         // A lane cannot land changes to planning documents, so they are not part of what the gates look at.
         let paths: Vec<GitPath> = paths.into_iter().filter(|path| !path.is_under(&self.planning)).collect();
         match check {
             // The integrity gate already puts protected files before a person. Unless it is off, the contract gate
             // leaves them out, so that nobody is asked twice about one file.
             CONTRACT => {
-                let decided = !site.settings.gates.off.iter().any(|off| off == INTEGRITY);
-                let contract = self.contract_today(site)?;
-                let (steers, claimed) = (self.steering(site)?, &contract.allowed_paths);
+                let decided = !context.settings.gates.off.iter().any(|off| off == INTEGRITY);
+                let contract = self.contract_today(context)?;
+                let (steers, claimed) = (self.steering(context)?, &contract.allowed_paths);
                 let open = paths.iter().filter(|path| !decided || steers.configures(path, claimed).is_none());
                 let open: Vec<String> = open.map(ToString::to_string).collect();
                 let breaches =
                     open.into_iter().filter_map(|path| self.breach(&contract, &path).map(|why| (path, why)));
                 Ok(gathered(breaches.collect()).iter().map(outside).collect())
             }
-            _ => self.integrity(site, base, commit, &paths),
+            _ => self.integrity(context, base, commit, &paths),
         }
     }
 
-    fn steering(&self, site: &Site) -> Result<protected::Steering, GitError> {
-        protected::Steering::of(site, &Oid::parse(&self.began)?)
+    fn steering(&self, context: &RunContext) -> Result<protected::Steering, GitError> {
+        protected::Steering::of(context, &Oid::parse(&self.began)?)
     }
 
     /// The plan's contract, with the names that its files have on the user's branch by now.
-    fn contract_today(&self, site: &Site) -> Result<Contract, GitError> {
+    fn contract_today(&self, context: &RunContext) -> Result<Contract, GitError> {
         let mut contract = self.contract.clone();
         if let Some(meanwhile) = &self.meanwhile {
-            let renamed = meanwhile.renamed(site)?;
+            let renamed = meanwhile.renamed(context)?;
             contract.follow_renames(renamed.iter().map(|(old, new)| (old.as_str(), new.as_str())));
         }
         Ok(contract)
@@ -117,16 +122,16 @@ impl Guard {
     /// links.
     fn integrity(
         &self,
-        site: &Site,
+        context: &RunContext,
         base: &Oid,
         commit: &Oid,
         paths: &[GitPath],
     ) -> Result<Vec<Claim>, GitError> {
         let (mut found, mut tests, mut whole) = (Vec::new(), Vec::new(), Vec::new());
-        let steers = self.steering(site)?;
+        let steers = self.steering(context)?;
         for path in paths {
             // A change may have tens of thousands of files, and reading them must not outlive the run.
-            if site.repo.is_stopped() {
+            if context.repo.is_stopped() {
                 return Err(GitError::Odd { what: "stopped with the run".to_owned() });
             }
             let name = path.to_string();
@@ -136,8 +141,8 @@ impl Guard {
                 // A person decides about this file as a whole, so nothing more is said about what is in it.
                 continue;
             }
-            let both = TwoSides::read(&site.repo, base, commit, path)?;
-            found.extend(leaks(&site.environment, path, &both));
+            let both = TwoSides::read(&context.repo, base, commit, path)?;
+            found.extend(leaks(&context.environment, path, &both));
             found.extend(unseen(path, &both));
             found.extend(protected::runs_on_install(path, &both).map(|claim| Noticed {
                 words: "runs on an install".to_owned(),
@@ -158,7 +163,7 @@ impl Guard {
             }
         }
         found.extend(one_sided(&whole));
-        let diffs = site.repo.diff_texts(base, commit, &tests, DIFF_MAX)?;
+        let diffs = context.repo.diff_texts(base, commit, &tests, DIFF_MAX)?;
         for (path, diff) in tests.iter().zip(diffs) {
             let name = path.to_string();
             // Where the bodies that check nothing any more are named, the number of their assertions says no more.
@@ -168,7 +173,7 @@ impl Guard {
             let more = weakened(&name, &String::from_utf8_lossy(&diff.bytes));
             found.extend(more.into_iter().filter(|one| !(is_named && one.words.contains("assertion"))));
         }
-        found.extend(links_out(site, base, commit)?);
+        found.extend(links_out(context, base, commit)?);
         Ok(together(found))
     }
 }
@@ -357,11 +362,11 @@ pub(crate) fn unseen(path: &GitPath, TwoSides { old, now }: &TwoSides) -> Vec<No
 }
 
 /// New or changed links that lead out of the repository.
-fn links_out(site: &Site, base: &Oid, commit: &Oid) -> Result<Vec<Noticed>, GitError> {
+fn links_out(context: &RunContext, base: &Oid, commit: &Oid) -> Result<Vec<Noticed>, GitError> {
     if !stands(Defence::Links) {
         return Ok(Vec::new());
     }
-    let links = site.repo.changed_links(base, commit)?;
+    let links = context.repo.changed_links(base, commit)?;
     let out = links.into_iter().filter(|(path, to)| integrity::leads_out(path.as_bytes(), to));
     Ok(out
         .map(|(path, _)| {

@@ -13,10 +13,10 @@ use super::contained;
 use super::ended;
 use super::message::{self, Rewritten};
 use super::tail;
+use crate::context::base::fork;
+use crate::context::{RunContext, lock, slug};
 use crate::project::inside;
 use crate::sandbox::enforced;
-use crate::site::base::fork;
-use crate::site::{Site, lock, slug};
 use crate::tests_run::base_judge::{self, called_by};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -31,7 +31,7 @@ use tribunal_core::finding::{Claim, Severity};
 use tribunal_core::green::CommandState;
 use tribunal_core::judge_files::JudgeFiles;
 use tribunal_core::run::{Job, Subject};
-use tribunal_engine::docket::Docket;
+use tribunal_engine::run_state::RunState;
 use tribunal_git::{GitError, GitPath, Hook, Oid};
 use tribunal_process::ExitHow;
 use tribunal_view::plain;
@@ -63,10 +63,10 @@ const BESIDE_BYTES_MAX: u64 = 1 << 20;
 const DIFF_MAX: usize = 4_000;
 
 /// Whether the user has commit hooks and the settings let them judge.
-pub(crate) fn any(site: &Site) -> bool {
+pub(crate) fn any(context: &RunContext) -> bool {
     // If the hooks cannot be listed, the check runs anyway and reports why. Leaving it out would let a change pass
     // unseen.
-    site.settings.git.hooks != "skip" && site.repo.hooks().map_or(true, |hooks| !hooks.is_empty())
+    context.settings.git.hooks != "skip" && context.repo.hooks().map_or(true, |hooks| !hooks.is_empty())
 }
 
 /// What the hooks of a loop get to see.
@@ -90,34 +90,39 @@ enum Against {
 
 impl Staged {
     /// What the hooks see for a subject.
-    pub(crate) fn of(subject: &Subject, docket: &Docket) -> Staged {
+    pub(crate) fn of(subject: &Subject, run_state: &RunState) -> Staged {
         let against = match subject {
             Subject::Lane(_, Job::Task(_)) => Against::Parent,
             Subject::Lane(_, Job::Repair | Job::Qa) | Subject::Plan(_) => Against::Fork,
             Subject::Phase | Subject::Polish | Subject::Chain => Against::Landed,
         };
-        Staged { against, base: docket.base().to_owned(), branch: docket.about.branch.clone() }
+        Staged { against, base: run_state.base().to_owned(), branch: run_state.about.branch.clone() }
     }
 
     /// The findings of the hooks about a revision.
-    pub(crate) fn findings(&self, site: &Site, effect: &EffectId, commit: &Oid) -> Result<Found, GitError> {
+    pub(crate) fn findings(
+        &self,
+        context: &RunContext,
+        effect: &EffectId,
+        commit: &Oid,
+    ) -> Result<Found, GitError> {
         let parent = match self.against {
-            Against::Parent => site.repo.parents_of(commit)?.into_iter().next(),
-            Against::Fork => Some(fork(site, commit)?),
-            Against::Landed => Some(site.run_head()?),
+            Against::Parent => context.repo.parents_of(commit)?.into_iter().next(),
+            Against::Fork => Some(fork(context, commit)?),
+            Against::Landed => Some(context.run_head()?),
         };
         // A revision that is its own parent contains no work of this run. Code that was there before is not judged by
         // how it would be committed.
         let Some(parent) = parent.filter(|parent| parent != commit) else { return Ok(Ok(Vec::new())) };
         // The revision does not stand on the run branch, so nothing of it would be committed there.
-        if matches!(self.against, Against::Landed) && !site.repo.is_ancestor(&parent, commit)? {
+        if matches!(self.against, Against::Landed) && !context.repo.is_ancestor(&parent, commit)? {
             return Ok(Ok(Vec::new()));
         }
-        let message = String::from_utf8_lossy(&site.repo.message_of(commit)?).into_owned();
+        let message = String::from_utf8_lossy(&context.repo.message_of(commit)?).into_owned();
         // The hooks are the base's, while `parent` is only what the change is staged against.
         let rules = HookRules { base: Oid::parse(&self.base)?, branch: self.branch.clone() };
         let change = Change { parent, tree: commit.clone(), rules };
-        Ok(match change.ask(site, &slug(&effect.to_string()), &[message])? {
+        Ok(match change.ask(context, &slug(&effect.to_string()), &[message])? {
             Answer::Fine(_) => Ok(Vec::new()),
             Answer::Refused(claims) => Ok(claims),
             Answer::Broken(why) => Err(NotRun::from(why)),
@@ -176,20 +181,25 @@ impl Change {
     /// Asks every hook: `pre-commit` about the change, the message hooks about each message. `name` names the launches.
     ///
     /// After a pass the hooks are asked again with files of the base (`by_base`); only both passes together are a pass.
-    pub(crate) fn ask(&self, site: &Site, name: &str, messages: &[String]) -> Result<Answer, GitError> {
-        let hooks = site.repo.hooks()?;
-        if hooks.is_empty() || site.settings.git.hooks == "skip" {
+    pub(crate) fn ask(
+        &self,
+        context: &RunContext,
+        name: &str,
+        messages: &[String],
+    ) -> Result<Answer, GitError> {
+        let hooks = context.repo.hooks()?;
+        if hooks.is_empty() || context.settings.git.hooks == "skip" {
             return Ok(Answer::Fine(messages.to_vec()));
         }
-        let desk = Desk::set_up(site, &format!("{name}.hooks"), self, &hooks)?;
-        let answer = self.asked(&desk, &hooks, messages);
+        let report_server = ReportServer::set_up(context, &format!("{name}.hooks"), self, &hooks)?;
+        let answer = self.asked(&report_server, &hooks, messages);
         // Cleared before the answer is looked at, so that an error leaves no repository behind.
-        desk.clear()?;
+        report_server.clear()?;
         let answer = answer?;
         if !matches!(answer, Answer::Fine(_)) {
             return Ok(answer);
         }
-        Ok(self.by_base(site, name, &hooks, messages)?.unwrap_or(answer))
+        Ok(self.by_base(context, name, &hooks, messages)?.unwrap_or(answer))
     }
 
     /// Asks the hooks again with the base's versions of the files they call. None if they pass there too.
@@ -198,7 +208,7 @@ impl Change {
     /// see the change, since the file it calls may be the one it looks at. So both runs have to pass.
     fn by_base(
         &self,
-        site: &Site,
+        context: &RunContext,
         name: &str,
         hooks: &[Hook],
         messages: &[String],
@@ -206,11 +216,11 @@ impl Change {
         let base = &self.rules.base;
         let mut judge = JudgeFiles::default();
         for hook in hooks.iter().filter(|_| stands(Defence::BaseProgram)) {
-            judge = judge.and(called_by(site, base, &self.tree, &text_of(site, hook, base)?)?);
+            judge = judge.and(called_by(context, base, &self.tree, &text_of(context, hook, base)?)?);
         }
         let mut n = 0;
         let asked = base_judge::Change {
-            site,
+            context,
             trusted: base,
             commit: &self.tree,
             // The reads of a hook are not watched: it is shown the whole change in any case.
@@ -220,9 +230,10 @@ impl Change {
             n += 1;
             let change =
                 Change { tree: tree.clone(), parent: self.parent.clone(), rules: self.rules.clone() };
-            let desk = Desk::set_up(site, &format!("{name}.hooks.base{n}"), &change, hooks)?;
-            let answer = change.asked(&desk, hooks, messages);
-            desk.clear()?;
+            let report_server =
+                ReportServer::set_up(context, &format!("{name}.hooks.base{n}"), &change, hooks)?;
+            let answer = change.asked(&report_server, hooks, messages);
+            report_server.clear()?;
             let answer = answer?;
             let state = match &answer {
                 Answer::Fine(_) => CommandState::Green,
@@ -235,26 +246,31 @@ impl Change {
     }
 
     /// Asks the hooks in one staged repository.
-    fn asked(&self, desk: &Desk<'_>, hooks: &[Hook], messages: &[String]) -> Result<Answer, GitError> {
-        let known = (self.parent.clone(), desk.tree.clone());
+    fn asked(
+        &self,
+        report_server: &ReportServer<'_>,
+        hooks: &[Hook],
+        messages: &[String],
+    ) -> Result<Answer, GitError> {
+        let known = (self.parent.clone(), report_server.tree.clone());
         let mut claims = Vec::new();
         let before = hooks.iter().filter(|hook| hook.name == "pre-commit");
         // `pre-commit` sees only files, so a pass holds for the same parent and tree, whatever the messages are.
-        for hook in before.filter(|_| !lock(&desk.site.hooked).contains(&known)) {
-            match desk.run(hook, 0, &[])? {
+        for hook in before.filter(|_| !lock(&report_server.context.hooked).contains(&known)) {
+            match report_server.run(hook, 0, &[])? {
                 Err(why) => return Ok(Answer::Broken(why)),
                 // A hook that passes but changes files counts as a refusal: the commit would not be the tree that was
                 // reviewed.
                 Ok(Ran::Passed(changed)) if changed.is_empty() => {}
-                Ok(ran) => claims.extend(desk.claim(hook, &ran)?),
+                Ok(ran) => claims.extend(report_server.claim(hook, &ran)?),
             }
         }
         if claims.is_empty() {
-            lock(&desk.site.hooked).insert(known);
+            lock(&report_server.context.hooked).insert(known);
         }
         let mut taken = Vec::new();
         for (n, text) in messages.iter().enumerate() {
-            match desk.about_message(hooks, n, text)? {
+            match report_server.about_message(hooks, n, text)? {
                 Answer::Fine(text) => taken.extend(text),
                 Answer::Refused(more) => claims.extend(more),
                 broken @ Answer::Broken(_) => return Ok(broken),
@@ -265,8 +281,8 @@ impl Change {
 }
 
 /// A throwaway repository in which a change is staged.
-pub(crate) struct Desk<'a> {
-    site: &'a Site,
+pub(crate) struct ReportServer<'a> {
+    context: &'a RunContext,
     name: String,
     dir: PathBuf,
     parent: Oid,
@@ -274,32 +290,39 @@ pub(crate) struct Desk<'a> {
     tree: Oid,
 }
 
-impl<'a> Desk<'a> {
+impl<'a> ReportServer<'a> {
     /// Makes the repository and stages the change. The caller has to `clear` it.
     pub(crate) fn set_up(
-        site: &'a Site,
+        context: &'a RunContext,
         name: &str,
         change: &Change,
         hooks: &[Hook],
-    ) -> Result<Desk<'a>, GitError> {
-        let dir = site.dir.join("checks").join(name);
-        site.shelf.discard(&dir)?;
+    ) -> Result<ReportServer<'a>, GitError> {
+        let dir = context.dir.join("checks").join(name);
+        context.worktree_pool.discard(&dir)?;
         fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
         let folder = folder_in_tree(hooks);
         let trusted = CONFIGURE.iter().copied().map(GitPath::from).chain(folder.as_ref().map(whole_of));
         let trusted: Vec<GitPath> = trusted.collect();
-        let tree = site.repo.tree_with(&change.tree, &change.rules.base, &trusted)?;
-        let desk = Desk { site, name: name.to_owned(), dir, parent: change.parent.clone(), tree };
+        let tree = context.repo.tree_with(&change.tree, &change.rules.base, &trusted)?;
+        let report_server =
+            ReportServer { context, name: name.to_owned(), dir, parent: change.parent.clone(), tree };
         let branch = change.rules.shown_branch();
-        site.shelf.checkout_as(&desk.at(), &desk.index(), &desk.parent, &desk.tree, branch)?;
+        context.worktree_pool.checkout_as(
+            &report_server.at(),
+            &report_server.index(),
+            &report_server.parent,
+            &report_server.tree,
+            branch,
+        )?;
         if let Some(folder) = folder {
-            desk.put_beside(&folder)?;
+            report_server.put_beside(&folder)?;
         }
-        Ok(desk)
+        Ok(report_server)
     }
 
     pub(crate) fn clear(self) -> Result<(), GitError> {
-        self.site.shelf.discard(&self.dir).map(drop)
+        self.context.worktree_pool.discard(&self.dir).map(drop)
     }
 
     fn at(&self) -> PathBuf {
@@ -313,7 +336,7 @@ impl<'a> Desk<'a> {
     /// Copies files of the hook folder that no commit has from the user's own work tree. Some hook managers generate
     /// them.
     fn put_beside(&self, folder: &GitPath) -> Result<(), GitError> {
-        let theirs = self.site.repo.work_tree().join(folder.to_path());
+        let theirs = self.context.repo.work_tree().join(folder.to_path());
         let entries = fs::read_dir(&theirs).into_iter().flatten().filter_map(Result::ok);
         for entry in entries.take(BESIDE_MAX) {
             let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
@@ -348,11 +371,11 @@ impl<'a> Desk<'a> {
             env: self.env(),
             // A hook of the user's own lies outside the tree, where the sandbox shows nothing unless it is named.
             reads: if hook.in_tree.is_none() { vec![path] } else { Vec::new() },
-            limit: Some(Duration::from_secs(self.site.settings.git.hooks_s)),
+            limit: Some(Duration::from_secs(self.context.settings.git.hooks_s)),
             ..Command::default()
         };
         let name = format!("{}.{}", self.name, hook.name);
-        let (how, out) = match contained(self.site, &name, n, &self.at(), &self.dir, &command) {
+        let (how, out) = match contained(self.context, &name, n, &self.at(), &self.dir, &command) {
             Ok(ran) => ran,
             Err(why) => return Ok(Err(why)),
         };
@@ -366,7 +389,7 @@ impl<'a> Desk<'a> {
     /// The environment that git sets for its hooks. There is no editor and no terminal, so that no hook can wait for a
     /// person.
     fn env(&self) -> Vec<(OsString, OsString)> {
-        let who = self.site.signature();
+        let who = self.context.signature();
         let pairs = [
             ("GIT_INDEX_FILE", ".git/index"),
             ("GIT_PREFIX", ""),
@@ -383,8 +406,8 @@ impl<'a> Desk<'a> {
     /// The staged files that a hook changed. A file that a hook only adds is not one of them.
     fn changed(&self) -> Result<Vec<GitPath>, GitError> {
         let mut changed = Vec::new();
-        for path in self.site.repo.changed_paths(&self.tree, &self.captured()?)? {
-            if self.site.repo.file_at(&self.tree, &path)?.is_some() {
+        for path in self.context.repo.changed_paths(&self.tree, &self.captured()?)? {
+            if self.context.repo.file_at(&self.tree, &path)?.is_some() {
                 changed.push(path);
             }
         }
@@ -393,7 +416,7 @@ impl<'a> Desk<'a> {
 
     /// The files as a hook left them.
     pub(crate) fn captured(&self) -> Result<Oid, GitError> {
-        Ok(self.site.repo.tree(&self.at(), &self.index(), &self.parent).capture()?.tree)
+        Ok(self.context.repo.tree(&self.at(), &self.index(), &self.parent).capture()?.tree)
     }
 
     /// Asks the hooks that look at a message.
@@ -436,7 +459,7 @@ impl<'a> Desk<'a> {
         let (mut claims, changed) = match ran {
             Ran::Passed(changed) => (Vec::new(), changed),
             Ran::Refused { how, out, changed } => {
-                let hint = enforced::way_out(self.site.network(None), &said(out));
+                let hint = enforced::way_out(self.context.network(None), &said(out));
                 let hint = hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
                 let mut claim = refusal(hook, &format!("your {} hook refuses the commit{hint}", hook.name));
                 claim.details = ended(how);
@@ -449,7 +472,8 @@ impl<'a> Desk<'a> {
         for path in changed.iter().take(20) {
             let text = format!("your {} hook changes this file before it is committed", hook.name);
             let mut claim = refusal(hook, &text).at(path.to_string(), None);
-            let diff = self.site.repo.diff_text(&self.tree, &after, std::slice::from_ref(path), DIFF_MAX)?;
+            let diff =
+                self.context.repo.diff_text(&self.tree, &after, std::slice::from_ref(path), DIFF_MAX)?;
             claim.evidence = String::from_utf8_lossy(&diff.bytes).into_owned();
             claim.suggestion =
                 "leave the file as the hook would: the evidence shows what it changes".to_owned();
@@ -481,9 +505,9 @@ fn about(mut claim: Claim, message: &str) -> Claim {
 }
 
 /// The text of a hook as it will be run; empty if it cannot be read.
-fn text_of(site: &Site, hook: &Hook, base: &Oid) -> Result<String, GitError> {
+fn text_of(context: &RunContext, hook: &Hook, base: &Oid) -> Result<String, GitError> {
     let bytes = match &hook.in_tree {
-        Some(path) => site.repo.file_at(base, path)?.or_else(|| fs::read(&hook.path).ok()),
+        Some(path) => context.repo.file_at(base, path)?.or_else(|| fs::read(&hook.path).ok()),
         None => fs::read(&hook.path).ok(),
     };
     Ok(String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned())
@@ -508,33 +532,34 @@ fn whole_of(folder: &GitPath) -> GitPath {
 /// The hook's changes are taken only if it changes nothing but planning documents. Those are Tribunal's own, and not
 /// part of what was reviewed.
 pub(crate) fn tidied(
-    site: &Site,
+    context: &RunContext,
     effect: &EffectId,
     rules: &HookRules,
     parent: &Oid,
     tree: &Oid,
     planning: &GitPath,
 ) -> Result<Oid, GitError> {
-    let hooks = site.repo.hooks()?;
+    let hooks = context.repo.hooks()?;
     let before = hooks.iter().find(|hook| hook.name == "pre-commit");
-    let Some(hook) = before.filter(|_| site.settings.git.hooks != "skip") else { return Ok(tree.clone()) };
+    let Some(hook) = before.filter(|_| context.settings.git.hooks != "skip") else { return Ok(tree.clone()) };
     let change = Change { parent: parent.clone(), tree: tree.clone(), rules: rules.clone() };
-    let desk = Desk::set_up(site, &format!("{}.tidied", slug(&effect.to_string())), &change, &hooks)?;
-    let left = match desk.run(hook, 0, &[])? {
+    let report_server =
+        ReportServer::set_up(context, &format!("{}.tidied", slug(&effect.to_string())), &change, &hooks)?;
+    let left = match report_server.run(hook, 0, &[])? {
         // Many formatters refuse the commit in which they changed something, so both ends count.
         Ok(Ran::Passed(changed) | Ran::Refused { changed, .. })
             if !changed.is_empty() && changed.iter().all(|path| path.is_under(planning)) =>
         {
-            site.repo.tree_with(tree, &desk.captured()?, &changed)?
+            context.repo.tree_with(tree, &report_server.captured()?, &changed)?
         }
         // Any other answer is given again when the hooks are asked about the commit itself.
         _ => tree.clone(),
     };
-    desk.clear()?;
+    report_server.clear()?;
     Ok(left)
 }
 
-impl Site {
+impl RunContext {
     /// The commits `base..head` brought in line with the user's rules: the hooks pass every message and the whole
     /// change, the trailers they add are included, and the commits are signed. No ref leads to them yet.
     ///

@@ -22,13 +22,13 @@ use crate::check::guard::{CONTRACT, Guard, INTEGRITY};
 use crate::check::hooks::{HOOKS, Staged};
 use crate::check::protected::PROTECTED;
 use crate::check::secrets::SECRETS;
+use crate::context::base::{Base, fork};
+use crate::context::meanwhile::Meanwhile;
+use crate::context::subject;
+use crate::context::{PlanText, RunContext, lock, slug};
 use crate::project::inside;
 use crate::sandbox::enforced;
 use crate::sandbox::{self, SandboxSpec};
-use crate::site::base::{Base, fork};
-use crate::site::meanwhile::Meanwhile;
-use crate::site::subject;
-use crate::site::{PlanText, Site, lock, slug};
 use crate::tests_run::base_judge::{JudgingCommand, TrustedJudge};
 use crate::tests_run::green::{self, KnownCommand};
 use crate::tests_run::prepare::{Judged, prepare};
@@ -54,7 +54,7 @@ use tribunal_core::run::{Job, Standing, Subject};
 use tribunal_docs::qa::{CHECKS, ran_no_test};
 use tribunal_docs::{PlanFacts, PlanFinding, PlanSeverity};
 use tribunal_engine::crash;
-use tribunal_engine::docket::{ChainNote, Docket, JudgeNote, Note};
+use tribunal_engine::run_state::{ChainNote, JudgeNote, Note, RunState};
 use tribunal_engine::world::Report;
 use tribunal_git::{GitError, GitPath, Oid};
 use tribunal_process::{Cause, ExitHow, Launch, Stdin, run_to_end};
@@ -67,7 +67,7 @@ pub(crate) const KEPT: [&str; 8] =
     ["PATH", "HOME", "LANG", "CARGO_HOME", "RUSTUP_HOME", "GOPATH", "GOMODCACHE", "VIRTUAL_ENV"];
 const GRACE: Duration = Duration::from_secs(2);
 
-/// One check to run, gathered from the docket.
+/// One check to run, gathered from the run state.
 ///
 /// A check has several kinds, and most fields belong to one of them. `findings` picks the kind by which field is
 /// filled.
@@ -147,120 +147,123 @@ struct PlanChecking {
 }
 
 impl Checking {
-    /// Gathers the check from the docket, on the engine's thread.
+    /// Gathers the check from the run state, on the engine's thread.
     pub(crate) fn gather(
-        site: &Site,
+        context: &RunContext,
         effect: &EffectId,
-        lp: &Loop,
+        review_loop: &Loop,
         check: &Check,
         revision: &Revision,
-        docket: &Docket,
+        run_state: &RunState,
     ) -> Option<Checking> {
-        let subject = subject::of(lp.id())?;
+        let subject = subject::of(review_loop.id())?;
         let plan = match &subject {
             Subject::Plan(plan) => Some(PlanChecking {
-                path: docket.about.paths.get(plan)?.clone(),
-                others: others(docket, plan),
-                found: subject::found_revision(docket, plan)?,
+                path: run_state.about.paths.get(plan)?.clone(),
+                others: others(run_state, plan),
+                found: subject::found_revision(run_state, plan)?,
             }),
             Subject::Lane(..) | Subject::Phase | Subject::Polish | Subject::Chain => None,
         };
-        let guard = if is_guarded(check) { guard(site, &subject, docket) } else { None };
+        let guard = if is_guarded(check) { guard(context, &subject, run_state) } else { None };
         let name = check.as_str();
         // Other loops have checks of the same name, such as the regression check of a polish.
         let judged = matches!(subject, Subject::Lane(_, Job::Qa))
             && (CHECKS.contains(&name) || AFTER_PLAN.contains(&name));
-        let delivery = if judged { Some(Box::new(delivery(site, lp, &subject, docket)?)) } else { None };
+        let delivery =
+            if judged { Some(Box::new(delivery(context, review_loop, &subject, run_state)?)) } else { None };
         Some(Checking {
             effect: effect.clone(),
             check: check.clone(),
             revision: revision.clone(),
             commands: match AFTER_PLAN.contains(&name) {
-                true => subject::plan_of(&subject).map_or_else(Vec::new, |plan| held_to(site, plan, docket)),
-                false => commands(site, &subject, check, docket),
+                true => {
+                    subject::plan_of(&subject).map_or_else(Vec::new, |plan| held_to(context, plan, run_state))
+                }
+                false => commands(context, &subject, check, run_state),
             },
             // The judging files are fixed now: a person's later decision is for the next check.
-            judge: TrustedJudge::of(docket),
+            judge: TrustedJudge::of(run_state),
             plan,
             guard,
-            artifact: docket.about.chain.clone().filter(|_| check.as_str() == ARTIFACT),
+            artifact: run_state.about.chain.clone().filter(|_| check.as_str() == ARTIFACT),
             delivery,
             polished: match subject {
                 Subject::Polish | Subject::Chain if check.as_str() == REGRESSION => {
-                    Some((docket.run.as_ref()?.tip()?.clone(), tests(site, docket)))
+                    Some((run_state.run.as_ref()?.tip()?.clone(), tests(context, run_state)))
                 }
                 _ => None,
             },
-            since: matches!(name, SECRETS | PROTECTED).then(|| docket.reviewed_from().to_owned()),
-            hooks: (name == HOOKS).then(|| Staged::of(&subject, docket)),
-            lenient: site.settings.gates.errors == "continue",
+            since: matches!(name, SECRETS | PROTECTED).then(|| run_state.reviewed_from().to_owned()),
+            hooks: (name == HOOKS).then(|| Staged::of(&subject, run_state)),
+            lenient: context.settings.gates.errors == "continue",
         })
     }
 
     /// Runs the check. Runs on a worker.
-    pub(crate) fn run(self, site: &Site) {
-        match self.findings(site) {
+    pub(crate) fn run(self, context: &RunContext) {
+        match self.findings(context) {
             Ok(Ok(findings)) => {
                 let report = LoopReport::Checked(Checked { findings });
-                site.report(&self.effect, Report::Loop(report), Vec::new());
+                context.report(&self.effect, Report::Loop(report), Vec::new());
             }
             // The effect was stopped meanwhile. Nobody waits for the answer.
-            Ok(Err(_)) if site.is_unwanted(&self.effect) => {}
+            Ok(Err(_)) if context.is_unwanted(&self.effect) => {}
             Ok(Err(NotRun { why, nothing_there })) => {
                 match gate::next(GateResult::DidNotRun, nothing_there, self.lenient) {
                     Next::SayIt => {
                         // With the test command's own check switched on, its exit status was already judged. That the
                         // tests cannot be counted is then no news.
                         let counts =
-                            self.check.as_str() == REGRESSION && green::is_on(site, ProjectCommand::Test);
+                            self.check.as_str() == REGRESSION && green::is_on(context, ProjectCommand::Test);
                         let text = format!("{} did not run and stopped nothing: {why}", self.check);
                         let notes = if counts { Vec::new() } else { vec![Note::Warning(text)] };
-                        site.report(&self.effect, Report::Loop(LoopReport::Unchecked(why)), notes);
+                        context.report(&self.effect, Report::Loop(LoopReport::Unchecked(why)), notes);
                     }
                     // Only `SayIt` lets a missing answer pass. Everything else fails closed.
                     Next::GoOn | Next::SendBack | Next::Ask => {
-                        site.fail(&self.effect, Failure::new(FailureKind::DidNotRun, why), Vec::new());
+                        context.fail(&self.effect, Failure::new(FailureKind::DidNotRun, why), Vec::new());
                     }
                 }
             }
             Err(error) => {
                 let failure = Failure::new(FailureKind::DidNotRun, error.to_string());
-                site.fail(&self.effect, failure, Vec::new());
+                context.fail(&self.effect, failure, Vec::new());
             }
         }
     }
 
-    fn findings(&self, site: &Site) -> Result<Found, GitError> {
+    fn findings(&self, context: &RunContext) -> Result<Found, GitError> {
         if let Some(delivery) = &self.delivery {
-            let commit = site.commit_of(&self.revision)?;
+            let commit = context.commit_of(&self.revision)?;
             return match self.check.as_str() {
-                around::ARTIFACTS => around::artifacts(site, delivery, &commit).map(Ok),
-                around::THRESHOLD => around::threshold(site, &self.asked(".threshold"), &commit),
-                check => delivery.findings(site, check, &commit),
+                around::ARTIFACTS => around::artifacts(context, delivery, &commit).map(Ok),
+                around::THRESHOLD => around::threshold(context, &self.asked(".threshold"), &commit),
+                check => delivery.findings(context, check, &commit),
             };
         }
         if self.check.as_str() == AFTER_TASK {
-            return around::hygiene(site, &site.commit_of(&self.revision)?).map(Ok);
+            return around::hygiene(context, &context.commit_of(&self.revision)?).map(Ok);
         }
         if let Some(staged) = &self.hooks {
-            return staged.findings(site, &self.effect, &site.commit_of(&self.revision)?);
+            return staged.findings(context, &self.effect, &context.commit_of(&self.revision)?);
         }
         if let Some(since) = &self.since {
-            let (base, commit) = (Oid::parse(since)?, site.commit_of(&self.revision)?);
+            let (base, commit) = (Oid::parse(since)?, context.commit_of(&self.revision)?);
             return match self.check.as_str() {
-                PROTECTED => protected::found(&site.repo, &base, &commit).map(Ok),
-                _ => secrets::found(&site.repo, &site.environment, &base, &commit).map(Ok),
+                PROTECTED => protected::found(&context.repo, &base, &commit).map(Ok),
+                _ => secrets::found(&context.repo, &context.environment, &base, &commit).map(Ok),
             };
         }
         if let Some((before, tests)) = &self.polished {
-            let (before, now) = (site.commit_of(before)?, site.commit_of(&self.revision)?);
-            return worse(site, tests.as_ref(), &before, &now);
+            let (before, now) = (context.commit_of(before)?, context.commit_of(&self.revision)?);
+            return worse(context, tests.as_ref(), &before, &now);
         }
         if let Some(note) = &self.artifact {
-            return artifact::gaps(site, note, &self.revision).map(Ok);
+            return artifact::gaps(context, note, &self.revision).map(Ok);
         }
         if let Some(guard) = &self.guard {
-            return guard.findings(site, self.check.as_str(), &site.commit_of(&self.revision)?).map(Ok);
+            return guard.findings(context, self.check.as_str(), &context.commit_of(&self.revision)?).map(Ok);
         }
         // The check needs the plan, and the plan could not be read. Without this line the check would fall through to
         // an empty list of commands, which passes.
@@ -268,11 +271,11 @@ impl Checking {
             return Ok(Err("the plan it goes by cannot be read".to_owned().into()));
         }
         match (self.check.as_str(), &self.plan) {
-            (STRUCTURE, Some(plan)) => self.structure(site, plan).map(Ok),
-            (LANDING, _) => self.landing(site).map(Ok),
+            (STRUCTURE, Some(plan)) => self.structure(context, plan).map(Ok),
+            (LANDING, _) => self.landing(context).map(Ok),
             _ => {
-                let commit = site.commit_of(&self.revision)?;
-                Ok(self.asked("").run(site, &commit)?.map_err(NotRun::from))
+                let commit = context.commit_of(&self.revision)?;
+                Ok(self.asked("").run(context, &commit)?.map_err(NotRun::from))
             }
         }
     }
@@ -288,8 +291,8 @@ impl Checking {
         }
     }
 
-    fn structure(&self, site: &Site, plan: &PlanChecking) -> Result<Vec<Claim>, GitError> {
-        let bytes = site.repo.read_blob(&site.commit_of(&self.revision)?)?;
+    fn structure(&self, context: &RunContext, plan: &PlanChecking) -> Result<Vec<Claim>, GitError> {
+        let bytes = context.repo.read_blob(&context.commit_of(&self.revision)?)?;
         let text = String::from_utf8_lossy(&bytes);
         let read = tribunal_docs::read_plan(&plan.path, &text);
         let Some(document) = read.value else {
@@ -297,41 +300,44 @@ impl Checking {
             return Ok(report.findings.iter().map(plan_claim).collect());
         };
         // Another plan that cannot be read is left out here. Its own check reports it.
-        let others: Vec<_> =
-            plan.others.iter().filter_map(|(path, revision)| site.plan_text(path, revision).ok()).collect();
+        let others: Vec<_> = plan
+            .others
+            .iter()
+            .filter_map(|(path, revision)| context.plan_text(path, revision).ok())
+            .collect();
         let others: Vec<&tribunal_docs::Plan> = others.iter().map(|text| &text.plan).collect();
-        let head = site.run_head()?;
+        let head = context.run_head()?;
         let exists = |path: &str| {
             let path = GitPath::from(path);
-            site.repo.file_at(&head, &path).is_ok_and(|file| file.is_some())
+            context.repo.file_at(&head, &path).is_ok_and(|file| file.is_some())
         };
-        let tasks_max = site.settings.plan.tasks_max as usize;
+        let tasks_max = context.settings.plan.tasks_max as usize;
         let facts = PlanFacts { exists: &exists, tasks_max, others: &others, known_skills: None };
         let mut findings = tribunal_docs::structural_check(&document, &facts).findings;
         if plan.found != self.revision
-            && let Ok(before) = site.plan_text(&plan.path, &plan.found)
+            && let Ok(before) = context.plan_text(&plan.path, &plan.found)
         {
             findings.extend(tribunal_docs::check_revision(&before.plan, &document, &[]));
         }
         // Only what the revision adds counts: a secret that the plan had before is not the architect's.
-        let before = site.repo.read_blob(&site.commit_of(&plan.found)?)?;
+        let before = context.repo.read_blob(&context.commit_of(&plan.found)?)?;
         let both = (Some(before.as_slice()), bytes.as_slice());
-        let leaked = secrets::in_document(&site.environment, &plan.path, both, STRUCTURE);
+        let leaked = secrets::in_document(&context.environment, &plan.path, both, STRUCTURE);
         Ok(findings.iter().map(plan_claim).chain(leaked).collect())
     }
 
     /// Reports conflict markers that were left, and conflicts with what landed meanwhile.
-    fn landing(&self, site: &Site) -> Result<Vec<Claim>, GitError> {
-        let commit = site.commit_of(&self.revision)?;
-        let (head, base) = (site.run_head()?, fork(site, &commit)?);
+    fn landing(&self, context: &RunContext) -> Result<Vec<Claim>, GitError> {
+        let commit = context.commit_of(&self.revision)?;
+        let (head, base) = (context.run_head()?, fork(context, &commit)?);
         let mut claims = Vec::new();
-        for path in site.repo.changed_paths(&base, &commit)? {
-            let bytes = site.repo.file_at(&commit, &path)?.unwrap_or_default();
+        for path in context.repo.changed_paths(&base, &commit)? {
+            let bytes = context.repo.file_at(&commit, &path)?.unwrap_or_default();
             if let Some(line) = marker_line(&bytes) {
                 claims.push(conflict(&path, Some(line), "a conflict marker is left in the file"));
             }
         }
-        for path in site.repo.unite(&base, &head, &commit)?.conflicts {
+        for path in context.repo.unite(&base, &head, &commit)?.conflicts {
             claims.push(conflict(&path, None, "it conflicts with what landed meanwhile"));
         }
         Ok(claims)
@@ -356,8 +362,8 @@ pub(crate) fn failing(severity: Severity, text: impl Into<String>) -> Claim {
 }
 
 /// The command that runs the project's tests.
-fn tests(site: &Site, docket: &Docket) -> Option<KnownCommand> {
-    green::known(site, docket, ProjectCommand::Test)
+fn tests(context: &RunContext, run_state: &RunState) -> Option<KnownCommand> {
+    green::known(context, run_state, ProjectCommand::Test)
 }
 
 /// Whether a check is one of the gates around a change.
@@ -366,29 +372,33 @@ fn is_guarded(check: &Check) -> bool {
 }
 
 /// The gates of a change, with what they compare it with.
-fn guard(site: &Site, subject: &Subject, docket: &Docket) -> Option<Guard> {
+fn guard(context: &RunContext, subject: &Subject, run_state: &RunState) -> Option<Guard> {
     if *subject == Subject::Chain {
-        return Some(Guard::of_all(site.project.planning_path(), docket.reviewed_from()));
+        return Some(Guard::of_all(context.project.planning_path(), run_state.reviewed_from()));
     }
     let plan = subject::plan_of(subject)?;
-    let text = approved(site, docket, plan)?;
+    let text = approved(context, run_state, plan)?;
     let contract = tribunal_docs::contract_of(&text.plan);
     Some(Guard {
-        contract: if stands(Defence::ContractAsFound) { contract } else { in_tree(site, docket, plan)? },
-        meanwhile: Some(Meanwhile::of(docket)),
-        held: held(site, plan, docket),
-        planning: site.project.planning_path(),
-        base: Base::of_gates(subject, docket),
-        began: docket.reviewed_from().to_owned(),
+        contract: if stands(Defence::ContractAsFound) {
+            contract
+        } else {
+            in_tree(context, run_state, plan)?
+        },
+        meanwhile: Some(Meanwhile::of(run_state)),
+        held: held(context, plan, run_state),
+        planning: context.project.planning_path(),
+        base: Base::of_gates(subject, run_state),
+        began: run_state.reviewed_from().to_owned(),
     })
 }
 
 /// The files that other plans of the run claim, by pattern.
-pub(crate) fn held(site: &Site, plan: &PlanId, docket: &Docket) -> BTreeMap<String, PlanId> {
+pub(crate) fn held(context: &RunContext, plan: &PlanId, run_state: &RunState) -> BTreeMap<String, PlanId> {
     let mut held = BTreeMap::new();
-    for (other, standing) in docket.run.iter().flat_map(|run| run.standings()) {
+    for (other, standing) in run_state.run.iter().flat_map(|run| run.standings()) {
         if other != plan && is_live(&standing) {
-            let claimed = approved(site, docket, other).map(|text| text.plan.claimed_files());
+            let claimed = approved(context, run_state, other).map(|text| text.plan.claimed_files());
             held.extend(claimed.into_iter().flatten().map(|file| (file, other.clone())));
         }
     }
@@ -398,9 +408,9 @@ pub(crate) fn held(site: &Site, plan: &PlanId, docket: &Docket) -> BTreeMap<Stri
 /// The contract from the plan in the lane's own tree, which its builder can change.
 ///
 /// It is used only where the defence is switched off for a test, to show what the defence prevents.
-fn in_tree(site: &Site, docket: &Docket, plan: &PlanId) -> Option<Contract> {
-    let path = docket.about.paths.get(plan)?;
-    let text = fs::read_to_string(site.lane_dir(plan).join("tree").join(path)).ok()?;
+fn in_tree(context: &RunContext, run_state: &RunState, plan: &PlanId) -> Option<Contract> {
+    let path = run_state.about.paths.get(plan)?;
+    let text = fs::read_to_string(context.lane_dir(plan).join("tree").join(path)).ok()?;
     Some(tribunal_docs::contract_of(&tribunal_docs::read_plan(path, &text).value?))
 }
 
@@ -409,29 +419,34 @@ fn is_live(standing: &Standing<'_>) -> bool {
     matches!(standing, Standing::Working(_) | Standing::Summary | Standing::Queued | Standing::Stuck(_))
 }
 
-fn approved(site: &Site, docket: &Docket, plan: &PlanId) -> Option<Arc<PlanText>> {
-    let path = docket.about.paths.get(plan)?;
-    site.plan_text(path, &subject::plan_revision(docket, plan)?).ok()
+fn approved(context: &RunContext, run_state: &RunState, plan: &PlanId) -> Option<Arc<PlanText>> {
+    let path = run_state.about.paths.get(plan)?;
+    context.plan_text(path, &subject::plan_revision(run_state, plan)?).ok()
 }
 
-fn delivery(site: &Site, lp: &Loop, subject: &Subject, docket: &Docket) -> Option<Delivery> {
+fn delivery(
+    context: &RunContext,
+    review_loop: &Loop,
+    subject: &Subject,
+    run_state: &RunState,
+) -> Option<Delivery> {
     let plan = subject::plan_of(subject)?;
-    let account = Account::gather(site, plan, docket)?;
-    let (tests, mended) = (tests(site, docket), lp.round() > 1);
-    let made = subject_made(docket, plan).or_else(|| lp.judged().first().cloned())?;
+    let account = Account::gather(context, plan, run_state)?;
+    let (tests, fixed) = (tests(context, run_state), review_loop.round() > 1);
+    let made = subject_made(run_state, plan).or_else(|| review_loop.judged().first().cloned())?;
     Some(Delivery {
         account,
-        plan: approved(site, docket, plan)?,
+        plan: approved(context, run_state, plan)?,
         tests,
-        mended,
+        fixed,
         made,
-        meanwhile: Meanwhile::of(docket),
+        meanwhile: Meanwhile::of(run_state),
     })
 }
 
 /// The result of a plan's tasks: the last approved revision of its lane.
-fn subject_made(docket: &Docket, plan: &PlanId) -> Option<Revision> {
-    docket.run.as_ref()?.lane_head(plan).cloned()
+fn subject_made(run_state: &RunState, plan: &PlanId) -> Option<Revision> {
+    run_state.run.as_ref()?.lane_head(plan).cloned()
 }
 
 fn marker_line(bytes: &[u8]) -> Option<u32> {
@@ -440,9 +455,9 @@ fn marker_line(bytes: &[u8]) -> Option<u32> {
     u32::try_from(at + 1).ok()
 }
 
-fn others(docket: &Docket, plan: &PlanId) -> Vec<(String, Revision)> {
-    let paths = docket.about.paths.iter().filter(|(id, _)| *id != plan);
-    paths.filter_map(|(id, path)| Some((path.clone(), subject::plan_revision(docket, id)?))).collect()
+fn others(run_state: &RunState, plan: &PlanId) -> Vec<(String, Revision)> {
+    let paths = run_state.about.paths.iter().filter(|(id, _)| *id != plan);
+    paths.filter_map(|(id, path)| Some((path.clone(), subject::plan_revision(run_state, id)?))).collect()
 }
 
 /// A finding of the structural check, as a claim. Only the architect can fix a plan.
@@ -465,7 +480,12 @@ pub(crate) fn plan_claim(finding: &PlanFinding) -> Claim {
 ///
 /// The commands of a plan come from the document as the run found it. An agent that revises the plan could otherwise
 /// choose the commands that judge it.
-pub(crate) fn commands(site: &Site, subject: &Subject, check: &Check, docket: &Docket) -> Vec<Command> {
+pub(crate) fn commands(
+    context: &RunContext,
+    subject: &Subject,
+    check: &Check,
+    run_state: &RunState,
+) -> Vec<Command> {
     let name = check.as_str();
     if matches!(
         name,
@@ -486,68 +506,76 @@ pub(crate) fn commands(site: &Site, subject: &Subject, check: &Check, docket: &D
         return Vec::new();
     }
     if check.as_str() != VERIFICATION {
-        let argv = site.check_settings(docket).commands.get(check.as_str()).cloned().unwrap_or_default();
+        let argv =
+            context.check_settings(run_state).commands.get(check.as_str()).cloned().unwrap_or_default();
         return vec![Command { shown: argv.join(" "), argv, ..Command::default() }];
     }
     // A review recorded the commands of its plans when it began. The change could have edited the plans since.
-    if let Some(review) = &docket.about.review {
+    if let Some(review) = &run_state.about.review {
         return review.verification.iter().map(|line| shell(line)).collect();
     }
     match subject::plan_of(subject) {
-        Some(plan) => plan_commands(site, docket, plan, subject),
+        Some(plan) => plan_commands(context, run_state, plan, subject),
         // A review of everything runs what all plans verify themselves by.
         None => {
-            let plans = docket.about.paths.keys();
-            plans.flat_map(|plan| plan_commands(site, docket, plan, subject)).collect()
+            let plans = run_state.about.paths.keys();
+            plans.flat_map(|plan| plan_commands(context, run_state, plan, subject)).collect()
         }
     }
 }
 
 /// The commands that a delivery has to pass: those of its tasks, without tasks that a person accepted as they are.
-fn held_to(site: &Site, plan: &PlanId, docket: &Docket) -> Vec<Command> {
-    let Some(text) = approved(site, docket, plan) else { return Vec::new() };
+fn held_to(context: &RunContext, plan: &PlanId, run_state: &RunState) -> Vec<Command> {
+    let Some(text) = approved(context, run_state, plan) else { return Vec::new() };
     let tasks = 1..=u32::try_from(text.plan.tasks.len()).unwrap_or(u32::MAX);
     let taken = |task: &u32| {
-        let of_it =
-            |lp: &&Loop| matches!(subject::of(lp.id()), Some(Subject::Lane(_, Job::Task(n))) if n == *task);
-        subject::loops_of(docket, plan).filter(of_it).any(|lp| docket.accepter(lp.id()).is_some())
+        let of_it = |review_loop: &&Loop| matches!(subject::of(review_loop.id()), Some(Subject::Lane(_, Job::Task(n))) if n == *task);
+        subject::loops_of(run_state, plan)
+            .filter(of_it)
+            .any(|review_loop| run_state.accepter(review_loop.id()).is_some())
     };
     let of_task =
-        |task: u32| plan_commands(site, docket, plan, &Subject::Lane(plan.clone(), Job::Task(task)));
+        |task: u32| plan_commands(context, run_state, plan, &Subject::Lane(plan.clone(), Job::Task(task)));
     tasks.filter(|task| !taken(task)).flat_map(of_task).collect()
 }
 
 /// Every command that judges this subject, for a reviewer that wants to run one itself.
-pub(crate) fn askable(site: &Site, subject: &Subject, docket: &Docket) -> Vec<Command> {
+pub(crate) fn askable(context: &RunContext, subject: &Subject, run_state: &RunState) -> Vec<Command> {
     // A document has nothing to build or test.
-    if matches!(subject, Subject::Plan(_)) || (*subject == Subject::Chain && !artifact::is_code(docket)) {
+    if matches!(subject, Subject::Plan(_)) || (*subject == Subject::Chain && !artifact::is_code(run_state)) {
         return Vec::new();
     }
-    let checks = site.check_settings(docket);
+    let checks = context.check_settings(run_state);
     let named = checks.commands.keys().map(|name| Check::new(name.as_str()));
     let all = std::iter::once(Check::new(VERIFICATION)).chain(named);
     // The other facts cost processes to find out, and do not say anything about commands.
     let situation = Situation {
-        switched_off: site.settings.gates.off.iter().cloned().collect(),
+        switched_off: context.settings.gates.off.iter().cloned().collect(),
         has_verification: true,
         ..Situation::default()
     };
     all.filter(|check| situation.applies(subject, check))
-        .flat_map(|check| commands(site, subject, &check, docket))
+        .flat_map(|check| commands(context, subject, &check, run_state))
         .collect()
 }
 
-fn plan_commands(site: &Site, docket: &Docket, plan: &PlanId, subject: &Subject) -> Vec<Command> {
-    let (Some(path), Some(found)) = (docket.about.paths.get(plan), subject::found_revision(docket, plan))
+fn plan_commands(
+    context: &RunContext,
+    run_state: &RunState,
+    plan: &PlanId,
+    subject: &Subject,
+) -> Vec<Command> {
+    let (Some(path), Some(found)) =
+        (run_state.about.paths.get(plan), subject::found_revision(run_state, plan))
     else {
         return Vec::new();
     };
     // Switched off only in tests that show what the defence prevents.
     let found = match stands(Defence::CommandsAsFound) {
         true => found,
-        false => subject::plan_revision(docket, plan).unwrap_or(found),
+        false => subject::plan_revision(run_state, plan).unwrap_or(found),
     };
-    let Ok(text) = site.plan_text(path, &found) else { return Vec::new() };
+    let Ok(text) = context.plan_text(path, &found) else { return Vec::new() };
     let task = |n: u32| text.plan.tasks.get(usize::try_from(n).ok()?.checked_sub(1)?);
     let of_tasks: Vec<&String> = match subject {
         Subject::Lane(_, Job::Task(n)) => task(*n).into_iter().flat_map(|task| &task.verification).collect(),
@@ -589,17 +617,17 @@ impl Commands<'_> {
     ///
     /// A pass counts only if the commands also pass with the judging files as they are in the base. Otherwise a change
     /// could make its own check pass by editing the test.
-    pub(crate) fn run(&self, site: &Site, commit: &Oid) -> Result<FoundBy, GitError> {
+    pub(crate) fn run(&self, context: &RunContext, commit: &Oid) -> Result<FoundBy, GitError> {
         if self.commands.is_empty() {
             return Ok(Ok(Vec::new()));
         }
-        let tree = site.repo.tree_of(commit)?;
-        let found = self.run_on(site, commit, &tree, 0, None)?;
+        let tree = context.repo.tree_of(commit)?;
+        let found = self.run_on(context, commit, &tree, 0, None)?;
         let (true, Some(judge)) = (found.as_ref().is_ok_and(Vec::is_empty), self.judge) else {
             return Ok(found);
         };
         if stands(Defence::BaseJudge)
-            && let Some(claims) = self.with_base_judge(site, judge, commit, &tree)?
+            && let Some(claims) = self.with_base_judge(context, judge, commit, &tree)?
         {
             return Ok(Ok(claims));
         }
@@ -608,7 +636,7 @@ impl Commands<'_> {
         let passed = self.commands.iter().flat_map(|command| {
             [(commit.clone(), command.shown.clone()), (tree.clone(), command.shown.clone())]
         });
-        lock(&site.passed).extend(passed);
+        lock(&context.passed).extend(passed);
         Ok(found)
     }
 
@@ -616,7 +644,7 @@ impl Commands<'_> {
     /// base's.
     fn with_base_judge(
         &self,
-        site: &Site,
+        context: &RunContext,
         judge: &TrustedJudge,
         commit: &Oid,
         tree: &Oid,
@@ -628,7 +656,7 @@ impl Commands<'_> {
         let mut n = 0;
         let run = &mut |at: &Oid| {
             n += 1;
-            let found = self.run_on(site, commit, at, n, None)?;
+            let found = self.run_on(context, commit, at, n, None)?;
             let state = match &found {
                 Ok(claims) => match claims.first() {
                     None => CommandState::Green,
@@ -638,10 +666,10 @@ impl Commands<'_> {
             };
             Ok((state, found))
         };
-        let looked = judge.look(site, &judging, commit, run, &mut |at, files| {
+        let looked = judge.look(context, &judging, commit, run, &mut |at, files| {
             let mut read = BTreeSet::new();
             // Only the files that it reads count here. The result comes from the runs above.
-            let _ = self.run_on(site, commit, at, 0, Some((files, &mut read)))?;
+            let _ = self.run_on(context, commit, at, 0, Some((files, &mut read)))?;
             Ok(read)
         })?;
         let Some(look) = looked.filter(|look| !look.judged.state.is_green()) else { return Ok(None) };
@@ -661,7 +689,7 @@ impl Commands<'_> {
                 text: text.clone(),
                 files: look.files,
             };
-            site.note(Note::Judge(Box::new(note)));
+            context.note(Note::Judge(Box::new(note)));
         }
         let mut claim = failing(Severity::Blocker, text);
         claim.evidence = red.into_iter().next().map(|claim| claim.evidence).unwrap_or_default();
@@ -672,7 +700,7 @@ impl Commands<'_> {
     /// read.
     fn run_on(
         &self,
-        site: &Site,
+        context: &RunContext,
         commit: &Oid,
         tree: &Oid,
         n: usize,
@@ -685,24 +713,24 @@ impl Commands<'_> {
             (n, None) => format!(".base{n}"),
         };
         let name = &format!("{}{}{again}", slug(&self.effect.to_string()), self.end);
-        let dir = site.dir.join("checks").join(name);
+        let dir = context.dir.join("checks").join(name);
         let (path, index) = (dir.join("tree"), dir.join("index"));
-        site.shelf.discard(&dir)?;
+        context.worktree_pool.discard(&dir)?;
         fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
-        site.shelf.checkout_as(&path, &index, commit, tree, "check")?;
+        context.worktree_pool.checkout_as(&path, &index, commit, tree, "check")?;
         let mut claims = Vec::new();
-        let mut did_not_run = prepare(site, Judged { commit, tree }, &path).err();
+        let mut did_not_run = prepare(context, Judged { commit, tree }, &path).err();
         let watched = watched.map(|(files, read)| (Reads::begin(&dir, &path, files), read));
         for (n, command) in self.commands.iter().enumerate() {
             if did_not_run.is_some() {
                 break;
             }
             // A stop between two commands: the remaining ones would only cost time.
-            if site.is_unwanted(self.effect) {
+            if context.is_unwanted(self.effect) {
                 did_not_run = Some("no longer wanted".to_owned());
                 break;
             }
-            match run_one(site, name, n, &path, &dir, command) {
+            match run_one(context, name, n, &path, &dir, command) {
                 Ok(claim) => claims.extend(claim),
                 Err(why) => {
                     did_not_run = Some(why);
@@ -713,19 +741,19 @@ impl Commands<'_> {
         if let Some((reads, read)) = watched {
             *read = reads.read();
         }
-        site.shelf.discard(&dir)?;
+        context.worktree_pool.discard(&dir)?;
         Ok(did_not_run.map_or(Ok(claims), Err))
     }
 }
 
 /// Whether a command passed on exactly this commit's tree in this run.
-pub(crate) fn has_passed(site: &Site, commit: &Oid, command: &Command) -> Result<bool, GitError> {
-    let tree = site.repo.tree_of(commit)?;
-    Ok(lock(&site.passed).contains(&(tree, command.shown.clone())))
+pub(crate) fn has_passed(context: &RunContext, commit: &Oid, command: &Command) -> Result<bool, GitError> {
+    let tree = context.repo.tree_of(commit)?;
+    Ok(lock(&context.passed).contains(&(tree, command.shown.clone())))
 }
 
 fn run_one(
-    site: &Site,
+    context: &RunContext,
     name: &str,
     n: usize,
     tree: &Path,
@@ -736,12 +764,12 @@ fn run_one(
     if let Some(why) = command.forbidden {
         return Err(format!("`{shown}` did not run: it is forbidden: it {why}"));
     }
-    let (how, out_dir) = contained(site, name, n, tree, dir, command)?;
+    let (how, out_dir) = contained(context, name, n, tree, dir, command)?;
     match went(&how, &out_dir) {
         CommandRun::Passed => Ok(None),
-        CommandRun::Failed(_) => Ok(Some(failed(shown, &how, &out_dir, &lacks(site, command, &out_dir)))),
+        CommandRun::Failed(_) => Ok(Some(failed(shown, &how, &out_dir, &lacks(context, command, &out_dir)))),
         CommandRun::DidNotRun(why) | CommandRun::NoTest(why) => {
-            Err(format!("`{shown}` did not run: {why}{}", lacks(site, command, &out_dir)))
+            Err(format!("`{shown}` did not run: {why}{}", lacks(context, command, &out_dir)))
         }
     }
 }
@@ -773,7 +801,7 @@ pub(crate) fn junit_in(dir: &Path) -> PathBuf {
 /// Every judging command of a run comes through here, so none gets around the sandbox, the network rule or the time
 /// limit.
 pub(crate) fn contained(
-    site: &Site,
+    context: &RunContext,
     name: &str,
     n: usize,
     tree: &Path,
@@ -787,25 +815,25 @@ pub(crate) fn contained(
         .and_then(|()| fs::create_dir_all(&tmp))
         .map_err(|error| format!("`{shown}` did not run: {error}"))?;
     let at = if command.place.is_empty() { tree.to_path_buf() } else { tree.join(&command.place) };
-    let out_dir = site.dir.join("launches").join(format!("{name}.{n}"));
+    let out_dir = context.dir.join("launches").join(format!("{name}.{n}"));
     // A check may be repeated after a crash. Its old output says nothing about this run.
     let _ = fs::remove_dir_all(&out_dir);
-    let env = |name: &str| site.environment.get(name).map(|value| (OsString::from(name), value.clone()));
+    let env = |name: &str| context.environment.get(name).map(|value| (OsString::from(name), value.clone()));
     let mut kept: Vec<(OsString, OsString)> = KEPT.into_iter().filter_map(env).collect();
     kept.push(("TMPDIR".into(), tmp.clone().into()));
     kept.push(("TRIBUNAL_JUNIT".into(), junit_in(dir).into()));
     // Runners write missing snapshots and call them passed, unless they know that nobody looks at what they wrote.
     kept.push(("CI".into(), "true".into()));
-    let network = site.network(command.network);
+    let network = context.network(command.network);
     kept.extend(enforced::offline(network));
     kept.extend(command.env.iter().cloned());
     // Last, so that a variable of the command itself cannot bring an entry of the tree back.
     for (_, path) in kept.iter_mut().filter(|(name, _)| name == "PATH") {
-        *path = site.plain_path(path, tree);
+        *path = context.plain_path(path, tree);
     }
     let more = std::iter::once(tmp).chain(command.room.iter().cloned()).map(|path| (path, true));
     let more = more.chain(command.reads.iter().map(|path| (path.clone(), false)));
-    let walls = site.mounts(&SandboxSpec {
+    let mounts = context.mounts(&SandboxSpec {
         tree,
         write: true,
         own: &out_dir,
@@ -816,26 +844,26 @@ pub(crate) fn contained(
     })?;
     let launch = Launch {
         id: format!("{name}.{n}"),
-        run_marker: site.marker.clone(),
+        run_marker: context.marker.clone(),
         argv: command.argv.iter().map(OsString::from).collect(),
         env: kept,
         dir: at,
         stdin: Stdin::Null,
         out_dir: out_dir.clone(),
         output_max: OUTPUT_MAX,
-        walls: walls.clone(),
+        mounts: mounts.clone(),
         network,
     };
-    let timeout = command.limit.unwrap_or(Duration::from_secs(site.settings.checks.timeout_s));
+    let timeout = command.limit.unwrap_or(Duration::from_secs(context.settings.checks.timeout_s));
     crash::point("check:before");
-    let exit = run_to_end(site.keeper.containment().clone(), launch, timeout, GRACE)
+    let exit = run_to_end(context.supervisor.containment().clone(), launch, timeout, GRACE)
         .map_err(|error| format!("`{shown}` did not run: {error}"))?;
     crash::point("check:after");
-    site.left(&out_dir, &exit);
+    context.left(&out_dir, &exit);
     // A failure may come from the sandbox: add the hint to the output that people read.
-    if let (Some(walls), false) = (&walls, exit.how == ExitHow::Code(0)) {
+    if let (Some(mounts), false) = (&mounts, exit.how == ExitHow::Code(0)) {
         let said = [tail(&out_dir.join("stdout")), tail(&out_dir.join("stderr"))].join("\n");
-        sandbox::add_to(&out_dir.join("stderr"), walls, &said);
+        sandbox::add_to(&out_dir.join("stderr"), mounts, &said);
     }
     match (&exit.how, exit.cause) {
         (_, Cause::Stopped) => Err(format!("`{shown}` did not end within {} s", timeout.as_secs())),
@@ -845,7 +873,7 @@ pub(crate) fn contained(
         (ExitHow::Code(126 | 127), _) => Err(format!(
             "`{shown}` did not run: {}{}",
             tail(&out_dir.join("stderr")),
-            lacks(site, command, &out_dir)
+            lacks(context, command, &out_dir)
         )),
         (ExitHow::Code(_) | ExitHow::Signal(_), _) => Ok((exit.how.clone(), out_dir)),
     }
@@ -861,9 +889,9 @@ pub(crate) fn ended(how: &ExitHow) -> String {
 }
 
 /// The hint for a command that has no network and whose output says so; empty for any other.
-pub(crate) fn lacks(site: &Site, command: &Command, out_dir: &Path) -> String {
+pub(crate) fn lacks(context: &RunContext, command: &Command, out_dir: &Path) -> String {
     let output = [tail(&out_dir.join("stdout")), tail(&out_dir.join("stderr"))].join("\n");
-    let hint = enforced::way_out(site.network(command.network), &output);
+    let hint = enforced::way_out(context.network(command.network), &output);
     hint.map(|hint| format!(" ({hint})")).unwrap_or_default()
 }
 

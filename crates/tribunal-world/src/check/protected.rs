@@ -5,8 +5,8 @@
 //! what it leads to as well, or a change could edit the target instead.
 
 use super::failing;
-use crate::site::Site;
-use crate::site::two_sides::TwoSides;
+use crate::context::RunContext;
+use crate::context::two_sides::TwoSides;
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_agent::protected::table;
 use tribunal_core::defence::{Defence, stands};
@@ -30,12 +30,12 @@ impl Steering {
     /// Gathers them from the adapters of a run, and from the links of the commit that a change begins from.
     ///
     /// The links are those of the base: a link that the change makes in a protected place is a protected change itself.
-    pub(crate) fn of(site: &Site, base: &Oid) -> Result<Steering, GitError> {
-        let rows = site.adapters.names().filter_map(|name| site.adapters.get(name).ok());
+    pub(crate) fn of(context: &RunContext, base: &Oid) -> Result<Steering, GitError> {
+        let rows = context.adapters.names().filter_map(|name| context.adapters.get(name).ok());
         let names = rows.flat_map(|row| row.config_files.iter());
         let names = names.map(|name| lower(name.trim_end_matches('/').as_bytes())).collect();
         let mut steering = Steering { names, links: ProtectedLinks::default() };
-        steering.links = protected_links(&site.repo, base, |name| {
+        steering.links = protected_links(&context.repo, base, |name| {
             table().category(name).is_some() || steering.is_of_a_row(&GitPath::from(name))
         })?;
         Ok(steering)

@@ -5,10 +5,10 @@
 
 use super::message;
 use super::unattended;
+use crate::context::{RunContext, now};
 use crate::project::Project;
 use crate::project::error::SetupError;
 use crate::setup::one_of;
-use crate::site::{Site, now};
 use tribunal_engine::settings::{GitSettings, Settings};
 use tribunal_git::{GitError, Oid, RefChange, RefsMoved, Repo, Signature, Signing};
 
@@ -84,7 +84,7 @@ fn check_signing(project: &Project, settings: &Settings) -> Result<(), SetupErro
     })
 }
 
-impl Site {
+impl RunContext {
     /// How commits are signed, as the user's git is configured; none if they are not signed.
     pub(crate) fn signing(&self) -> Result<Option<Signing>, GitError> {
         if self.settings.git.sign == "never" { Ok(None) } else { self.repo.signing() }

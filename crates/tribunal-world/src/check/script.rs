@@ -17,7 +17,7 @@ use tribunal_core::network::Started;
 use tribunal_docs::qa::ran_no_test;
 use tribunal_engine::settings::Settings;
 use tribunal_git::Repo;
-use tribunal_process::{Cause, Containment, Exit, ExitHow, Launch, Network, Stdin, Walls, run_to_end};
+use tribunal_process::{Cause, Containment, Exit, ExitHow, Launch, Mounts, Network, Stdin, run_to_end};
 
 /// How many bytes of output a command may write.
 const OUTPUT_MAX: u64 = 64 << 20;
@@ -93,7 +93,7 @@ pub fn run_argv(tree: &Path, argv: &[String], bounds: &Bounds) -> Finished {
     env.push(("TRIBUNAL_JUNIT".into(), own.join("junit.xml").into()));
     // Go's build cache would lie in the user's home, where only the user should write.
     env.push(("GOCACHE".into(), own.join("go").into()));
-    let (walls, network) = match walled(tree, argv, bounds, &room, &env) {
+    let (mounts, network) = match sandboxed(tree, argv, bounds, &room, &env) {
         Ok(held) => held,
         Err(why) => return lost(why),
     };
@@ -106,7 +106,7 @@ pub fn run_argv(tree: &Path, argv: &[String], bounds: &Bounds) -> Finished {
         stdin: Stdin::Null,
         out_dir: room.0.join("out"),
         output_max: OUTPUT_MAX,
-        walls,
+        mounts,
         network,
     };
     let timeout = bounds.timeout;
@@ -122,15 +122,15 @@ pub fn run_argv(tree: &Path, argv: &[String], bounds: &Bounds) -> Finished {
 /// The sandbox and the network that a run would give to a check.
 ///
 /// The tree is writable, except for what judges the command there: git, the planning folder and Tribunal's settings.
-fn walled(
+fn sandboxed(
     tree: &Path,
     argv: &[String],
     bounds: &Bounds,
     room: &PrivateFolder,
     env: &[(OsString, OsString)],
-) -> Result<(Option<Walls>, Network), String> {
+) -> Result<(Option<Mounts>, Network), String> {
     let agents = &bounds.settings.agents;
-    let sandbox = Sandbox::of(&agents.sandbox, || Containment::detect().can_wall());
+    let sandbox = Sandbox::of(&agents.sandbox, || Containment::detect().can_sandbox());
     // A required sandbox that the machine does not permit is an error and not a weaker sandbox.
     if sandbox == Sandbox::Missing && agents.sandbox == "required" {
         return Err("agents.sandbox is \"required\", and this machine permits no sandbox".to_owned());
@@ -164,7 +164,7 @@ fn walled(
     let judges = [".git", bounds.planning.as_str(), "tribunal.toml"].map(|name| (root.join(name), false));
     let facts = enforced::facts(sandbox, &Containment::detect(), &bounds.settings);
     let network = enforced::network_of(Started::Check, &facts);
-    let walls = place.mounts(&SandboxSpec {
+    let mounts = place.mounts(&SandboxSpec {
         tree,
         write: true,
         own: &room.0,
@@ -177,7 +177,7 @@ fn walled(
         env,
         program: argv.first().map(OsStr::new),
     })?;
-    Ok((walls, network))
+    Ok((mounts, network))
 }
 
 fn lost(why: String) -> Finished {

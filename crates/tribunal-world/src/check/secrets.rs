@@ -7,7 +7,7 @@
 
 use super::failing;
 use super::guard::{Noticed, all_secrets, leaks, together, unseen};
-use crate::site::two_sides::TwoSides;
+use crate::context::two_sides::TwoSides;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsString;
 use tribunal_core::defence::{Defence, stands};

@@ -4,11 +4,11 @@
 //! A hook that hangs, asks at the terminal, or refuses what is there already would refuse every builder for something
 //! that no builder did. The run is then refused instead, before any agent is paid for.
 
-use super::hooks::{Answer, Change, Desk, HookRules, Ran, said};
+use super::hooks::{Answer, Change, HookRules, Ran, ReportServer, said};
+use crate::context::RunContext;
 use crate::project::Project;
 use crate::project::error::SetupError;
 use crate::setup::{one_of, world};
-use crate::site::Site;
 use tribunal_engine::settings::Settings;
 use tribunal_git::{GitError, Hook};
 use tribunal_view::plain;
@@ -47,8 +47,8 @@ pub(crate) fn check_hooks(
     project.prepare()?;
     // A run folder without a journal, so that nobody sees it as a run. It is removed right away.
     let run = format!("00000000-000000-hooks-{}", std::process::id());
-    let world = world(project, settings, &run, crate::setup::SHELF)?;
-    let found = rehearse(&world.site, &hooks, branch, own);
+    let world = world(project, settings, &run, crate::setup::WORKTREE_POOL)?;
+    let found = rehearse(&world.context, &hooks, branch, own);
     // The world's threads and files must be gone before the folder is.
     drop(world);
     let dir = project.run_dir(&run);
@@ -61,45 +61,45 @@ pub(crate) fn check_hooks(
 
 /// Runs every hook once. Returns the first one that cannot be used.
 fn rehearse(
-    site: &Site,
+    context: &RunContext,
     hooks: &[Hook],
     branch: Option<&str>,
     own: &[String],
 ) -> Result<Option<Unfit>, GitError> {
-    let head = site.repo.head()?;
+    let head = context.repo.head()?;
     let base = head.commit;
     let branch = branch.map(str::to_owned).or(head.branch).unwrap_or_default();
     let rules = HookRules { base: base.clone(), branch };
     let change = Change { parent: base.clone(), tree: base.clone(), rules: rules.clone() };
-    let desk = Desk::set_up(site, "unattended", &change, hooks)?;
+    let report_server = ReportServer::set_up(context, "unattended", &change, hooks)?;
     let mut unfit = match hooks.iter().find(|hook| hook.name == "pre-commit") {
-        Some(hook) => before_commit(site, hooks, hook, &desk, &rules)?,
+        Some(hook) => before_commit(context, hooks, hook, &report_server, &rules)?,
         None => None,
     };
-    let theirs = [String::from_utf8_lossy(&site.repo.message_of(&base)?).into_owned()];
+    let theirs = [String::from_utf8_lossy(&context.repo.message_of(&base)?).into_owned()];
     // Without messages of Tribunal's own the question is only whether the hooks end; the user's last message serves for
     // that.
     let messages = if own.is_empty() { &theirs } else { own };
     for message in messages {
         if unfit.is_none() {
-            let message = site.message(site.own_message(message.clone()));
-            unfit = about_message(&desk, hooks, &message, !own.is_empty())?;
+            let message = context.message(context.own_message(message.clone()));
+            unfit = about_message(&report_server, hooks, &message, !own.is_empty())?;
         }
     }
-    desk.clear()?;
+    report_server.clear()?;
     Ok(unfit)
 }
 
 /// Tries the hook that looks at the change. It has to pass an empty change, or else the user's last commit.
 fn before_commit(
-    site: &Site,
+    context: &RunContext,
     hooks: &[Hook],
     hook: &Hook,
-    desk: &Desk<'_>,
+    report_server: &ReportServer<'_>,
     rules: &HookRules,
 ) -> Result<Option<Unfit>, GitError> {
-    let way_out = "mend the hook (`git hook run pre-commit` runs it as git does), or give it what it lacks by agents.writable and PATH";
-    let (how, out) = match desk.run(hook, 0, &[])? {
+    let way_out = "fix the hook (`git hook run pre-commit` runs it as git does), or give it what it lacks by agents.writable and PATH";
+    let (how, out) = match report_server.run(hook, 0, &[])? {
         Ok(Ran::Passed(changed)) if changed.is_empty() => return Ok(None),
         Ok(Ran::Passed(changed)) => {
             let names: Vec<String> = changed.iter().take(5).map(ToString::to_string).collect();
@@ -115,18 +115,18 @@ fn before_commit(
     }
     // A hook may refuse an empty change, so it is shown what the user committed last. The first commit of a repository
     // is shown whole.
-    let parents = match site.repo.parents_of(&rules.base)? {
+    let parents = match context.repo.parents_of(&rules.base)? {
         parents if parents.is_empty() => {
-            let (nothing, who) = (site.repo.empty_tree(&rules.base)?, site.signature());
-            vec![site.repo.commit(&nothing, &[], "nothing yet\n", &who, &who)?]
+            let (nothing, who) = (context.repo.empty_tree(&rules.base)?, context.signature());
+            vec![context.repo.commit(&nothing, &[], "nothing yet\n", &who, &who)?]
         }
         parents => parents,
     };
     if let [parent] = parents.as_slice() {
         let change = Change { parent: parent.clone(), tree: rules.base.clone(), rules: rules.clone() };
-        let desk = Desk::set_up(site, "unattended-last", &change, hooks)?;
-        let again = desk.run(hook, 1, &[])?;
-        desk.clear()?;
+        let report_server = ReportServer::set_up(context, "unattended-last", &change, hooks)?;
+        let again = report_server.run(hook, 1, &[])?;
+        report_server.clear()?;
         if matches!(again, Ok(Ran::Passed(changed)) if changed.is_empty()) {
             return Ok(None);
         }
@@ -142,16 +142,16 @@ fn before_commit(
 
 /// Tries the hooks that look at messages.
 fn about_message(
-    desk: &Desk<'_>,
+    report_server: &ReportServer<'_>,
     hooks: &[Hook],
     message: &str,
     own: bool,
 ) -> Result<Option<Unfit>, GitError> {
     let name = "commit-msg or prepare-commit-msg";
-    let claims = match desk.about_message(hooks, 0, message)? {
+    let claims = match report_server.about_message(hooks, 0, message)? {
         Answer::Fine(_) => return Ok(None),
         Answer::Broken(why) => {
-            return Ok(Some(Unfit::new(name, why, "mend the hook so that it ends without anybody there")));
+            return Ok(Some(Unfit::new(name, why, "fix the hook so that it ends without anybody there")));
         }
         Answer::Refused(claims) => claims,
     };

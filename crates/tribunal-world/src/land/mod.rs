@@ -13,13 +13,13 @@ use crate::check::hooks::{self, Answer as HookAnswer, HOOKS, HookRules};
 use crate::check::message::folded;
 use crate::check::secrets;
 use crate::check::{self, Command, Commands, LANDING, VERIFICATION};
+use crate::context::subject;
+use crate::context::{PlanText, RunContext, slug};
 use crate::land::rebase::{brought, landed_ref};
 use crate::launch::{Begin, Ended, not_done, words};
 use crate::project::inside;
 use crate::project::kept;
 use crate::project::standing;
-use crate::site::subject;
-use crate::site::{PlanText, Site, slug};
 use crate::tests_run::base_judge::{self, TrustedJudge};
 use crate::tests_run::green::{self, KnownCommand, Runner};
 use crate::write_atomic;
@@ -33,20 +33,20 @@ use tribunal_core::effect::{EffectId, FinishStep};
 use tribunal_core::finding::{Claim, Source};
 use tribunal_core::green::{Answer, Doubt, ProjectCommand, may_land};
 use tribunal_core::held::{Arrival, Held};
-use tribunal_core::ids::{Check, FindingId, PlanId, Revision, Seat};
-use tribunal_core::ledger::{Entry, Handed};
+use tribunal_core::ids::{Check, FindingId, PlanId, Reviewer, Revision};
+use tribunal_core::ledger::{CarriedFinding, Entry};
 use tribunal_core::policy::Use;
 use tribunal_core::review_loop::{Failure, FailureKind, Loop};
 use tribunal_core::run::{Ending, Job, Refusal, RunReport, Subject};
 use tribunal_docs::chain::Artifact;
 use tribunal_engine::crash;
-use tribunal_engine::docket::{ChainNote, CommandNote, Docket, DocketError, LaunchNote, Note};
 use tribunal_engine::history::History;
 use tribunal_engine::review::{self, from_agents, gate_notes, rule_notes, unreviewed};
+use tribunal_engine::run_state::{ChainNote, CommandNote, LaunchNote, Note, RunState, RunStateError};
 use tribunal_engine::who;
 use tribunal_engine::world::{Probe, Report};
 use tribunal_git::{
-    Arrived, Bring, Forward, ForwardProbe, GitError, GitPath, Oid, Pushed, RefChange, RefsMoved, Replayed,
+    Arrived, Bring, Forward, ForwardProbe, GitError, GitPath, Oid, Pushed, Rebased, RefChange, RefsMoved,
     Settled,
 };
 use tribunal_journal::Reader;
@@ -54,7 +54,7 @@ use tribunal_view::branch::left_alone;
 use tribunal_view::chain::PhaseOfChain;
 use tribunal_view::facts::CommandView;
 use tribunal_view::plain;
-use tribunal_view::prompt::{self, Document, MakerBrief, MakerJob};
+use tribunal_view::prompt::{self, BuilderBrief, BuilderJob, Document};
 
 /// The ref with the planning documents as they were committed before the last rebase. They may be on the user's branch.
 pub(crate) const BOUNDARY_BEFORE: &str = "boundary-before";
@@ -69,14 +69,14 @@ const FORWARD: &str = "forward";
 /// to say.
 ///
 /// A fast-forward that cannot be settled now stops nothing: the next attempt to land begins with settling it.
-pub(crate) fn settle_forward(site: &Site) -> Option<Note> {
+pub(crate) fn settle_forward(context: &RunContext) -> Option<Note> {
     let named = |theirs: &[GitPath], what: &str| {
         let names: Vec<String> = theirs.iter().map(ToString::to_string).collect();
         let files = tribunal_view::branch::named(&names);
         (!names.is_empty())
             .then(|| format!("{what}; left alone, because neither the old nor the new: {files}"))
     };
-    let text = match site.repo.settle_forward(&site.dir.join(FORWARD)) {
+    let text = match context.repo.settle_forward(&context.dir.join(FORWARD)) {
         Ok(Settled::Nothing) => None,
         Ok(Settled::Finished { theirs }) => named(&theirs, "an interrupted fast-forward was finished"),
         Ok(Settled::PutBack { theirs }) => named(&theirs, "an interrupted fast-forward was put back"),
@@ -89,7 +89,7 @@ pub(crate) fn settle_forward(site: &Site) -> Option<Note> {
     text.map(Note::Warning)
 }
 
-/// The landing of one plan, gathered from the docket.
+/// The landing of one plan, gathered from the run state.
 ///
 /// A landing rebases the lane onto the run branch, checks the merged tree, and moves the run branch. It decides nothing
 /// about the quality of the work: that was approved before, and is asked again only if the rebase changed it.
@@ -131,30 +131,32 @@ enum Shut {
 }
 
 impl Landing {
-    /// Gathers what the landing needs from the docket.
+    /// Gathers what the landing needs from the run state.
     pub(crate) fn gather(
-        site: &Site,
+        context: &RunContext,
         effect: &EffectId,
         plan: &PlanId,
         revision: &Revision,
-        docket: &Docket,
+        run_state: &RunState,
     ) -> Landing {
         // The commands are those by which a repair of this lane would be judged, so that a refusal can be repaired.
         let subject = Subject::Lane(plan.clone(), Job::Repair);
-        let checks = site.check_settings(docket);
+        let checks = context.check_settings(run_state);
         let named = checks.commands.keys().map(Check::new).flat_map(|check| {
-            let commands = check::commands(site, &subject, &check, docket).into_iter();
+            let commands = check::commands(context, &subject, &check, run_state).into_iter();
             commands.map(move |command| (check.clone(), command)).collect::<Vec<_>>()
         });
-        let project = ProjectCommand::ALL.into_iter().filter(|command| green::is_on(site, *command));
-        let project = project.filter_map(|command| Some((command, green::known(site, docket, command)?)));
+        let project = ProjectCommand::ALL.into_iter().filter(|command| green::is_on(context, *command));
+        let project =
+            project.filter_map(|command| Some((command, green::known(context, run_state, command)?)));
         let project: Vec<(ProjectCommand, KnownCommand)> = project.collect();
         let tests = ProjectCommand::Test;
         let is_known = project.iter().any(|(command, _)| *command == tests);
-        let had_tests = docket.commands.iter().any(|note| note.command == tests);
-        let path = docket.about.paths.get(plan);
-        let text =
-            path.zip(subject::plan_revision(docket, plan)).and_then(|(p, r)| site.plan_text(p, &r).ok());
+        let had_tests = run_state.commands.iter().any(|note| note.command == tests);
+        let path = run_state.about.paths.get(plan);
+        let text = path
+            .zip(subject::plan_revision(run_state, plan))
+            .and_then(|(p, r)| context.plan_text(p, &r).ok());
         // The plan's claimed files count as its own even where it did not change them.
         let declared = text.map(|text| text.plan.claimed_files()).unwrap_or_default();
         Landing {
@@ -162,28 +164,28 @@ impl Landing {
             plan: plan.clone(),
             revision: revision.clone(),
             declared: declared.iter().map(|file| GitPath::from(file.as_str())).collect(),
-            verification: check::commands(site, &subject, &Check::new(VERIFICATION), docket),
+            verification: check::commands(context, &subject, &Check::new(VERIFICATION), run_state),
             named: named.collect(),
             project,
-            lost_tests: !is_known && had_tests && green::is_on(site, tests),
-            may_bring: green::may_bring_tests(site, docket),
+            lost_tests: !is_known && had_tests && green::is_on(context, tests),
+            may_bring: green::may_bring_tests(context, run_state),
             seen_flaky: ProjectCommand::ALL
                 .into_iter()
-                .filter(|c| docket.was_flaky(plan.as_str(), *c))
+                .filter(|c| run_state.was_flaky(plan.as_str(), *c))
                 .collect(),
-            taken: docket.took_work(plan),
-            judge: TrustedJudge::of(docket),
-            lenient: site.settings.gates.errors == "continue",
-            trailers: trailers(docket, plan),
-            base: docket.base().to_owned(),
-            branch: docket.about.branch.clone(),
+            taken: run_state.took_work(plan),
+            judge: TrustedJudge::of(run_state),
+            lenient: context.settings.gates.errors == "continue",
+            trailers: trailers(run_state, plan),
+            base: run_state.base().to_owned(),
+            branch: run_state.about.branch.clone(),
         }
     }
 
     /// Lands the plan and reports the result. Blocks, so it runs on a worker.
-    pub(crate) fn run(self, site: &Arc<Site>) {
-        match self.land(site) {
-            Ok((report, notes)) => site.report(&self.effect, Report::Run(report), notes),
+    pub(crate) fn run(self, context: &Arc<RunContext>) {
+        match self.land(context) {
+            Ok((report, notes)) => context.report(&self.effect, Report::Run(report), notes),
             Err(error) => {
                 let kind = match error {
                     // A key that does not sign is the user's to repair: a person is asked, who can have the same
@@ -191,7 +193,7 @@ impl Landing {
                     GitError::Signing { .. } => FailureKind::DidNotRun,
                     _ => FailureKind::Crashed,
                 };
-                site.fail(&self.effect, Failure::new(kind, error.to_string()), Vec::new());
+                context.fail(&self.effect, Failure::new(kind, error.to_string()), Vec::new());
             }
         }
     }
@@ -200,29 +202,29 @@ impl Landing {
     ///
     /// The steps go from cheap to costly: a conflict or a needed review is found before any command runs. No ref moves
     /// before everything has passed.
-    fn land(&self, site: &Arc<Site>) -> Result<(RunReport, Vec<Note>), GitError> {
-        let onto = site.run_head()?;
-        let (base, commit) = brought(site, &self.revision, &onto)?;
-        let new_head = match site.repo.replay(&base, &commit, &onto, &site.signature())? {
-            Replayed::Clean { head, .. } => head,
-            Replayed::Conflict { files, text, .. } => return Ok((conflicts(&files, &text), Vec::new())),
+    fn land(&self, context: &Arc<RunContext>) -> Result<(RunReport, Vec<Note>), GitError> {
+        let onto = context.run_head()?;
+        let (base, commit) = brought(context, &self.revision, &onto)?;
+        let new_head = match context.repo.replay(&base, &commit, &onto, &context.signature())? {
+            Rebased::Clean { head, .. } => head,
+            Rebased::Conflict { files, text, .. } => return Ok((conflicts(&files, &text), Vec::new())),
         };
         // Asked before `carries_over`: with nothing left to land there is nothing to judge again either.
-        if base != onto && self.is_there_already(site, &base, &commit, &onto, &new_head)? {
-            let (report, mut notes) = self.move_branch(site, &onto, &onto, &[])?;
+        if base != onto && self.is_there_already(context, &base, &commit, &onto, &new_head)? {
+            let (report, mut notes) = self.move_branch(context, &onto, &onto, &[])?;
             notes.push(Note::AlreadyThere { plan: self.plan.clone() });
             return Ok((report, notes));
         }
         // The lane was approved on another base. Unless its patch carries over unchanged, what would land was not
         // reviewed.
-        if base != onto && !site.repo.carries_over(&base, &commit, &onto, &new_head, &self.declared)? {
-            return Ok((self.judge_again(site, &onto, &new_head)?, Vec::new()));
+        if base != onto && !context.repo.carries_over(&base, &commit, &onto, &new_head, &self.declared)? {
+            return Ok((self.judge_again(context, &onto, &new_head)?, Vec::new()));
         }
         let mut notes = Vec::new();
-        let mut shut = self.commands_of_project(site, &onto, &commit, &new_head, &mut notes)?;
+        let mut shut = self.commands_of_project(context, &onto, &commit, &new_head, &mut notes)?;
         // The project's commands come first. If one is red, the builder works on the lane again in any case.
         if shut.is_none() {
-            shut = self.commands_of_settings(site, base != onto, &commit, &new_head, &mut notes)?;
+            shut = self.commands_of_settings(context, base != onto, &commit, &new_head, &mut notes)?;
         }
         match shut {
             Some(Shut::Red(red)) => return Ok((red_checks(red), notes)),
@@ -231,7 +233,7 @@ impl Landing {
             }
             None => {}
         }
-        let (report, moved) = self.move_branch(site, &onto, &new_head, &notes)?;
+        let (report, moved) = self.move_branch(context, &onto, &new_head, &notes)?;
         notes.extend(moved);
         Ok((report, notes))
     }
@@ -241,13 +243,13 @@ impl Landing {
     /// Then nothing lands and nothing is judged. A lane that changed nothing at all is not such a case.
     fn is_there_already(
         &self,
-        site: &Site,
+        context: &RunContext,
         base: &Oid,
         commit: &Oid,
         onto: &Oid,
         new_head: &Oid,
     ) -> Result<bool, GitError> {
-        let tree = |at: &Oid| site.repo.tree_of(at);
+        let tree = |at: &Oid| context.repo.tree_of(at);
         Ok(tree(base)? != tree(commit)? && tree(onto)? == tree(new_head)?)
     }
 
@@ -255,24 +257,24 @@ impl Landing {
     /// again.
     fn commands_of_project(
         &self,
-        site: &Arc<Site>,
+        context: &Arc<RunContext>,
         onto: &Oid,
         commit: &Oid,
         new_head: &Oid,
         notes: &mut Vec<Note>,
     ) -> Result<Option<Shut>, GitError> {
-        let tree = site.repo.tree_of(new_head)?;
+        let tree = context.repo.tree_of(new_head)?;
         let mut red = Vec::new();
-        let brought = if self.may_bring { green::brought_tests(site, new_head)? } else { None };
+        let brought = if self.may_bring { green::brought_tests(context, new_head)? } else { None };
         let brought = brought.map(|known| (ProjectCommand::Test, known));
         if self.lost_tests && brought.is_none() {
-            notes.push(green::no_command(site, &self.effect, &tree));
+            notes.push(green::no_command(context, &self.effect, &tree));
         }
         for (command, known) in self.project.iter().chain(&brought) {
             let judge = Some(&self.judge);
             let (command, effect) = (*command, Some(&self.effect));
             let seen_flaky = self.seen_flaky.contains(&command);
-            let runner = Runner { site, command, known, effect, judge, seen_flaky };
+            let runner = Runner { context, command, known, effect, judge, seen_flaky };
             let looked = runner.compare(onto, new_head)?;
             // A person accepted the lane's tree, not the merged one, so only what was red there already is excused.
             let lane = if self.taken { Some(runner.on(commit, green::Ask::Remembered)?.state) } else { None };
@@ -301,7 +303,7 @@ impl Landing {
     /// Where a person accepted the lane as it is, a command that was red on the lane does not stop the landing.
     fn commands_of_settings(
         &self,
-        site: &Arc<Site>,
+        context: &Arc<RunContext>,
         merged: bool,
         commit: &Oid,
         new_head: &Oid,
@@ -311,14 +313,14 @@ impl Landing {
         let plan = plan.map(|command| (Check::new(VERIFICATION), command.clone()));
         let mut red = Vec::new();
         for (n, (check, command)) in plan.chain(self.named.iter().cloned()).enumerate() {
-            if check::has_passed(site, new_head, &command)? {
+            if check::has_passed(context, new_head, &command)? {
                 continue;
             }
             let run = |end: &str, at: &Oid| {
                 let end = format!(".{end}{n}");
                 let commands = std::slice::from_ref(&command);
                 let judge = Some(&self.judge);
-                Commands { effect: &self.effect, end: &end, commands, judge, revision: None }.run(site, at)
+                Commands { effect: &self.effect, end: &end, commands, judge, revision: None }.run(context, at)
             };
             let found = run("merged", new_head)?;
             let is_red = |found: &Result<Vec<Claim>, String>| !found.as_ref().is_ok_and(Vec::is_empty);
@@ -337,10 +339,10 @@ impl Landing {
     }
 
     /// Records the rebased commit as a new revision and asks for another review of it.
-    fn judge_again(&self, site: &Site, onto: &Oid, new_head: &Oid) -> Result<RunReport, GitError> {
-        let tree = site.repo.tree_of(new_head)?;
+    fn judge_again(&self, context: &RunContext, onto: &Oid, new_head: &Oid) -> Result<RunReport, GitError> {
+        let tree = context.repo.tree_of(new_head)?;
         let revision = digest(&[b"rebased", tree.as_str().as_bytes(), onto.as_str().as_bytes()]);
-        site.keep(&revision, new_head, Vec::new())?;
+        context.keep(&revision, new_head, Vec::new())?;
         Ok(refused(Refusal::JudgeAgain(revision), Vec::new()))
     }
 
@@ -349,26 +351,26 @@ impl Landing {
     /// All refs move in one transaction. If the branch moved without its proof, a crash would let the plan land twice.
     fn move_branch(
         &self,
-        site: &Arc<Site>,
+        context: &Arc<RunContext>,
         onto: &Oid,
         new_head: &Oid,
         notes: &[Note],
     ) -> Result<(RunReport, Vec<Note>), GitError> {
-        let new_head = self.with_trailer(site, onto, new_head, notes)?;
+        let new_head = self.with_trailer(context, onto, new_head, notes)?;
         // The signed commits have no ref yet. After a crash here they are signed again, and nothing knows of the first
         // ones.
         let rules = HookRules { base: Oid::parse(&self.base)?, branch: self.branch.clone() };
-        let new_head = match site.by_the_rules(&self.effect, &rules, onto, &new_head)? {
+        let new_head = match context.by_the_rules(&self.effect, &rules, onto, &new_head)? {
             Ok(new_head) => new_head,
             Err(answer) => return Ok((not_by_the_rules(answer), Vec::new())),
         };
         let changes = [
-            RefChange::forward(site.name("head"), onto, &new_head),
-            RefChange::create(landed_ref(site, &self.plan, "head"), &new_head),
-            RefChange::set(landed_ref(site, &self.plan, "from"), onto),
+            RefChange::forward(context.name("head"), onto, &new_head),
+            RefChange::create(landed_ref(context, &self.plan, "head"), &new_head),
+            RefChange::set(landed_ref(context, &self.plan, "from"), onto),
         ];
         crash::point("landing:before");
-        let moved = site.repo.refs_update(&changes, "tribunal: a plan landed")?;
+        let moved = context.repo.refs_update(&changes, "tribunal: a plan landed")?;
         crash::point("landing:after");
         match moved {
             RefsMoved::Done | RefsMoved::Already => {}
@@ -379,17 +381,23 @@ impl Landing {
             }
         }
         // Only after the ref moved: without the landing, the lane's worktree is still needed.
-        let tip = keep_tip(site, &new_head)?;
-        let notes = retire_lane(site, &self.plan);
+        let tip = keep_tip(context, &new_head)?;
+        let notes = retire_lane(context, &self.plan);
         Ok((RunReport::Landed { tip }, notes))
     }
 
     /// Adds trailers to the landed commit that say what was not reviewed or not tested.
-    fn with_trailer(&self, site: &Site, onto: &Oid, new_head: &Oid, notes: &[Note]) -> Result<Oid, GitError> {
+    fn with_trailer(
+        &self,
+        context: &RunContext,
+        onto: &Oid,
+        new_head: &Oid,
+        notes: &[Note],
+    ) -> Result<Oid, GitError> {
         let of_commands = of_commands(notes);
         let trailers: Vec<String> =
-            self.trailers.iter().cloned().chain(of_commands).chain(site.rules_left_out()).collect();
-        let message = String::from_utf8_lossy(&site.repo.message_of(new_head)?).into_owned();
+            self.trailers.iter().cloned().chain(of_commands).chain(context.rules_left_out()).collect();
+        let message = String::from_utf8_lossy(&context.repo.message_of(new_head)?).into_owned();
         // A plan that lands again after a rebase has the trailers of its first landing, and an agent may have written
         // some of its own. Only Tribunal may say how a commit was judged, so all of them are removed.
         let theirs = without_judgements(&message);
@@ -397,17 +405,17 @@ impl Landing {
         if (trailers.is_empty() && theirs == message.trim_end()) || new_head == onto {
             return Ok(new_head.clone());
         }
-        let tree = site.repo.tree_of(new_head)?;
-        let parents = site.repo.parents_of(new_head)?;
+        let tree = context.repo.tree_of(new_head)?;
+        let parents = context.repo.parents_of(new_head)?;
         let message = theirs;
-        let trailers: Vec<String> = match hooks::any(site) {
+        let trailers: Vec<String> = match hooks::any(context) {
             // Hooks that limit the length of lines apply to Tribunal's lines, too.
             true => trailers.iter().map(|trailer| folded(trailer)).collect(),
             false => trailers,
         };
         let message = format!("{}\n{}\n", message.trim_end(), trailers.join("\n"));
-        let who = site.signature();
-        site.repo.commit(&tree, &parents, &message, &who, &who)
+        let who = context.signature();
+        context.repo.commit(&tree, &parents, &message, &who, &who)
     }
 }
 
@@ -430,12 +438,12 @@ fn without_judgements(message: &str) -> String {
 
 /// The trailers of the landed commit: who accepted it as it is, what only checks judged, and how much of it each
 /// reviewer was shown.
-fn trailers(docket: &Docket, plan: &PlanId) -> Vec<String> {
-    let accepted = docket.accepters(plan).into_iter();
+fn trailers(run_state: &RunState, plan: &PlanId) -> Vec<String> {
+    let accepted = run_state.accepters(plan).into_iter();
     let accepted = accepted.map(|by| format!("Tribunal-Accepted-By: {}", plain::line(&by)));
-    let judge = base_judge::taken_of(docket, plan).into_iter();
+    let judge = base_judge::taken_of(run_state, plan).into_iter();
     let judge = judge.map(|file| format!("Tribunal-Judge-Changed: {}", plain::line(&file)));
-    let flaky = docket.seen_flaky(plan.as_str()).into_iter().map(|(shown, trees)| {
+    let flaky = run_state.seen_flaky(plan.as_str()).into_iter().map(|(shown, trees)| {
         let trees = tribunal_view::words::count(trees, "tree");
         format!(
             "Tribunal-Flaky: {}: seen on {trees} of this work, then {} passes in a row",
@@ -446,9 +454,9 @@ fn trailers(docket: &Docket, plan: &PlanId) -> Vec<String> {
     accepted
         .chain(judge)
         .chain(flaky)
-        .chain(not_reviewed(docket, plan))
-        .chain(shown(docket, plan))
-        .chain(who::of_work(docket, subject::loops_of(docket, plan)).trailers())
+        .chain(not_reviewed(run_state, plan))
+        .chain(shown(run_state, plan))
+        .chain(who::of_work(run_state, subject::loops_of(run_state, plan)).trailers())
         .collect()
 }
 
@@ -482,55 +490,61 @@ fn of_commands(notes: &[Note]) -> Vec<String> {
 }
 
 /// The lines about the project's own commands that every report has.
-fn tests_of(docket: &Docket) -> Vec<String> {
-    review::commands(docket).iter().map(CommandView::line).collect()
+fn tests_of(run_state: &RunState) -> Vec<String> {
+    review::commands(run_state).iter().map(CommandView::line).collect()
 }
 
 /// How much of a plan's work each reviewer was shown, over all its loops and rounds.
-fn shown(docket: &Docket, plan: &PlanId) -> Option<String> {
-    let mut seats: BTreeMap<&Seat, Shown> = BTreeMap::new();
-    for lp in subject::loops_of(docket, plan).filter(|lp| lp.policy().of != Use::Plan) {
-        for ((_, seat), shown) in docket.shown.iter().filter(|((id, _), _)| id == lp.id()) {
-            let all = seats.entry(seat).or_default();
+fn shown(run_state: &RunState, plan: &PlanId) -> Option<String> {
+    let mut reviewers: BTreeMap<&Reviewer, Shown> = BTreeMap::new();
+    for review_loop in
+        subject::loops_of(run_state, plan).filter(|review_loop| review_loop.policy().of != Use::Plan)
+    {
+        for ((_, reviewer), shown) in run_state.shown.iter().filter(|((id, _), _)| id == review_loop.id()) {
+            let all = reviewers.entry(reviewer).or_default();
             *all = all.and(*shown);
         }
     }
-    let each: Vec<String> =
-        seats.iter().map(|(seat, shown)| format!("{} {shown}", plain::line(seat.as_str()))).collect();
+    let each: Vec<String> = reviewers
+        .iter()
+        .map(|(reviewer, shown)| format!("{} {shown}", plain::line(reviewer.as_str())))
+        .collect();
     (!each.is_empty()).then(|| format!("Tribunal-Shown: {}", each.join("; ")))
 }
 
 /// The trailer that names what nobody reviewed.
-fn not_reviewed(docket: &Docket, plan: &PlanId) -> Option<String> {
-    let run = docket.run.as_ref()?;
+fn not_reviewed(run_state: &RunState, plan: &PlanId) -> Option<String> {
+    let run = run_state.run.as_ref()?;
     // `tribunal do` works from a sentence. There is no plan that could have been reviewed before the code.
-    let gate = run.spec().gate.is_none() && docket.about.asked.is_none();
+    let gate = run.spec().gate.is_none() && run_state.about.asked.is_none();
     let gate = gate.then_some("the plan, before any code");
     // A loop without reviewers was judged by checks alone.
-    let alone = |lp: &Loop| lp.policy().seats.is_empty() && lp.policy().of != Use::Plan;
-    let work = subject::loops_of(docket, plan).any(alone).then_some("the work, but for checks");
-    let chain = docket.about.chain.as_ref().filter(|note| note.skipped.is_some());
+    let alone = |review_loop: &Loop| {
+        review_loop.policy().reviewers.is_empty() && review_loop.policy().of != Use::Plan
+    };
+    let work = subject::loops_of(run_state, plan).any(alone).then_some("the work, but for checks");
+    let chain = run_state.about.chain.as_ref().filter(|note| note.skipped.is_some());
     let chain = chain.map(|_| "what was built, against its spec");
     let what: Vec<&str> = [gate, work, chain].into_iter().flatten().collect();
     (!what.is_empty()).then(|| format!("Tribunal-Not-Reviewed: {}", what.join("; ")))
 }
 
 /// Keeps the new head of the run branch as a revision.
-fn keep_tip(site: &Site, head: &Oid) -> Result<Revision, GitError> {
+fn keep_tip(context: &RunContext, head: &Oid) -> Result<Revision, GitError> {
     let tip = digest(&[b"tip", head.as_str().as_bytes()]);
-    site.keep(&tip, head, Vec::new())?;
+    context.keep(&tip, head, Vec::new())?;
     Ok(tip)
 }
 
 /// Saves the worktree of a landed lane and removes it.
 ///
 /// The plan has landed at this point, so a failure is only a warning.
-fn retire_lane(site: &Arc<Site>, plan: &PlanId) -> Vec<Note> {
-    let dir = site.lane_dir(plan);
+fn retire_lane(context: &Arc<RunContext>, plan: &PlanId) -> Vec<Note> {
+    let dir = context.lane_dir(plan);
     // After a crash the worktree may be gone already.
-    let Some(at) = place_of(site, plan).filter(|_| dir.join("tree").exists()) else { return Vec::new() };
-    let tree = site.repo.tree(&dir.join("tree"), &dir.join("index"), &at);
-    let saved = take_lane_away(site, plan, &tree);
+    let Some(at) = place_of(context, plan).filter(|_| dir.join("tree").exists()) else { return Vec::new() };
+    let tree = context.repo.tree(&dir.join("tree"), &dir.join("index"), &at);
+    let saved = take_lane_away(context, plan, &tree);
     crash::point("lane:retired");
     match saved {
         Ok(own) if own.is_empty() => Vec::new(),
@@ -559,18 +573,18 @@ fn refused(refusal: Refusal, claims: Vec<Claim>) -> RunReport {
 
 /// The report of a landing with red checks. Each finding keeps its check, so that the repair is judged by the same one.
 fn red_checks(red: Vec<(Check, Claim)>) -> RunReport {
-    let findings = red.into_iter().map(|(check, claim)| handed(check, claim)).collect();
+    let findings = red.into_iter().map(|(check, claim)| carried(check, claim)).collect();
     RunReport::LandingRefused { refusal: Refusal::RedCheck, findings }
 }
 
-fn handed(check: Check, claim: Claim) -> Handed {
+fn carried(check: Check, claim: Claim) -> CarriedFinding {
     let by = BTreeSet::from([Source::Check(check)]);
     // The engine replaces the id when the report arrives.
-    Handed { id: FindingId(0), entry: Entry::new(claim, by, 0) }
+    CarriedFinding { id: FindingId(0), entry: Entry::new(claim, by, 0) }
 }
 
 fn refused_by(check: &str, refusal: Refusal, claims: Vec<Claim>) -> RunReport {
-    let findings = claims.into_iter().map(|claim| handed(Check::new(check), claim)).collect();
+    let findings = claims.into_iter().map(|claim| carried(Check::new(check), claim)).collect();
     RunReport::LandingRefused { refusal, findings }
 }
 
@@ -602,12 +616,12 @@ fn rule_words(answer: HookAnswer) -> String {
 }
 
 /// Whether a landing that was intended before a crash has happened.
-pub(crate) fn probe_landing(site: &Arc<Site>, plan: &PlanId) -> Probe {
+pub(crate) fn probe_landing(context: &Arc<RunContext>, plan: &PlanId) -> Probe {
     // The ref was created in the transaction that moved the run branch, so it proves both.
-    match site.repo.ref_at(&site.name(&format!("landed/{plan}"))) {
-        Ok(Some(head)) => match keep_tip(site, &head) {
+    match context.repo.ref_at(&context.name(&format!("landed/{plan}"))) {
+        Ok(Some(head)) => match keep_tip(context, &head) {
             // The crash may have come before the lane's worktree was removed.
-            Ok(tip) => Probe::Done(Report::Run(RunReport::Landed { tip }), retire_lane(site, plan)),
+            Ok(tip) => Probe::Done(Report::Run(RunReport::Landed { tip }), retire_lane(context, plan)),
             Err(_) => Probe::Unknown,
         },
         Ok(None) => Probe::NotDone,
@@ -615,7 +629,7 @@ pub(crate) fn probe_landing(site: &Arc<Site>, plan: &PlanId) -> Probe {
     }
 }
 
-/// A SUMMARY to be written, gathered from the docket.
+/// A SUMMARY to be written, gathered from the run state.
 ///
 /// The builder usually says what it built while building. It is asked here only if it said nothing, or if its words
 /// break the rules and no delivery gate follows.
@@ -624,132 +638,140 @@ pub(crate) struct Summarising {
     plan: PlanId,
     revision: Revision,
     account: Account,
-    brief: MakerBrief,
+    brief: BuilderBrief,
     /// The plan, if no delivery gate judges the SUMMARY. Then it is judged here.
     alone: Option<Arc<PlanText>>,
 }
 
 impl Summarising {
-    /// Gathers what the SUMMARY needs from the docket.
+    /// Gathers what the SUMMARY needs from the run state.
     pub(crate) fn gather(
-        site: &Site,
+        context: &RunContext,
         effect: &EffectId,
         plan: &PlanId,
         revision: &Revision,
-        docket: &Docket,
+        run_state: &RunState,
     ) -> Option<Summarising> {
-        let path = docket.about.paths.get(plan)?;
-        let text = site.plan_text(path, &subject::plan_revision(docket, plan)?).ok()?;
+        let path = run_state.about.paths.get(plan)?;
+        let text = context.plan_text(path, &subject::plan_revision(run_state, plan)?).ok()?;
         let document = Document { path: summary_path(path), text: String::new() };
-        let brief = MakerBrief {
-            job: MakerJob::Summary,
+        let brief = BuilderBrief {
+            job: BuilderJob::Summary,
             plan: plan_brief(&text),
             document: Some(document),
             iteration: effect.n.fails + 1,
-            ..MakerBrief::default()
+            ..BuilderBrief::default()
         };
         Some(Summarising {
             effect: effect.clone(),
             plan: plan.clone(),
             revision: revision.clone(),
-            account: Account::gather(site, plan, docket)?,
+            account: Account::gather(context, plan, run_state)?,
             brief,
-            alone: (!docket.run.as_ref()?.spec().qa).then_some(text),
+            alone: (!run_state.run.as_ref()?.spec().qa).then_some(text),
         })
     }
 
     /// Writes the SUMMARY, on a worker. A builder that said nothing about its work is asked first.
-    pub(crate) fn run(mut self, site: &Arc<Site>) {
+    pub(crate) fn run(mut self, context: &Arc<RunContext>) {
         let effect = self.effect.clone();
-        let done = match self.account.is_silent(site).and_then(|silent| Ok((silent, self.wrong(site)?))) {
+        let done = match self.account.is_silent(context).and_then(|silent| Ok((silent, self.wrong(context)?)))
+        {
             // What the builder said while building is enough, so no agent is launched.
-            Ok((false, wrong)) if wrong.is_empty() => self.write(site, Vec::new()),
+            Ok((false, wrong)) if wrong.is_empty() => self.write(context, Vec::new()),
             Ok((_, wrong)) => {
                 self.brief.before = wrong.join("\n");
-                self.ask(site)
+                self.ask(context)
             }
             Err(error) => Err(error),
         };
         if let Err(error) = done {
-            site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
+            context.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
         }
     }
 
     /// The violations of the SUMMARY's rules, if nobody else judges it.
-    fn wrong(&self, site: &Site) -> Result<Vec<String>, GitError> {
+    fn wrong(&self, context: &RunContext) -> Result<Vec<String>, GitError> {
         let Some(plan) = &self.alone else { return Ok(Vec::new()) };
-        let failed = self.account.failures(site, &site.commit_of(&self.revision)?, &plan.plan)?;
+        let failed = self.account.failures(context, &context.commit_of(&self.revision)?, &plan.plan)?;
         Ok(failed.into_iter().map(|check| format!("{}: {}", check.name, check.detail)).collect())
     }
 
     /// Launches the builder once more, in a checkout of its own, to say what it built.
-    fn ask(mut self, site: &Arc<Site>) -> Result<(), GitError> {
-        let commit = site.commit_of(&self.revision)?;
-        let dir = site.dir.join("summaries").join(slug(self.plan.as_str()));
-        self.clear(site, &dir, &commit)?;
+    fn ask(mut self, context: &Arc<RunContext>) -> Result<(), GitError> {
+        let commit = context.commit_of(&self.revision)?;
+        let dir = context.dir.join("summaries").join(slug(self.plan.as_str()));
+        self.clear(context, &dir, &commit)?;
         fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
-        let tree = site.shelf.checkout(&dir.join("tree"), &dir.join("index"), &commit, "summary")?;
-        let mut brief = site.brief(&self.effect, "dev", &["dev"]);
+        let tree =
+            context.worktree_pool.checkout(&dir.join("tree"), &dir.join("index"), &commit, "summary")?;
+        let mut brief = context.brief(&self.effect, "dev", &["dev"]);
         brief.loop_use = "summary".to_owned();
         brief.plan = Some(self.plan.to_string());
         self.brief.word = brief.word.clone().unwrap_or_default();
-        brief.prompt = prompt::maker(&self.brief);
+        brief.prompt = prompt::builder(&self.brief);
         brief.dir = tree.path().to_path_buf();
         brief.access = Access::Write;
         let effect = self.effect.clone();
-        site.launch(&effect, &["dev"], brief, Begin::Session(None), None, move |site, ended| {
+        context.launch(&effect, &["dev"], brief, Begin::Session(None), None, move |context, ended| {
             let effect = self.effect.clone();
-            if let Err(error) = self.told(site, &dir, &commit, ended) {
-                site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
+            if let Err(error) = self.told(context, &dir, &commit, ended) {
+                context.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
             }
         });
         Ok(())
     }
 
     /// Removes the checkout. Whatever else the agent did there does not count, but is saved.
-    fn clear(&self, site: &Site, dir: &Path, commit: &Oid) -> Result<(), GitError> {
+    fn clear(&self, context: &RunContext, dir: &Path, commit: &Oid) -> Result<(), GitError> {
         let (path, index) = (dir.join("tree"), dir.join("index"));
         if path.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
-            let tree = site.repo.tree(&path, &index, commit);
-            kept::take_away(site, &format!("summary-{}", self.plan), &tree)?;
+            let tree = context.repo.tree(&path, &index, commit);
+            kept::take_away(context, &format!("summary-{}", self.plan), &tree)?;
         }
-        site.shelf.discard(dir).map(drop)
+        context.worktree_pool.discard(dir).map(drop)
     }
 
     /// Takes the builder's answer and writes the SUMMARY, or fails the effect.
-    fn told(mut self, site: &Arc<Site>, dir: &Path, commit: &Oid, ended: Ended) -> Result<(), GitError> {
-        let written = take_words(site, &self.plan, &dir.join("tree"), commit, &self.account.path)?;
+    fn told(
+        mut self,
+        context: &Arc<RunContext>,
+        dir: &Path,
+        commit: &Oid,
+        ended: Ended,
+    ) -> Result<(), GitError> {
+        let written = take_words(context, &self.plan, &dir.join("tree"), commit, &self.account.path)?;
         // The document is taken before the checkout goes, and the checkout goes whatever the answer is worth.
-        self.clear(site, dir, commit)?;
+        self.clear(context, dir, commit)?;
         let word = ended.word.as_deref();
-        let said = tribunal_findings::read_maker(&words(&ended.outcome, word), word);
+        let said = tribunal_findings::read_builder(&words(&ended.outcome, word), word);
         let lacks = (!said.done).then(|| Failure::new(FailureKind::NotDone, not_done(&ended)));
         let said = said.summary;
         let notes = vec![Note::Launch(Box::new(LaunchNote { summary: said.clone(), ..ended.note }))];
         if let Some(failure) = ended.failure.or(lacks) {
-            site.fail(&self.effect, failure, notes);
+            context.fail(&self.effect, failure, notes);
             return Ok(());
         }
         if !said.is_empty() {
             self.account.add(said);
         } else if written.is_none() {
             let text = format!("the dev did not say what it built, and wrote no {}", self.account.path);
-            site.fail(&self.effect, Failure::new(FailureKind::Empty, text), notes);
+            context.fail(&self.effect, Failure::new(FailureKind::Empty, text), notes);
             return Ok(());
         }
-        let wrong = self.wrong(site)?;
+        let wrong = self.wrong(context)?;
         if !wrong.is_empty() {
             let text = format!("the SUMMARY does not keep its rules: {}", wrong.join("; "));
-            site.fail(&self.effect, Failure::new(FailureKind::Garbled, text), notes);
+            context.fail(&self.effect, Failure::new(FailureKind::Garbled, text), notes);
             return Ok(());
         }
-        self.write(site, notes)
+        self.write(context, notes)
     }
 
-    fn write(self, site: &Arc<Site>, notes: Vec<Note>) -> Result<(), GitError> {
-        self.account.keep(site, &site.commit_of(&self.revision)?)?;
+    fn write(self, context: &Arc<RunContext>, notes: Vec<Note>) -> Result<(), GitError> {
+        self.account.keep(context, &context.commit_of(&self.revision)?)?;
         let report = RunReport::Summarised { revision: self.revision };
-        site.report(&self.effect, Report::Run(report), notes);
+        context.report(&self.effect, Report::Run(report), notes);
         Ok(())
     }
 }
@@ -763,7 +785,7 @@ const RECORDS: [(&str, Render); 2] = [
     (".review-history.md", |before, phase| Ok(tribunal_view::chain::history(before, phase))),
 ];
 
-/// One finishing step of a run, gathered from the docket.
+/// One finishing step of a run, gathered from the run state.
 ///
 /// The steps run in the order boundary, forward, push, each as an effect of its own with its own probe. A crash between
 /// them therefore repeats none of them.
@@ -800,22 +822,22 @@ struct Reviewed {
 }
 
 impl Finishing {
-    /// Gathers what the step needs from the docket.
+    /// Gathers what the step needs from the run state.
     pub(crate) fn gather(
         effect: &EffectId,
         step: FinishStep,
         ending: Ending,
         asked: bool,
-        docket: &Docket,
+        run_state: &RunState,
     ) -> Finishing {
-        let about = &docket.about;
+        let about = &run_state.about;
         let revised = about.paths.iter().filter_map(|(plan, path)| {
-            let found = subject::found_revision(docket, plan)?;
-            let now = subject::plan_revision(docket, plan)?;
+            let found = subject::found_revision(run_state, plan)?;
+            let now = subject::plan_revision(run_state, plan)?;
             // Only a plan that was revised in the run has to be written.
             (found != now).then(|| (path.clone(), found, now))
         });
-        let landed = docket.run.iter().flat_map(|run| run.standings());
+        let landed = run_state.run.iter().flat_map(|run| run.standings());
         let landed = landed.filter_map(|(plan, standing)| {
             let path = about.paths.get(plan)?;
             matches!(standing, tribunal_core::run::Standing::Landed(_))
@@ -828,16 +850,20 @@ impl Finishing {
             asked,
             branch: about.branch.clone(),
             new_branch: about.asked.as_ref().is_some_and(|asked| asked.new_branch),
-            base: docket.base().to_owned(),
+            base: run_state.base().to_owned(),
             began: about.base.clone(),
             tracked: about.planning_tracked,
             documents: revised.collect(),
             landed: landed.collect(),
             phase: about.phase.clone(),
             review: review_path(&about.phase_path),
-            approved: docket.run.as_ref().filter(|run| run.spec().review).and_then(|run| run.tip().cloned()),
+            approved: run_state
+                .run
+                .as_ref()
+                .filter(|run| run.spec().review)
+                .and_then(|run| run.tip().cloned()),
             chain: about.chain.clone(),
-            tip: docket.run.as_ref().and_then(|run| run.tip().cloned()),
+            tip: run_state.run.as_ref().and_then(|run| run.tip().cloned()),
             target: about.review.as_ref().map(|review| Reviewed {
                 head: review.head.clone(),
                 on_branch: review.head == about.base && !about.branch.is_empty(),
@@ -846,21 +872,21 @@ impl Finishing {
     }
 
     /// Runs the step and reports it. Blocks, so it runs on a worker.
-    pub(crate) fn run(self, site: &Arc<Site>) {
+    pub(crate) fn run(self, context: &Arc<RunContext>) {
         let mut notes = Vec::new();
         // Every step begins with it: repeating it changes nothing, and so no step depends on an earlier one having done
         // it.
-        let advanced = if self.ending == Ending::Passed { self.advance(site) } else { Ok(()) };
+        let advanced = if self.ending == Ending::Passed { self.advance(context) } else { Ok(()) };
         let done = advanced.map_err(|error| error.to_string()).and_then(|()| match self.step {
-            FinishStep::Boundary => self.boundary(site, &mut notes).map(finished),
-            FinishStep::Forward => self.forward(site, &mut notes),
-            FinishStep::Push => Ok(finished(push(site, &self.branch, &mut notes))),
+            FinishStep::Boundary => self.boundary(context, &mut notes).map(finished),
+            FinishStep::Forward => self.forward(context, &mut notes),
+            FinishStep::Push => Ok(finished(push(context, &self.branch, &mut notes))),
         });
         match done {
-            Ok(report) => site.report(&self.effect, Report::Run(report), notes),
+            Ok(report) => context.report(&self.effect, Report::Run(report), notes),
             Err(text) => {
                 let text_note = Note::Warning(format!("{}: {text}", self.step.word()));
-                site.fail(&self.effect, Failure::new(FailureKind::Crashed, text), vec![text_note]);
+                context.fail(&self.effect, Failure::new(FailureKind::Crashed, text), vec![text_note]);
             }
         }
     }
@@ -869,59 +895,59 @@ impl Finishing {
     fn hook_rules(&self) -> Result<HookRules, GitError> {
         Ok(HookRules { base: Oid::parse(&self.base)?, branch: self.branch.clone() })
     }
-    fn advance(&self, site: &Site) -> Result<(), GitError> {
+    fn advance(&self, context: &RunContext) -> Result<(), GitError> {
         let Some(approved) = &self.approved else { return Ok(()) };
-        let (head, tip) = (site.run_head()?, site.commit_of(approved)?);
-        if head == tip || !site.repo.is_ancestor(&head, &tip)? {
+        let (head, tip) = (context.run_head()?, context.commit_of(approved)?);
+        if head == tip || !context.repo.is_ancestor(&head, &tip)? {
             return Ok(());
         }
-        let signed = match site.by_the_rules(&self.effect, &self.hook_rules()?, &head, &tip)? {
+        let signed = match context.by_the_rules(&self.effect, &self.hook_rules()?, &head, &tip)? {
             Ok(signed) => signed,
             Err(answer) => return Err(GitError::Odd { what: rule_words(answer) }),
         };
         // Signing makes other commits than the approved one. The approved one gets a ref, so that it can be recognised
         // later.
         let changes = [
-            RefChange::forward(site.name("head"), &head, &signed),
-            RefChange::set(site.name(ADVANCED), &tip),
+            RefChange::forward(context.name("head"), &head, &signed),
+            RefChange::set(context.name(ADVANCED), &tip),
         ];
-        site.repo.refs_update(&changes, "tribunal: what the review approved").map(drop)
+        context.repo.refs_update(&changes, "tribunal: what the review approved").map(drop)
     }
 
     /// Writes the planning documents: committed on the run branch if git tracks them, otherwise into the folder.
-    fn boundary(&self, site: &Arc<Site>, notes: &mut Vec<Note>) -> Result<String, String> {
-        let mut files = self.files(site).map_err(|error| error.to_string())?;
-        match self.reviewed(site) {
+    fn boundary(&self, context: &Arc<RunContext>, notes: &mut Vec<Note>) -> Result<String, String> {
+        let mut files = self.files(context).map_err(|error| error.to_string())?;
+        match self.reviewed(context) {
             Ok(text) => files.extend(self.review_file(text)),
             // A REVIEW that cannot be rendered stops nothing: `tribunal report` can render it later.
             Err(error) => notes.push(Note::Warning(format!("{} was not written: {error}", self.review))),
         }
-        match self.standing_files(site) {
+        match self.standing_files(context) {
             Ok(found) => files.extend(found),
             Err(error) => {
                 notes.push(Note::Warning(format!("STATE.md and ROADMAP.md were left as they are: {error}")))
             }
         }
         if let Some(note) = &self.chain {
-            files.extend(self.chain_files(site, note, notes)?);
+            files.extend(self.chain_files(context, note, notes)?);
         }
         // Agents wrote these documents, or the words in them, and may have put a secret there.
         let clean = |file: Written| Written {
-            bytes: secrets::cleaned(&site.environment, file.before.as_deref(), file.bytes),
+            bytes: secrets::cleaned(&context.environment, file.before.as_deref(), file.bytes),
             ..file
         };
         let (mut tracked, untracked): (Vec<_>, Vec<_>) =
             files.into_iter().map(clean).partition(|file| file.tracked);
-        notes.extend(self.leave_theirs(site, &mut tracked).map_err(|error| error.to_string())?);
+        notes.extend(self.leave_theirs(context, &mut tracked).map_err(|error| error.to_string())?);
         // The commit comes last. If a later process finds its ref, everything before it was done.
         let written = match untracked.is_empty() {
             true => None,
-            false => Some(write_untracked(site.project.root(), &untracked)?),
+            false => Some(write_untracked(context.project.root(), &untracked)?),
         };
         // An implementation that goes on without approval says so in a commit, even if that commit brings nothing else.
         let committed = match tracked.is_empty() && !(self.ending == Ending::Concerns && self.is_code()) {
             true => None,
-            false => Some(self.commit(site, &tracked).map_err(|error| error.to_string())?),
+            false => Some(self.commit(context, &tracked).map_err(|error| error.to_string())?),
         };
         let done: Vec<String> = committed.into_iter().chain(written).collect();
         Ok(if done.is_empty() { "no planning document changed".to_owned() } else { done.join("; ") })
@@ -932,37 +958,37 @@ impl Finishing {
     ///
     /// Text that people wrote is never replaced. A document counts as ours if it is what the run found, what the run
     /// writes, or what it committed before the last rebase.
-    fn leave_theirs(&self, site: &Site, files: &mut Vec<Written>) -> Result<Vec<Note>, GitError> {
+    fn leave_theirs(&self, context: &RunContext, files: &mut Vec<Written>) -> Result<Vec<Note>, GitError> {
         // The documents are committed already, and `commit` will not commit them again.
-        if site.repo.ref_at(&site.name("boundary"))?.is_some() {
+        if context.repo.ref_at(&context.name("boundary"))?.is_some() {
             return Ok(Vec::new());
         }
-        let (head, began) = (site.run_head()?, Oid::parse(&self.began)?);
-        let earlier = site.repo.ref_at(&site.name(BOUNDARY_BEFORE))?;
+        let (head, began) = (context.run_head()?, Oid::parse(&self.began)?);
+        let earlier = context.repo.ref_at(&context.name(BOUNDARY_BEFORE))?;
         let mut theirs = Vec::new();
         for file in files.iter() {
             let path = GitPath::from(file.path.as_str());
-            let now = site.repo.file_at(&head, &path)?;
+            let now = context.repo.file_at(&head, &path)?;
             let mut ours = vec![file.before.clone(), Some(file.bytes.clone())];
             for at in std::iter::once(&began).chain(&earlier) {
-                ours.push(site.repo.file_at(at, &path)?);
+                ours.push(context.repo.file_at(at, &path)?);
             }
             if now.is_some() && !ours.contains(&now) {
                 theirs.push(file.path.clone());
             }
         }
         files.retain(|file| !theirs.contains(&file.path));
-        Ok(theirs.iter().map(|path| Note::Warning(self.left_as_theirs(site, path))).collect())
+        Ok(theirs.iter().map(|path| Note::Warning(self.left_as_theirs(context, path))).collect())
     }
 
     /// The warning about a document that was left as the user has it.
-    fn left_as_theirs(&self, site: &Site, path: &str) -> String {
+    fn left_as_theirs(&self, context: &RunContext, path: &str) -> String {
         let summary = self.landed.iter().find(|(_, summary)| summary == path);
         let ours = match summary {
             Some((plan, _)) => {
-                format!("; `git show {}` is the run's own", site.name(&format!("summary/{plan}")))
+                format!("; `git show {}` is the run's own", context.name(&format!("summary/{plan}")))
             }
-            None if path == self.review => format!("; `tribunal report {}` is the run's own", site.run),
+            None if path == self.review => format!("; `tribunal report {}` is the run's own", context.run),
             None => String::new(),
         };
         format!("{path} was left as {} has it, because it changed there meanwhile{ours}", self.branch)
@@ -975,7 +1001,7 @@ impl Finishing {
     /// The files of an artifact, unless its gate stayed closed, and the record of how it was made.
     fn chain_files(
         &self,
-        site: &Site,
+        context: &RunContext,
         note: &ChainNote,
         notes: &mut Vec<Note>,
     ) -> Result<Vec<Written>, String> {
@@ -985,23 +1011,23 @@ impl Finishing {
             (self.ending, &self.tip, self.is_code())
         {
             let (ground, tip) =
-                (site.commit_of(&note.ground).map_err(text)?, site.commit_of(tip).map_err(text)?);
-            for (path, bytes) in note.files_at(site, &tip).map_err(text)? {
-                let before = site.repo.file_at(&ground, &GitPath::from(path.as_str())).map_err(text)?;
+                (context.commit_of(&note.ground).map_err(text)?, context.commit_of(tip).map_err(text)?);
+            for (path, bytes) in note.files_at(context, &tip).map_err(text)? {
+                let before = context.repo.file_at(&ground, &GitPath::from(path.as_str())).map_err(text)?;
                 if before.as_ref() != Some(&bytes) {
                     files.push(Written { before, ..self.written(&path, bytes) });
                 }
             }
         }
-        let head = site.run_head().map_err(text)?;
-        let read = Reader::open(&site.dir).map_err(DocketError::from);
+        let head = context.run_head().map_err(text)?;
+        let read = Reader::open(&context.dir).map_err(RunStateError::from);
         let read = read.and_then(|reader| History::read(&reader));
-        let phase = read.map_err(|error| error.to_string())?.chain(&site.run, self.ending);
+        let phase = read.map_err(|error| error.to_string())?.chain(&context.run, self.ending);
         for (name, render) in RECORDS {
             let path = format!("{}/{name}", note.folder);
             let before = match self.tracked {
-                true => site.repo.file_at(&head, &GitPath::from(path.as_str())).map_err(text)?,
-                false => inside::read(site.project.root(), &path),
+                true => context.repo.file_at(&head, &GitPath::from(path.as_str())).map_err(text)?,
+                false => inside::read(context.project.root(), &path),
             };
             let known = before.as_ref().map(|bytes| String::from_utf8_lossy(bytes).into_owned());
             match phase.as_ref().map(|phase| render(known.as_deref(), phase)) {
@@ -1015,23 +1041,23 @@ impl Finishing {
 
     /// STATE.md and ROADMAP.md, if the project has them, with this run's entry about the phase and nothing else
     /// changed.
-    fn standing_files(&self, site: &Site) -> Result<Vec<Written>, String> {
+    fn standing_files(&self, context: &RunContext) -> Result<Vec<Written>, String> {
         // A review that did not pass does not advance the phase, and an artifact never does.
         let artifact = self.chain.is_some() && !self.is_code();
         if artifact || (self.target.is_some() && self.ending != Ending::Passed) {
             return Ok(Vec::new());
         }
         let landed: Vec<String> = self.landed.iter().map(|(plan, _)| plan.to_string()).collect();
-        let progress = standing::of_phase(&site.project, &self.phase, &landed, &site.settings)?;
-        let head = site.run_head().map_err(|error| error.to_string())?;
+        let progress = standing::of_phase(&context.project, &self.phase, &landed, &context.settings)?;
+        let head = context.run_head().map_err(|error| error.to_string())?;
         let mut files = Vec::new();
         for (name, update) in standing::DOCUMENTS {
-            let path = format!("{}/{name}", site.project.planning());
+            let path = format!("{}/{name}", context.project.planning());
             let at_head =
-                site.repo.file_at(&head, &GitPath::from(path.as_str())).map_err(|e| e.to_string())?;
+                context.repo.file_at(&head, &GitPath::from(path.as_str())).map_err(|e| e.to_string())?;
             // Decided for each document, since git may track one and not the other.
             let tracked = at_head.is_some();
-            let Some(before) = at_head.or_else(|| standing::read(&site.project, name)) else { continue };
+            let Some(before) = at_head.or_else(|| standing::read(&context.project, name)) else { continue };
             // A document that is not UTF-8 is left alone: editing it as text would damage it.
             let Ok(text) = std::str::from_utf8(&before) else { continue };
             let bytes = update(text, &progress).into_bytes();
@@ -1043,16 +1069,16 @@ impl Finishing {
     }
 
     /// The plans that were revised and the SUMMARY of every plan that landed.
-    fn files(&self, site: &Site) -> Result<Vec<Written>, GitError> {
+    fn files(&self, context: &RunContext) -> Result<Vec<Written>, GitError> {
         let mut files = Vec::new();
         for (path, found, now) in &self.documents {
-            let before = site.repo.read_blob(&site.commit_of(found)?)?;
-            let bytes = site.repo.read_blob(&site.commit_of(now)?)?;
+            let before = context.repo.read_blob(&context.commit_of(found)?)?;
+            let bytes = context.repo.read_blob(&context.commit_of(now)?)?;
             files.push(Written { before: Some(before), ..self.written(path, bytes) });
         }
         for (plan, path) in &self.landed {
-            if let Some(blob) = site.repo.ref_at(&site.name(&format!("summary/{plan}")))? {
-                let bytes = as_landed(site, plan, path, site.repo.read_blob(&blob)?)?;
+            if let Some(blob) = context.repo.ref_at(&context.name(&format!("summary/{plan}")))? {
+                let bytes = as_landed(context, plan, path, context.repo.read_blob(&blob)?)?;
                 files.push(self.written(path, bytes));
             }
         }
@@ -1060,19 +1086,19 @@ impl Finishing {
     }
 
     /// The REVIEW document of the run, rendered from its journal.
-    fn reviewed(&self, site: &Site) -> Result<String, DocketError> {
-        let history = History::read(&Reader::open(&site.dir)?)?;
-        let (docket, settings) = (&history.docket, &site.settings);
+    fn reviewed(&self, context: &RunContext) -> Result<String, RunStateError> {
+        let history = History::read(&Reader::open(&context.dir)?)?;
+        let (run_state, settings) = (&history.run_state, &context.settings);
         let notes = [
-            tests_of(docket),
-            unreviewed(docket),
+            tests_of(run_state),
+            unreviewed(run_state),
             gate_notes(&settings.gates),
             rule_notes(&settings.git),
-            docket.about.unkept(),
-            from_agents(docket),
+            run_state.about.unkept(),
+            from_agents(run_state),
         ]
         .concat();
-        let review = history.review(&site.run, notes, &[]);
+        let review = history.review(&context.run, notes, &[]);
         Ok(tribunal_view::review::markdown(&review))
     }
 
@@ -1086,46 +1112,47 @@ impl Finishing {
     }
 
     /// Commits planning documents on the run branch, and nothing else.
-    fn commit(&self, site: &Site, files: &[Written]) -> Result<String, GitError> {
-        let done = site.name("boundary");
-        if site.repo.ref_at(&done)?.is_some() {
+    fn commit(&self, context: &RunContext, files: &[Written]) -> Result<String, GitError> {
+        let done = context.name("boundary");
+        if context.repo.ref_at(&done)?.is_some() {
             // Committed before a crash; a second commit would bring nothing.
             return Ok("planning documents are on the run branch".to_owned());
         }
-        let head = site.run_head()?;
-        let dir = site.dir.join("boundary");
-        site.shelf.discard(&dir)?;
+        let head = context.run_head()?;
+        let dir = context.dir.join("boundary");
+        context.worktree_pool.discard(&dir)?;
         fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
-        let tree = site.shelf.checkout(&dir.join("tree"), &dir.join("index"), &head, "boundary")?;
+        let tree =
+            context.worktree_pool.checkout(&dir.join("tree"), &dir.join("index"), &head, "boundary")?;
         for file in files {
             inside::write(tree.path(), &file.path, &file.bytes)?;
         }
         let captured = tree.capture()?;
-        let planning = [site.project.planning_path()];
+        let planning = [context.project.planning_path()];
         // Only the planning folder is taken from the checkout: the code must stay exactly what was approved.
-        let only_planning = site.repo.tree_with(&head, &captured.tree, &planning)?;
-        let who = site.signature();
-        let message = site.message(site.own_message(self.message(site)));
-        let made = |tree: &Oid| site.repo.commit(tree, std::slice::from_ref(&head), &message, &who, &who);
+        let only_planning = context.repo.tree_with(&head, &captured.tree, &planning)?;
+        let who = context.signature();
+        let message = context.message(context.own_message(self.message(context)));
+        let made = |tree: &Oid| context.repo.commit(tree, std::slice::from_ref(&head), &message, &who, &who);
         let rules = self.hook_rules()?;
         // A formatter among the hooks would refuse our documents, so it may tidy them first.
-        let tidied = hooks::tidied(site, &self.effect, &rules, &head, &only_planning, &planning[0])?;
-        let commit = match site.by_the_rules(&self.effect, &rules, &head, &made(&tidied)?)? {
+        let tidied = hooks::tidied(context, &self.effect, &rules, &head, &only_planning, &planning[0])?;
+        let commit = match context.by_the_rules(&self.effect, &rules, &head, &made(&tidied)?)? {
             Ok(commit) => commit,
             Err(answer) => return Err(GitError::Odd { what: rule_words(answer) }),
         };
         let changes =
-            [RefChange::forward(site.name("head"), &head, &commit), RefChange::create(done, &commit)];
+            [RefChange::forward(context.name("head"), &head, &commit), RefChange::create(done, &commit)];
         crash::point("boundary:before");
-        site.repo.refs_update(&changes, "tribunal: planning documents")?;
+        context.repo.refs_update(&changes, "tribunal: planning documents")?;
         crash::point("boundary:after");
-        site.shelf.discard(&dir)?;
+        context.worktree_pool.discard(&dir)?;
         Ok(format!("{} committed on the run branch", documents(files.len())))
     }
 
     /// The message of the commit of planning documents. Work that nobody approved is marked as such.
-    fn message(&self, site: &Site) -> String {
-        let run = format!("Tribunal-Run: {}", site.run);
+    fn message(&self, context: &RunContext) -> String {
+        let run = format!("Tribunal-Run: {}", context.run);
         let Some(note) = &self.chain else {
             return format!("docs({}): plans and summaries of the run\n\n{run}\n", self.phase);
         };
@@ -1147,7 +1174,7 @@ impl Finishing {
     ///
     /// A refusal is not an error: the branch and the files are the user's, so the run waits with its result (see
     /// `docs/design/landing.md`).
-    fn forward(&self, site: &Site, notes: &mut Vec<Note>) -> Result<RunReport, String> {
+    fn forward(&self, context: &RunContext, notes: &mut Vec<Note>) -> Result<RunReport, String> {
         // The record of an artifact's review goes to the branch even if the artifact was not approved.
         let record = self.chain.is_some() && !self.is_code();
         if !self.ending.is_good() && !record {
@@ -1156,43 +1183,43 @@ impl Finishing {
         let text = |error: GitError| error.to_string();
         // A review of something that no branch has: there is no branch to move, so the fixes are offered as a command.
         if let Some(target) = self.target.as_ref().filter(|target| !target.on_branch) {
-            return self.offer(site, target, notes).map(finished).map_err(text);
+            return self.offer(context, target, notes).map(finished).map_err(text);
         }
         let old = Oid::parse(&self.base).map_err(text)?;
-        let new = site.signed_result(&old).map_err(text)?;
+        let new = context.signed_result(&old).map_err(text)?;
         // Folders of ours that git does not track are not changes of the user.
         let mut ignoring = vec![GitPath::from(crate::project::FOLDER)];
         if !self.tracked {
-            ignoring.push(site.project.planning_path());
+            ignoring.push(context.project.planning_path());
         }
         // A branch that the run was asked to create needs no second order. Once it exists it is treated like any other.
         let makes = self.new_branch
-            && site.repo.ref_at(&format!("refs/heads/{}", self.branch)).map_err(text)?.is_none();
+            && context.repo.ref_at(&format!("refs/heads/{}", self.branch)).map_err(text)?.is_none();
         let bring = Bring {
             branch: &self.branch,
             old: &old,
             new: &new,
             ignoring: &ignoring,
             asked: self.asked || makes,
-            notes: &site.dir.join(FORWARD),
+            notes: &context.dir.join(FORWARD),
             passed: &crash::point,
         };
         crash::point("forward:before");
-        let forward = site.repo.fast_forward(&bring);
+        let forward = context.repo.fast_forward(&bring);
         crash::point("forward:after");
         let why = match forward {
             Ok(Forward::Done) => return Ok(finished(format!("{} is at {}", self.branch, new.short()))),
-            Ok(Forward::Contained { at }) => match site.arrival(&old, &new, &at).map_err(text)? {
+            Ok(Forward::Contained { at }) => match context.arrival(&old, &new, &at).map_err(text)? {
                 Arrival::There(changed) => return Ok(finished(self.went_on(&new, &at, &changed))),
                 Arrival::Undone(paths) => Held::Undone(paths),
             },
             Ok(Forward::Refused(why)) => held(why),
             // A failure of git may be temporary, so it is retried. At the last attempt the result is held instead, and
             // a person can order it again once the cause is gone.
-            Err(error) if self.is_last(site) => Held::Failed(error.to_string()),
+            Err(error) if self.is_last(context) => Held::Failed(error.to_string()),
             Err(error) => return Err(error.to_string()),
         };
-        notes.extend(whole_list(site, &why));
+        notes.extend(whole_list(context, &why));
         // Tribunal never runs the user's filters, so the user's own git has to do this one.
         if let Held::Filtered(_) = why {
             notes.push(Note::Left { command: tribunal_git::forward_command(&new) });
@@ -1218,8 +1245,13 @@ impl Finishing {
     }
 
     /// Leaves the command that applies the fixes. Fixes of code that is on no branch are the user's to take.
-    fn offer(&self, site: &Site, target: &Reviewed, notes: &mut Vec<Note>) -> Result<String, GitError> {
-        let tip = self.approved.as_ref().map(|approved| site.commit_of(approved)).transpose()?;
+    fn offer(
+        &self,
+        context: &RunContext,
+        target: &Reviewed,
+        notes: &mut Vec<Note>,
+    ) -> Result<String, GitError> {
+        let tip = self.approved.as_ref().map(|approved| context.commit_of(approved)).transpose()?;
         // The review approved exactly what it was given, so there are no fixes to offer.
         let Some(tip) = tip.filter(|tip| tip.as_str() != target.head) else {
             return Ok("nothing was changed".to_owned());
@@ -1230,8 +1262,8 @@ impl Finishing {
     }
 
     /// Whether the next failure would use up the attempts.
-    fn is_last(&self, site: &Site) -> bool {
-        self.effect.n.fails + 1 >= site.settings.run.attempts_max
+    fn is_last(&self, context: &RunContext) -> bool {
+        self.effect.n.fails + 1 >= context.settings.run.attempts_max
     }
 }
 
@@ -1258,12 +1290,12 @@ fn held(why: tribunal_git::Refusal) -> Held {
 }
 
 /// Writes all the paths that hold a result to a file, if there are more than the message shows.
-fn whole_list(site: &Site, why: &Held) -> Option<Note> {
+fn whole_list(context: &RunContext, why: &Held) -> Option<Note> {
     let (Held::Dirty(paths) | Held::InTheWay(paths) | Held::Filtered(paths)) = why else { return None };
     if paths.len() <= tribunal_view::branch::SHOWN {
         return None;
     }
-    let place = site.dir.join("in-the-way.txt");
+    let place = context.dir.join("in-the-way.txt");
     let lines: String = paths.iter().map(|path| format!("{}\n", plain::line(path))).collect();
     write_atomic(&place, lines.as_bytes()).ok()?;
     Some(Note::Warning(format!(
@@ -1289,15 +1321,15 @@ pub(crate) struct Written {
 }
 
 /// Pushes the user's branch if it is at the result. A failure is only a note: the branch has the result either way.
-fn push(site: &Site, branch: &str, notes: &mut Vec<Note>) -> String {
+fn push(context: &RunContext, branch: &str, notes: &mut Vec<Note>) -> String {
     let pushed = || -> Result<Option<Pushed>, GitError> {
-        let head = site.run_head()?;
+        let head = context.run_head()?;
         // Only the exact result is pushed. A branch that is elsewhere has commits that this run knows nothing about.
-        if site.repo.ref_at(&format!("refs/heads/{branch}"))? != Some(head) {
+        if context.repo.ref_at(&format!("refs/heads/{branch}"))? != Some(head) {
             return Ok(None);
         }
         crash::point("push:before");
-        let pushed = site.repo.push_branch(branch)?;
+        let pushed = context.repo.push_branch(branch)?;
         crash::point("push:after");
         Ok(Some(pushed))
     };
@@ -1326,28 +1358,29 @@ pub fn review_path(phase_path: &str) -> String {
 ///
 /// The hashes are not part of what was approved. Nothing else in the text changes, and if old and new commits cannot be
 /// matched one to one, the text stays as it is.
-fn as_landed(site: &Site, plan: &PlanId, path: &str, bytes: Vec<u8>) -> Result<Vec<u8>, GitError> {
+fn as_landed(context: &RunContext, plan: &PlanId, path: &str, bytes: Vec<u8>) -> Result<Vec<u8>, GitError> {
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let old = tribunal_docs::read_summary(path, &text).value.map(|summary| summary.commit_hashes);
-    let (Some(mut old), Some(head)) = (old, site.repo.ref_at(&site.name(&format!("landed/{plan}")))?) else {
+    let (Some(mut old), Some(head)) = (old, context.repo.ref_at(&context.name(&format!("landed/{plan}")))?)
+    else {
         return Ok(bytes);
     };
     // Commits that were on the branch before the run did not land again.
-    let taken = crate::build::takeover::of_plan(site, plan.as_str())?;
+    let taken = crate::build::import::of_plan(context, plan.as_str())?;
     old.retain(|hash| !taken.iter().any(|oid| oid.as_str().starts_with(hash.as_str())));
     // A plan that the branch had already did not land. Its commits have other names there, which are not known here.
-    if site.repo.ref_at(&landed_ref(site, plan, "from"))?.as_ref() == Some(&head) {
+    if context.repo.ref_at(&landed_ref(context, plan, "from"))?.as_ref() == Some(&head) {
         return Ok(bytes);
     }
     let mut base = head.clone();
     // As many commits back as the SUMMARY names. A plan that landed as another number of commits is left alone below.
     for _ in 0..old.len() {
-        match site.repo.parents_of(&base)?.into_iter().next() {
+        match context.repo.parents_of(&base)?.into_iter().next() {
             Some(parent) => base = parent,
             None => return Ok(bytes),
         }
     }
-    let new = site.repo.commits_between(&base, &head)?;
+    let new = context.repo.commits_between(&base, &head)?;
     if new.len() != old.len() {
         return Ok(bytes);
     }
@@ -1384,7 +1417,7 @@ fn write_untracked(root: &Path, files: &[Written]) -> Result<String, String> {
     })
 }
 
-impl Site {
+impl RunContext {
     /// Whether a branch that contains a result still has it. Documents that accompany code do not decide.
     fn arrival(&self, old: &Oid, new: &Oid, at: &Oid) -> Result<Arrival, GitError> {
         self.repo.arrival(&Arrived { old, new, at, beside: &self.project.planning_path() })
@@ -1393,14 +1426,14 @@ impl Site {
 
 /// Whether the run branch has what the review approved. Until then, a branch at the run branch does not have the
 /// result.
-fn is_advanced(site: &Site, docket: &Docket) -> Result<bool, GitError> {
-    let run = docket.run.as_ref().filter(|run| run.spec().review);
+fn is_advanced(context: &RunContext, run_state: &RunState) -> Result<bool, GitError> {
+    let run = run_state.run.as_ref().filter(|run| run.spec().review);
     match run.and_then(|run| run.tip()) {
         Some(tip) => {
-            let tip = site.commit_of(tip)?;
+            let tip = context.commit_of(tip)?;
             // A signed result does not descend from the approved commit, so the ref is asked first.
-            let known = site.repo.ref_at(&site.name(ADVANCED))?.as_ref() == Some(&tip);
-            Ok(known || site.repo.is_ancestor(&tip, &site.run_head()?)?)
+            let known = context.repo.ref_at(&context.name(ADVANCED))?.as_ref() == Some(&tip);
+            Ok(known || context.repo.is_ancestor(&tip, &context.run_head()?)?)
         }
         None => Ok(true),
     }
@@ -1409,25 +1442,25 @@ fn is_advanced(site: &Site, docket: &Docket) -> Result<bool, GitError> {
 /// Whether a finishing step that was intended before a crash has happened.
 ///
 /// A probe that cannot tell answers `Unknown`, never `NotDone`: only a proven absence may lead to a second attempt.
-pub(crate) fn probe_finish(site: &Site, step: FinishStep, docket: &Docket) -> Probe {
+pub(crate) fn probe_finish(context: &RunContext, step: FinishStep, run_state: &RunState) -> Probe {
     let done =
         |note: &str| Probe::Done(Report::Run(RunReport::Finished { note: note.to_owned() }), Vec::new());
     match step {
-        FinishStep::Boundary => match site.repo.ref_at(&site.name("boundary")) {
+        FinishStep::Boundary => match context.repo.ref_at(&context.name("boundary")) {
             Ok(Some(_)) => done("planning documents are on the run branch"),
             Ok(None) => Probe::NotDone,
             Err(_) => Probe::Unknown,
         },
         FinishStep::Forward => {
             let is_done = || -> Result<bool, GitError> {
-                if !is_advanced(site, docket)? {
+                if !is_advanced(context, run_state)? {
                     return Ok(false);
                 }
-                let (old, new) = (Oid::parse(docket.base())?, site.run_head()?);
-                Ok(match site.repo.fast_forward_probe(&docket.about.branch, &old, &new)? {
+                let (old, new) = (Oid::parse(run_state.base())?, context.run_head()?);
+                Ok(match context.repo.fast_forward_probe(&run_state.about.branch, &old, &new)? {
                     ForwardProbe::Done => true,
                     ForwardProbe::Contained { at } => {
-                        matches!(site.arrival(&old, &new, &at)?, Arrival::There(_))
+                        matches!(context.arrival(&old, &new, &at)?, Arrival::There(_))
                     }
                     ForwardProbe::NotDone | ForwardProbe::Elsewhere => false,
                 })
@@ -1439,8 +1472,8 @@ pub(crate) fn probe_finish(site: &Site, step: FinishStep, docket: &Docket) -> Pr
             }
         }
         FinishStep::Push => {
-            let branch = &docket.about.branch;
-            let seen = || Ok::<_, GitError>(site.repo.upstream_seen(branch)? == Some(site.run_head()?));
+            let branch = &run_state.about.branch;
+            let seen = || Ok::<_, GitError>(context.repo.upstream_seen(branch)? == Some(context.run_head()?));
             match seen() {
                 Ok(true) => done(&format!("{branch} was pushed")),
                 // Pushing what the remote already has does nothing, so a push that was not seen may be tried again.

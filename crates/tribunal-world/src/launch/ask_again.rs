@@ -7,9 +7,9 @@
 use tribunal_agent::Outcome;
 use tribunal_core::effect::EffectId;
 use tribunal_core::finding::{Claim, UnreadPart};
-use tribunal_core::ids::{FindingId, Seat};
+use tribunal_core::ids::{FindingId, Reviewer};
 use tribunal_core::review_loop::{Failure, FailureKind, Loop};
-use tribunal_engine::docket::{Docket, LaunchNote};
+use tribunal_engine::run_state::{LaunchNote, RunState};
 use tribunal_engine::tries::LostTry;
 use tribunal_findings::Intake;
 use tribunal_view::plain;
@@ -64,10 +64,16 @@ pub(crate) struct Told {
 }
 
 /// Splits the lost tries of this round into the one that is asked again and all others.
-pub(crate) fn told(docket: &Docket, lp: &Loop, seat: &Seat, effect: &EffectId, put: &[FindingId]) -> Told {
+pub(crate) fn told(
+    run_state: &RunState,
+    review_loop: &Loop,
+    reviewer: &Reviewer,
+    effect: &EffectId,
+    put: &[FindingId],
+) -> Told {
     // An answer about another part of the change says nothing about this part.
     let of_part = |one: &&LostTry| one.effect.n.part == effect.n.part;
-    let lost: Vec<&LostTry> = docket.tries.of(lp.id(), seat).iter().filter(of_part).collect();
+    let lost: Vec<&LostTry> = run_state.tries.of(review_loop.id(), reviewer).iter().filter(of_part).collect();
     let own = |one: &LostTry| one.effect.n.backup == effect.n.backup;
     // The fallback reviewer is not blamed for the tries of the reviewer it stands in for.
     let asked = lost.iter().rposition(|one| own(one) && one.unusable.is_some()).filter(|_| effect.n.again);
@@ -75,10 +81,10 @@ pub(crate) fn told(docket: &Docket, lp: &Loop, seat: &Seat, effect: &EffectId, p
         let one = lost[at];
         Some(Again {
             why: one.unusable?,
-            answer: words_of(docket, &one.effect),
+            answer: words_of(run_state, &one.effect),
             unread: one.unread.clone(),
             left_out: put.iter().filter(|id| !one.answered.contains(id)).copied().collect(),
-            became: became(lp, seat, one),
+            became: became(review_loop, reviewer, one),
             refused: one.refused.clone(),
         })
     });
@@ -86,38 +92,41 @@ pub(crate) fn told(docket: &Docket, lp: &Loop, seat: &Seat, effect: &EffectId, p
     let earlier = others.map(|(_, one)| Earlier {
         other: !own(one),
         why: one.why.clone(),
-        answer: words_of(docket, &one.effect),
+        answer: words_of(run_state, &one.effect),
         unread: one.unread.clone(),
     });
     Told { again, earlier: earlier.collect() }
 }
 
 /// The words of a launch's answer; empty where it gave none.
-pub(crate) fn words_of(docket: &Docket, effect: &EffectId) -> String {
+pub(crate) fn words_of(run_state: &RunState, effect: &EffectId) -> String {
     let name = effect.to_string();
     let note = |launch: &&LaunchNote| launch.effect == name;
-    docket.launches.iter().rev().find(note).map(|launch| launch.words.clone()).unwrap_or_default()
+    run_state.launches.iter().rev().find(note).map(|launch| launch.words.clone()).unwrap_or_default()
 }
 
 /// What became of the findings that a reviewer raised or answered in this round.
-fn became(lp: &Loop, seat: &Seat, lost: &LostTry) -> Vec<String> {
-    let of_now = |id: &FindingId, first: u32| first == lp.round() || lost.answered.contains(id);
-    let entries = lp.ledger().iter().filter(|(id, entry)| entry.is_of(seat) && of_now(id, entry.first_round));
+fn became(review_loop: &Loop, reviewer: &Reviewer, lost: &LostTry) -> Vec<String> {
+    let of_now = |id: &FindingId, first: u32| first == review_loop.round() || lost.answered.contains(id);
+    let entries = review_loop
+        .ledger()
+        .iter()
+        .filter(|(id, entry)| entry.is_of(reviewer) && of_now(id, entry.first_round));
     entries
         .map(|(id, entry)| format!("{}: {}", FindingLine::of(id, entry).text(), entry.fate.word()))
         .collect()
 }
 
 /// What a builder that runs again is told about its last run: how it ended, and what it said.
-pub(crate) fn last_run(docket: &Docket, lp: &Loop, effect: &EffectId) -> String {
+pub(crate) fn last_run(run_state: &RunState, review_loop: &Loop, effect: &EffectId) -> String {
     // A first attempt has no run before it.
     if effect.n.fails == 0 && !effect.n.backup {
         return String::new();
     }
-    let begins = format!("{}/e{}/{}#", lp.id(), effect.entry, effect.step);
-    let last = docket.launches.iter().rev().find(|launch| launch.effect.starts_with(&begins));
+    let begins = format!("{}/e{}/{}#", review_loop.id(), effect.entry, effect.step);
+    let last = run_state.launches.iter().rev().find(|launch| launch.effect.starts_with(&begins));
     let step = format!("{}: ", effect.step);
-    let lost = docket.lost.get(lp.id().as_str()).and_then(|lost| lost.strip_prefix(&step));
+    let lost = run_state.lost.get(review_loop.id().as_str()).and_then(|lost| lost.strip_prefix(&step));
     let failed = last.is_none_or(|launch| launch.failed.is_some());
     let how = match lost.filter(|lost| failed && !lost.trim().is_empty()) {
         Some(lost) => format!("The run before this one was lost: {}", plain::clipped(lost, 600)),

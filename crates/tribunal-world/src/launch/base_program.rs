@@ -3,8 +3,8 @@
 //! Such a file is taken from the base commit, from a checkout in which nobody works, while the judged tree stays the
 //! working directory. Otherwise a builder could rewrite the program that judges its work.
 
+use crate::context::{RunContext, lock};
 use crate::sandbox::BORROWED;
-use crate::site::{Site, lock};
 use crate::tests_run::base_judge::{JudgingCommand, orders_of};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -29,7 +29,7 @@ pub(crate) struct Judged<'a> {
     pub(crate) tree: &'a Path,
 }
 
-impl Site {
+impl RunContext {
     /// The search path of a judging launch, without entries that lead to the judged files.
     ///
     /// An entry such as `node_modules/.bin` would let the change replace any program by its name.
@@ -172,9 +172,9 @@ impl Site {
         let path = dir.join("tree");
         if made.insert(base.clone()) {
             // A dead orchestrator may have left half a checkout.
-            self.shelf.discard(&dir)?;
+            self.worktree_pool.discard(&dir)?;
             std::fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
-            if let Err(error) = self.shelf.checkout(&path, &dir.join("index"), base, "judges") {
+            if let Err(error) = self.worktree_pool.checkout(&path, &dir.join("index"), base, "judges") {
                 // The next caller tries again.
                 made.remove(base);
                 return Err(error);

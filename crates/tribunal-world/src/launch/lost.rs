@@ -5,13 +5,13 @@
 //! crash.
 
 use super::Flight;
-use crate::site::Site;
+use crate::context::RunContext;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::Path;
 use tribunal_core::machine::Machine;
 use tribunal_core::review_loop::FailureKind;
-use tribunal_engine::docket::{Docket, LaunchNote, Note};
+use tribunal_engine::run_state::{LaunchNote, Note, RunState};
 use tribunal_process::{Left, end_left_behind};
 
 /// The file with the reservation, in the folder of the launch.
@@ -50,14 +50,15 @@ pub(crate) fn note(dir: &Path, read: LaunchNote) -> Note {
 }
 
 /// Notes for launches that began, that nobody wants any more, and whose end is in no journal.
-pub(crate) fn unwanted(site: &Site, docket: &Docket) -> Vec<Note> {
-    let wanted = wanted(docket);
-    let folders = std::fs::read_dir(site.dir.join("launches")).into_iter().flatten().filter_map(Result::ok);
+pub(crate) fn unwanted(context: &RunContext, run_state: &RunState) -> Vec<Note> {
+    let wanted = wanted(run_state);
+    let folders =
+        std::fs::read_dir(context.dir.join("launches")).into_iter().flatten().filter_map(Result::ok);
     let mut lost: Vec<Reserved> = Vec::new();
     for folder in folders.map(|folder| folder.path()) {
         let Some(kept) = kept(&folder) else { continue };
-        let known = docket.launches_for(&kept.effect).next().is_some()
-            || docket.killed.iter().any(|note| note.effect == kept.effect)
+        let known = run_state.launches_for(&kept.effect).next().is_some()
+            || run_state.killed.iter().any(|note| note.effect == kept.effect)
             || wanted.contains(&kept.effect);
         // If it cannot be told whether a launch began, it counts as begun: an unknown cost must not look like none.
         if !known && !matches!(end_left_behind(&folder), Ok(Left::NeverLaunched)) {
@@ -80,13 +81,13 @@ pub(crate) fn unwanted(site: &Site, docket: &Docket) -> Vec<Note> {
 }
 
 /// The effects that are still wanted. The engine probes those one by one.
-fn wanted(docket: &Docket) -> BTreeSet<String> {
-    let of_loops = docket.loops.values().flat_map(|lp| {
-        let wants = lp.wants();
-        let open = lp.intents().iter().filter(|(effect, _)| wants.contains_key(effect));
+fn wanted(run_state: &RunState) -> BTreeSet<String> {
+    let of_loops = run_state.loops.values().flat_map(|review_loop| {
+        let wants = review_loop.wants();
+        let open = review_loop.intents().iter().filter(|(effect, _)| wants.contains_key(effect));
         open.map(|(effect, _)| effect.to_string()).collect::<Vec<_>>()
     });
-    let of_run = docket.run.iter().flat_map(|run| run.intents().map(|(effect, _)| effect.to_string()));
+    let of_run = run_state.run.iter().flat_map(|run| run.intents().map(|(effect, _)| effect.to_string()));
     of_loops.chain(of_run).collect()
 }
 

@@ -7,23 +7,23 @@
 
 pub(crate) mod ask_again;
 pub(crate) mod base_program;
-pub(crate) mod clerk;
-pub(crate) mod desk;
+pub(crate) mod call_policy;
 pub(crate) mod lost;
 pub(crate) mod ran;
+pub(crate) mod report_server;
 pub mod trial;
 pub(crate) mod watch;
 pub(crate) mod word;
 
 use crate::check::{Command, Commands};
+use crate::context::{RunContext, Then, lock, now, slug};
 use crate::launch::base_program::Judged;
-use crate::launch::clerk::{Clerk, Mandate};
-use crate::launch::desk::{Backstage, Checks, Later};
+use crate::launch::call_policy::{CallPolicy, Capability};
 use crate::launch::ran::OnRecord;
+use crate::launch::report_server::{Checks, Later, LaunchServices};
 use crate::launch::watch::{Limits, Watched};
 use crate::project::identity;
 use crate::sandbox::SandboxSpec;
-use crate::site::{Site, Then, lock, now, slug};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -41,9 +41,9 @@ use tribunal_core::review_loop::{Failure, FailureKind};
 use tribunal_core::tables::{self, TurnsSet};
 use tribunal_core::usage::SessionTotals;
 use tribunal_engine::crash;
-use tribunal_engine::docket::{Docket, LaunchNote};
+use tribunal_engine::run_state::{LaunchNote, RunState};
 use tribunal_git::Oid;
-use tribunal_process::{Callers, Cause, Exit, ExitHow, Launch, Network, ProcessError, Stdin, Walls};
+use tribunal_process::{Callers, Cause, Exit, ExitHow, Launch, Mounts, Network, ProcessError, Stdin};
 use tribunal_view::spoken::Identity;
 use tribunal_view::{context, plain, prompt};
 
@@ -108,13 +108,13 @@ pub(crate) struct Flight {
 }
 
 /// What a launch may report through its socket, and have done there.
-pub(crate) struct Speech {
-    pub(crate) mandate: Mandate,
+pub(crate) struct Reporting {
+    pub(crate) capability: Capability,
     /// The checks that it may ask for, and the commit they run on.
     pub(crate) checks: Option<(Oid, Vec<Command>)>,
 }
 
-impl Site {
+impl RunContext {
     /// Launches an agent. `then` is called on a worker thread once no process of it is left.
     ///
     /// A launch that cannot begin is reported as a failed effect, and `then` is not called.
@@ -124,11 +124,11 @@ impl Site {
         names: &[&str],
         brief: Brief,
         begin: Begin,
-        speech: Option<Speech>,
-        then: impl FnOnce(&Arc<Site>, Ended) + Send + 'static,
+        reporting: Option<Reporting>,
+        then: impl FnOnce(&Arc<RunContext>, Ended) + Send + 'static,
     ) {
-        if let Err(text) = self.try_launch(effect, names, brief, begin, speech, then) {
-            self.desk.shut(&slug(&effect.to_string()));
+        if let Err(text) = self.try_launch(effect, names, brief, begin, reporting, then) {
+            self.report_server.shut(&slug(&effect.to_string()));
             self.fail(effect, Failure::new(FailureKind::Setup, text), Vec::new());
         }
     }
@@ -139,8 +139,8 @@ impl Site {
         names: &[&str],
         mut brief: Brief,
         begin: Begin,
-        speech: Option<Speech>,
-        then: impl FnOnce(&Arc<Site>, Ended) + Send + 'static,
+        reporting: Option<Reporting>,
+        then: impl FnOnce(&Arc<RunContext>, Ended) + Send + 'static,
     ) -> Result<(), String> {
         let agent =
             self.adapter_for(names).ok_or_else(|| format!("no agent is configured for {}", brief.role))?;
@@ -161,8 +161,8 @@ impl Site {
         }
         let mut asks = self.asks(names, session.as_ref());
         std::fs::create_dir_all(&brief.out_dir).map_err(|error| error.to_string())?;
-        if let Some(speech) = speech.filter(|_| row.can(Feature::Mcp, brief.access)) {
-            asks.mcp = self.receive(effect, &mut brief, speech)?;
+        if let Some(reporting) = reporting.filter(|_| row.can(Feature::Mcp, brief.access)) {
+            asks.mcp = self.receive(effect, &mut brief, reporting)?;
         }
         let keep = |name: &str| self.environment.get(name).cloned();
         let mut prepared =
@@ -192,35 +192,35 @@ impl Site {
         lost::keep(&flight).map_err(|error| format!("{}: {error}", flight.out_dir.display()))?;
         self.ask_version(&row);
         let watched = self.watched(effect, &row, &flight, asks.turns);
-        let walled = row.clone();
-        let site = Arc::clone(self);
+        let sandboxed = row.clone();
+        let context = Arc::clone(self);
         let began = Instant::now();
         let ended = move |exit: Exit| {
             // Read on a worker: the supervisor's thread has to go on with the other processes.
-            let jobs = site.jobs.clone();
+            let jobs = context.jobs.clone();
             jobs.run(move || {
                 crash::point("launch:ended");
                 let effect = flight.effect.clone();
                 let id = slug(&effect.to_string());
                 // The socket is closed before the answer is read, so that nothing can be added to it afterwards.
-                let (stopped, refused) = (site.watch.end(&id), site.desk.shut(&id));
+                let (stopped, refused) = (context.watch.end(&id), context.report_server.shut(&id));
                 // A panic while reading costs an attempt, but the effect still gets its report.
-                site.guard(&effect, || {
+                context.guard(&effect, || {
                     let mut ended = read_back(&row, &flight, &exit, stopped, began.elapsed());
                     ended.note.denied.extend(refused);
                     if let Some(identity) = &mut ended.note.identity {
-                        identity.version = site.version(&flight.agent).unwrap_or_default();
+                        identity.version = context.version(&flight.agent).unwrap_or_default();
                     }
-                    site.left(&flight.out_dir, &exit);
-                    then(&site, site.park(ended));
+                    context.left(&flight.out_dir, &exit);
+                    then(&context, context.park(ended));
                 });
             });
         };
-        let walls = agent_walls(&walled, &brief, &prepared, |spec| {
+        let mounts = agent_sandbox(&sandboxed, &brief, &prepared, |spec| {
             let shown = programs.map(|folder| (folder, false));
             self.mounts(&SandboxSpec { more: spec.more.iter().cloned().chain(shown).collect(), ..*spec })
         })?;
-        self.spawn(effect, prepared, brief.out_dir, walls, Box::new(ended))?;
+        self.spawn(effect, prepared, brief.out_dir, mounts, Box::new(ended))?;
         self.watch.begin(watched);
         Ok(())
     }
@@ -256,17 +256,17 @@ impl Site {
         self: &Arc<Self>,
         effect: &EffectId,
         brief: &mut Brief,
-        speech: Speech,
+        reporting: Reporting,
     ) -> Result<Option<Mcp>, String> {
         let Some(mcp) = server(&self.own_binary, &brief.out_dir) else { return Ok(None) };
-        let judges = speech.mandate.part == Part::Judge;
-        brief.prompt.push_str(&prompt::by_tools(judges, &speech.mandate.of));
-        let backstage = Backstage {
+        let judges = reporting.capability.part == Part::Judge;
+        brief.prompt.push_str(&prompt::by_tools(judges, &reporting.capability.of));
+        let services = LaunchServices {
             context: context_of(&brief.prompt),
-            checks: speech.checks.map(|work| self.checks(effect, &brief.out_dir, work)),
+            checks: reporting.checks.map(|work| self.checks(effect, &brief.out_dir, work)),
         };
-        let (id, clerk) = (slug(&effect.to_string()), Clerk::new(speech.mandate));
-        let opened = self.desk.open(&id, &brief.out_dir, clerk, backstage);
+        let (id, call_policy) = (slug(&effect.to_string()), CallPolicy::new(reporting.capability));
+        let opened = self.report_server.open(&id, &brief.out_dir, call_policy, services);
         opened.map_err(|error| format!("{}: {error}", brief.out_dir.display()))?;
         Ok(Some(mcp))
     }
@@ -274,7 +274,7 @@ impl Site {
     /// Runs the checks of a launch's work when the agent asks for them, in a throwaway copy, one after the other.
     fn checks(self: &Arc<Self>, effect: &EffectId, out_dir: &Path, work: (Oid, Vec<Command>)) -> Checks {
         // A weak reference: the report server belongs to the site and must not keep it alive.
-        let (site, effect) = (Arc::downgrade(self), effect.clone());
+        let (context, effect) = (Arc::downgrade(self), effect.clone());
         let record = Arc::new(OnRecord::new(out_dir, &work.1));
         let (work, busy) = (Arc::new(work), Arc::new(std::sync::Mutex::new(())));
         let (jobs, kept) = (self.slow.clone(), Arc::clone(&record));
@@ -282,13 +282,13 @@ impl Site {
             if let Err(text) = kept.asked() {
                 return later.answer(Answer { accepted: false, text });
             }
-            let (site, effect, kept) = (site.clone(), effect.clone(), Arc::clone(&kept));
+            let (context, effect, kept) = (context.clone(), effect.clone(), Arc::clone(&kept));
             let (work, busy) = (Arc::clone(&work), Arc::clone(&busy));
             jobs.run(move || {
                 // One at a time: all runs of a launch use the same folder.
                 let _one = lock(&busy);
-                let site = site.upgrade().filter(|site| !site.is_unwanted(&effect));
-                let ran = site.map(|site| run_asked(&site, &effect, &work));
+                let context = context.upgrade().filter(|context| !context.is_unwanted(&effect));
+                let ran = context.map(|context| run_asked(&context, &effect, &work));
                 let closed = || Err("this round is closed".to_owned());
                 let ran: Result<Vec<Claim>, String> = ran.unwrap_or_else(closed);
                 // The result is recorded before the agent learns it. It could otherwise vote on a result that a crash
@@ -320,7 +320,7 @@ impl Site {
     pub(crate) fn reserve(&self, effect: &EffectId) -> u64 {
         let budget = &self.settings.budget;
         let makes = matches!(effect.step, Step::Make(_));
-        let cents = if makes { budget.maker_cents } else { budget.reviewer_cents };
+        let cents = if makes { budget.builder_cents } else { budget.reviewer_cents };
         cents.saturating_mul(tribunal_engine::budget::MICROS_PER_CENT)
     }
 
@@ -410,7 +410,7 @@ impl Site {
         effect: &EffectId,
         prepared: Prepared,
         out_dir: PathBuf,
-        walls: Option<Walls>,
+        mounts: Option<Mounts>,
         then: Then,
     ) -> Result<(), String> {
         let id = slug(&effect.to_string());
@@ -424,7 +424,7 @@ impl Site {
             stdin: prepared.stdin_file.map_or(Stdin::Null, Stdin::File),
             out_dir,
             output_max: OUTPUT_MAX,
-            walls,
+            mounts,
             network: Network::Host,
         };
         lock(&self.thens).insert(id.clone(), then);
@@ -433,11 +433,11 @@ impl Site {
             true => Err("no longer wanted".to_owned()),
             false => {
                 crash::point("launch:before");
-                let started = self.keeper.spawn(launch);
+                let started = self.supervisor.spawn(launch);
                 crash::point("launch:after");
-                let heard = |started| Callers::of(started, self.keeper.containment(), &self.marker, &id);
+                let heard = |started| Callers::of(started, self.supervisor.containment(), &self.marker, &id);
                 started
-                    .map(|started| self.desk.begun(&id, heard(started)))
+                    .map(|started| self.report_server.begun(&id, heard(started)))
                     .map_err(|error: ProcessError| error.to_string())
             }
         };
@@ -450,12 +450,12 @@ impl Site {
 }
 
 /// What an agent sees: its tree, writable for a builder, and its own folder.
-pub(crate) fn agent_walls(
+pub(crate) fn agent_sandbox(
     row: &Adapter,
     brief: &Brief,
     prepared: &Prepared,
-    raise: impl FnOnce(&SandboxSpec<'_>) -> Result<Option<Walls>, String>,
-) -> Result<Option<Walls>, String> {
+    raise: impl FnOnce(&SandboxSpec<'_>) -> Result<Option<Mounts>, String>,
+) -> Result<Option<Mounts>, String> {
     // The report file must exist before the sandbox is set up: only this file of the folder is mounted writable.
     let report = std::fs::File::options().append(true).create(true).open(&prepared.report_file);
     report.map_err(|error| format!("{}: {error}", prepared.report_file.display()))?;
@@ -475,10 +475,10 @@ pub(crate) fn agent_walls(
 
 /// The session that a builder continues: that of its last launch in this loop, unless that session is the cause of a
 /// failure.
-pub(crate) fn session_of(docket: &Docket, of: &LoopId, maker: &str, agent: &str) -> Option<Session> {
-    let (prefix, step) = (format!("{of}/e"), format!("/make:{maker}#"));
-    let of_maker = |note: &&LaunchNote| note.effect.starts_with(&prefix) && note.effect.contains(&step);
-    let last = docket.launches.iter().rev().find(of_maker).filter(|note| note.agent == agent)?;
+pub(crate) fn session_of(run_state: &RunState, of: &LoopId, builder: &str, agent: &str) -> Option<Session> {
+    let (prefix, step) = (format!("{of}/e"), format!("/make:{builder}#"));
+    let of_builder = |note: &&LaunchNote| note.effect.starts_with(&prefix) && note.effect.contains(&step);
+    let last = run_state.launches.iter().rev().find(of_builder).filter(|note| note.agent == agent)?;
     let spoilt = match last.failed {
         None => false,
         // Whatever filled the session or led the agent in a circle is still in it.
@@ -500,9 +500,9 @@ pub(crate) fn read_back(
 ) -> Ended {
     let at = |name: &str| flight.out_dir.join(name);
     let (stdout, stderr, heard) = (at("stdout"), at("stderr"), at(HEARD_FILE));
-    let by_desk = heard.symlink_metadata().is_ok_and(|file| file.len() > 0);
+    let by_report_server = heard.symlink_metadata().is_ok_and(|file| file.len() > 0);
     // What came through the report socket is preferred: Tribunal wrote that file itself.
-    let report = if by_desk { heard } else { at(tribunal_agent::REPORT_FILE) };
+    let report = if by_report_server { heard } else { at(tribunal_agent::REPORT_FILE) };
     let left = Left {
         stdout: &stdout,
         stderr: &stderr,
@@ -522,7 +522,7 @@ pub(crate) fn read_back(
         .map(|failure| stopped.map_or(failure, |stopped| cause(stopped, &outcome)));
     let mut note = note_of(flight, &outcome, exit, took, failure.as_ref());
     note.ran = ran::of_launch(&flight.out_dir);
-    if by_desk && note.told == "report" {
+    if by_report_server && note.told == "report" {
         note.told = "mcp".to_owned();
     }
     note.escalated = escalated(&outcome);
@@ -718,9 +718,13 @@ pub(crate) fn context_of(prompt: &str) -> String {
 }
 
 /// Runs the checks that a launch asks for.
-fn run_asked(site: &Site, effect: &EffectId, work: &(Oid, Vec<Command>)) -> Result<Vec<Claim>, String> {
+fn run_asked(
+    context: &RunContext,
+    effect: &EffectId,
+    work: &(Oid, Vec<Command>),
+) -> Result<Vec<Claim>, String> {
     let asked = Commands { effect, end: ".asked", commands: &work.1, judge: None, revision: None };
-    asked.run(site, &work.0).map_err(|error| error.to_string())?
+    asked.run(context, &work.0).map_err(|error| error.to_string())?
 }
 
 /// The results of the checks, for the agent that asked.

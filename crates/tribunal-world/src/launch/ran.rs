@@ -5,13 +5,13 @@
 //! may rest on the record, so every doubt speaks against it.
 
 use crate::check::Command;
-use crate::site::lock;
+use crate::context::lock;
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use tribunal_core::finding::Claim;
-use tribunal_engine::docket::Ran;
+use tribunal_engine::run_state::Ran;
 use tribunal_process::Flush;
 
 /// The record of one launch.

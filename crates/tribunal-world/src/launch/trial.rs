@@ -5,11 +5,11 @@
 
 use super::Flight;
 use super::Session;
-use super::agent_walls;
-use super::clerk::{Clerk, Mandate};
+use super::agent_sandbox;
+use super::call_policy::{CallPolicy, Capability};
 use super::context_of;
-use super::desk::{Backstage, Desk};
 use super::read_back;
+use super::report_server::{LaunchServices, ReportServer};
 use super::server;
 use super::watch::{Disk, Limits, Watch, Watched};
 use crate::sandbox::{Sandbox, SandboxHost, git_settings, home_of};
@@ -24,11 +24,11 @@ use tribunal_agent::{
     Access, Adapter, Adapters, AgentError, Asks, Brief, Feature, Outcome, Prepared, Reading,
 };
 use tribunal_core::effect::{EffectId, Step, Try};
-use tribunal_core::ids::{Maker, Of};
+use tribunal_core::ids::{Builder, Of};
 use tribunal_core::review_loop::{Failure, FailureKind};
 use tribunal_core::usage::SessionTotals;
 use tribunal_process::{
-    Callers, Containment, Exit, Keeper, Launch, Network, ProcessError, Stdin, Walls, survivors,
+    Callers, Containment, Exit, Launch, Mounts, Network, ProcessError, Stdin, Supervisor, survivors,
 };
 
 /// How many bytes an agent may write to its output.
@@ -105,7 +105,7 @@ pub enum TrialError {
     Io(#[from] std::io::Error),
     /// The sandbox cannot be set up.
     #[error("cannot wall in a trial: {0}")]
-    Walls(String),
+    Mounts(String),
     /// The supervisor ended without reporting how the process ended.
     #[error("bug: the process was lost")]
     Lost,
@@ -118,21 +118,21 @@ pub fn run(adapters: &Adapters, row: &Adapter, trial: &Trial) -> Result<Tried, T
     static TRIALS: AtomicU64 = AtomicU64::new(0);
     let marker = format!("trial-{}-{}", std::process::id(), TRIALS.fetch_add(1, Ordering::Relaxed));
     let id = "trial".to_owned();
-    let (brief, mut asks, desk) = (brief(trial), trial.asks.clone(), Desk::new()?);
+    let (brief, mut asks, report_server) = (brief(trial), trial.asks.clone(), ReportServer::new()?);
     if let Some(part) = trial.reports.filter(|_| row.can(Feature::Mcp, trial.access)) {
         asks.mcp = server(&trial.own_binary, &trial.out_dir);
-        let backstage = Backstage { context: context_of(&brief.prompt), checks: None };
-        desk.open(&id, &trial.out_dir, Clerk::new(mandate(part)), backstage)?;
+        let services = LaunchServices { context: context_of(&brief.prompt), checks: None };
+        report_server.open(&id, &trial.out_dir, CallPolicy::new(capability(part)), services)?;
     }
     let keep = |name: &str| trial.environment.get(name).cloned();
     let prepared = tribunal_agent::prepare(row, &brief, &asks, &keep)?;
-    let walls = walls(adapters, row, trial, &brief, &prepared)?;
+    let mounts = mounts(adapters, row, trial, &brief, &prepared)?;
     let (tell, told) = mpsc::channel();
-    let keeper = Arc::new(Keeper::new(Containment::detect(), move |exit| _ = tell.send(exit))?);
-    let stops = Arc::downgrade(&keeper);
+    let supervisor = Arc::new(Supervisor::new(Containment::detect(), move |exit| _ = tell.send(exit))?);
+    let stops = Arc::downgrade(&supervisor);
     // A reserve of zero switches the disk limit off.
     let watch = Watch::new(Disk { at: PathBuf::new(), free: 0 }, move |id, grace| {
-        stops.upgrade().into_iter().for_each(|keeper| keeper.stop(id, grace));
+        stops.upgrade().into_iter().for_each(|supervisor| supervisor.stop(id, grace));
     })?;
     let began = Instant::now();
     let limits = Limits {
@@ -141,20 +141,20 @@ pub fn run(adapters: &Adapters, row: &Adapter, trial: &Trial) -> Result<Tried, T
         ..Limits::default()
     };
     let left_out = prepared.left_out.clone();
-    let started = keeper.spawn(launch(&id, &marker, trial, prepared, walls))?;
-    desk.begun(&id, Callers::of(started, keeper.containment(), &marker, &id));
+    let started = supervisor.spawn(launch(&id, &marker, trial, prepared, mounts))?;
+    report_server.begun(&id, Callers::of(started, supervisor.containment(), &marker, &id));
     let (reading, out_dir) = (Reading::of(row), &trial.out_dir);
     watch.begin(Watched::new(id.clone(), marker.clone(), reading, row.parser, out_dir, limits));
     let (exit, late) = match told.recv_timeout(trial.deadline) {
         Ok(exit) => (exit, false),
         // After the stop the exit still has to arrive, since only then is nothing left of the launch.
         Err(_) => {
-            keeper.stop(&id, GRACE);
+            supervisor.stop(&id, GRACE);
             (told.recv().map_err(|_| TrialError::Lost)?, true)
         }
     };
     let late = late.then(|| Failure::new(FailureKind::TimedOut, "the deadline passed"));
-    let (stopped, refused) = (watch.end(&id).or(late), desk.shut(&id));
+    let (stopped, refused) = (watch.end(&id).or(late), report_server.shut(&id));
     let took = began.elapsed();
     let flight = flight(row, trial, left_out);
     let ended = read_back(row, &flight, &exit, stopped, took);
@@ -173,7 +173,7 @@ pub fn run(adapters: &Adapters, row: &Adapter, trial: &Trial) -> Result<Tried, T
 }
 
 /// The process of a trial.
-fn launch(id: &str, marker: &str, trial: &Trial, prepared: Prepared, walls: Option<Walls>) -> Launch {
+fn launch(id: &str, marker: &str, trial: &Trial, prepared: Prepared, mounts: Option<Mounts>) -> Launch {
     Launch {
         id: id.to_owned(),
         run_marker: marker.to_owned(),
@@ -183,19 +183,19 @@ fn launch(id: &str, marker: &str, trial: &Trial, prepared: Prepared, walls: Opti
         stdin: prepared.stdin_file.map_or(Stdin::Null, Stdin::File),
         out_dir: trial.out_dir.clone(),
         output_max: OUTPUT_MAX,
-        walls,
+        mounts,
         network: Network::Host,
     }
 }
 
 /// The sandbox that a run would set up, without a project behind it.
-fn walls(
+fn mounts(
     adapters: &Adapters,
     row: &Adapter,
     trial: &Trial,
     brief: &Brief,
     prepared: &Prepared,
-) -> Result<Option<Walls>, TrialError> {
+) -> Result<Option<Mounts>, TrialError> {
     // There is no repository here whose configuration could name signing keys.
     let keys: Vec<PathBuf> = trial.environment.get("GNUPGHOME").map(PathBuf::from).into_iter().collect();
     let settings = git_settings(home_of(&trial.environment).as_deref());
@@ -212,16 +212,16 @@ fn walls(
         within: &trial.dir,
         scratches: None,
     };
-    agent_walls(row, brief, prepared, |spec| host.mounts(spec)).map_err(TrialError::Walls)
+    agent_sandbox(row, brief, prepared, |spec| host.mounts(spec)).map_err(TrialError::Mounts)
 }
 
 /// What a trial may report: only about itself.
-fn mandate(part: Part) -> Mandate {
-    Mandate {
+fn capability(part: Part) -> Capability {
+    Capability {
         part,
         of: "trial".to_owned(),
         task: None,
-        seat: None,
+        reviewer: None,
         round: 1,
         revision: None,
         findings: Vec::new(),
@@ -233,7 +233,7 @@ fn effect() -> EffectId {
     EffectId {
         of: Of::new("trial"),
         entry: 1,
-        step: Step::Make(Maker::new("dev")),
+        step: Step::Make(Builder::new("dev")),
         n: Try::default(),
         launch: 0,
     }
@@ -266,7 +266,7 @@ fn brief(trial: &Trial) -> Brief {
         loop_use: "trial".to_owned(),
         plan: None,
         task: None,
-        seat: None,
+        reviewer: None,
         round: 1,
         attempt: 1,
         prompt: trial.prompt.clone(),

@@ -3,7 +3,7 @@
 //! An agent whose processes are using the processor is never ended for being silent: it may be compiling. The deadline
 //! is not kept here but by the loop machine.
 
-use crate::site::{STOP_GRACE, lock};
+use crate::context::{STOP_GRACE, lock};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;

@@ -6,7 +6,7 @@
 use super::Project;
 use super::error::SetupError;
 use super::inside;
-use crate::site::{Site, lock};
+use crate::context::{RunContext, lock};
 use crate::write_atomic;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -66,7 +66,7 @@ pub(crate) fn keep(project: &Project, run_dir: &Path, phase: &str) -> Result<(),
     Ok(())
 }
 
-impl Site {
+impl RunContext {
     /// A prompt with the context of its role's family before it.
     pub(crate) fn with_context(&self, role: &str, prompt: &str) -> String {
         format!("{}{prompt}", self.context(role))

@@ -71,7 +71,7 @@ pub enum SetupError {
         what: String,
     },
     /// The plans cannot be run as they are.
-    #[error("{}\nhint: mend the plans and run again; nothing was changed", problems.join("\n"))]
+    #[error("{}\nhint: fix the plans and run again; nothing was changed", problems.join("\n"))]
     Plans {
         /// The problems, each with file and line.
         problems: Vec<String>,
@@ -171,7 +171,7 @@ pub enum SetupError {
     Refused(String),
     /// A person says that they fixed it, and what they left was judged before.
     #[error("nothing was changed in {}", place.display())]
-    NothingMended {
+    NothingFixed {
         /// The folder in which the fix was expected.
         place: PathBuf,
     },
@@ -243,7 +243,7 @@ impl SetupError {
             | SetupError::Hook { .. }
             | SetupError::NoRun { .. }
             | SetupError::Refused(_)
-            | SetupError::NothingMended { .. }
+            | SetupError::NothingFixed { .. }
             | SetupError::Agent(_) => 2,
             SetupError::Git(error) => {
                 use tribunal_git::GitError as G;

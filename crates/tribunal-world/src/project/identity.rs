@@ -3,8 +3,8 @@
 //! It is recorded with every launch. The version is asked for once per run, beside the work, so that a slow `--version`
 //! never delays a launch; a launch that ends before the answer has no version.
 
+use crate::context::{RunContext, lock};
 use crate::setup::doctor;
-use crate::site::{Site, lock};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -93,7 +93,7 @@ fn digest(text: &str) -> String {
     digest
 }
 
-impl Site {
+impl RunContext {
     /// The name of the login that a row's program finds here: a variable or a file, never its content.
     pub(crate) fn login_of(&self, row: &Adapter) -> String {
         match row.login(&|name| self.environment.get(name).cloned()) {
@@ -115,12 +115,12 @@ impl Site {
             return;
         }
         // Weak, so that a program that is slow to answer does not keep the site alive.
-        let (site, row) = (Arc::downgrade(self), row.clone());
+        let (context, row) = (Arc::downgrade(self), row.clone());
         self.slow.run(move || {
-            let Some(site) = site.upgrade() else { return };
-            let scratch = site.dir.join("versions").join(&row.name);
-            let version = doctor::version(&row, &site.environment, &scratch);
-            lock(&site.versions).insert(row.name.clone(), version);
+            let Some(context) = context.upgrade() else { return };
+            let scratch = context.dir.join("versions").join(&row.name);
+            let version = doctor::version(&row, &context.environment, &scratch);
+            lock(&context.versions).insert(row.name.clone(), version);
         });
     }
 

@@ -4,11 +4,11 @@
 //! Two rules hold here: nothing is deleted that is in no commit, and nothing is left out without a warning. An error
 //! while saving therefore means that the tree is kept.
 
-use crate::site::{Site, slug};
+use crate::context::{RunContext, slug};
 use std::fs;
 use std::path::{Path, PathBuf};
 use tribunal_engine::crash;
-use tribunal_engine::docket::Docket;
+use tribunal_engine::run_state::RunState;
 use tribunal_git::{Captured, GitError, Oid, Tree};
 use tribunal_view::plain;
 
@@ -24,10 +24,14 @@ pub(crate) fn place(run_dir: &Path) -> PathBuf {
 /// the commits that the agent made itself.
 ///
 /// The snapshot has a ref before the tree goes, so that a crash in between loses nothing.
-pub(crate) fn take_away(site: &Site, name: &str, tree: &Tree) -> Result<Vec<(Oid, String)>, GitError> {
+pub(crate) fn take_away(
+    context: &RunContext,
+    name: &str,
+    tree: &Tree,
+) -> Result<Vec<(Oid, String)>, GitError> {
     let message = "what a lane held when its tree was taken away\n";
-    let saved =
-        free_snapshot(site, name).and_then(|to| site.repo.snapshot(tree, &to, message, &site.signature()));
+    let saved = free_snapshot(context, name)
+        .and_then(|to| context.repo.snapshot(tree, &to, message, &context.signature()));
     crash::point("lane:saved");
     let (left, own) = match saved {
         Ok(saved) => (saved.left(), saved.own_commits),
@@ -35,20 +39,20 @@ pub(crate) fn take_away(site: &Site, name: &str, tree: &Tree) -> Result<Vec<(Oid
     };
     match left.is_empty() {
         // Reused for builders only: a reviewer must never get a tree that an agent could write.
-        true => site.shelf.shelve_worked(tree)?,
-        false => set_aside(site, name, tree.path(), &left)?,
+        true => context.worktree_pool.recycle_worked(tree)?,
+        false => filter_out(context, name, tree.path(), &left)?,
     }
     Ok(own)
 }
 
 /// Moves a tree aside if it holds something that no commit has.
-pub(crate) fn spare(site: &Site, name: &str, tree: &Tree) -> Result<(), GitError> {
+pub(crate) fn spare(context: &RunContext, name: &str, tree: &Tree) -> Result<(), GitError> {
     let left = tree.capture().map_or_else(|error| vec![error.to_string()], |captured| captured.left());
-    if left.is_empty() { Ok(()) } else { set_aside(site, name, tree.path(), &left) }
+    if left.is_empty() { Ok(()) } else { filter_out(context, name, tree.path(), &left) }
 }
 
-fn set_aside(site: &Site, name: &str, tree: &Path, left: &[String]) -> Result<(), GitError> {
-    let dir = place(&site.dir);
+fn filter_out(context: &RunContext, name: &str, tree: &Path, left: &[String]) -> Result<(), GitError> {
+    let dir = place(&context.dir);
     let failed = |path: &Path| {
         let path = path.to_path_buf();
         move |source| GitError::Io { path, source }
@@ -67,7 +71,7 @@ fn set_aside(site: &Site, name: &str, tree: &Path, left: &[String]) -> Result<()
     fs::rename(tree, &place).map_err(failed(tree))?;
     crash::point("kept:moved");
     let what = plain::clipped(&left.join("; "), TOLD_MAX);
-    site.warn(format!(
+    context.warn(format!(
         "git could not take all that {name} left, which is kept in {}: {what}",
         place.display()
     ));
@@ -75,20 +79,20 @@ fn set_aside(site: &Site, name: &str, tree: &Path, left: &[String]) -> Result<()
 }
 
 /// Warns about files of a tree that are missing from the revision under review.
-pub(crate) fn tell(site: &Site, name: &str, captured: &Captured) {
+pub(crate) fn tell(context: &RunContext, name: &str, captured: &Captured) {
     if !captured.problems.is_empty() {
         let all: Vec<String> = captured.problems.iter().map(ToString::to_string).collect();
         let what = plain::clipped(&all.join("; "), TOLD_MAX);
-        site.warn(format!("what is judged of {name} is not all that was left there: {what}"));
+        context.warn(format!("what is judged of {name} is not all that was left there: {what}"));
     }
 }
 
 /// Warnings about trees that were moved aside by a process that died before it could say so.
-pub(crate) fn untold(site: &Site, docket: &Docket) -> Vec<String> {
-    let all = fs::read_dir(place(&site.dir)).into_iter().flatten().flatten();
+pub(crate) fn untold(context: &RunContext, run_state: &RunState) -> Vec<String> {
+    let all = fs::read_dir(place(&context.dir)).into_iter().flatten().flatten();
     let all = all.map(|entry| entry.path().display().to_string());
     // The colon ends the path: `…-1` must not pass for told because the warning about `…-12` was.
-    let told = |place: &String| docket.warnings.iter().any(|text| text.contains(&format!("{place}: ")));
+    let told = |place: &String| run_state.warnings.iter().any(|text| text.contains(&format!("{place}: ")));
     all.filter(|place| !told(place))
         .map(|place| {
             format!("git could not take all that was left in a tree, which is kept in {place}: see there")
@@ -97,11 +101,11 @@ pub(crate) fn untold(site: &Site, docket: &Docket) -> Vec<String> {
 }
 
 /// A ref name that no snapshot of this tree has yet.
-fn free_snapshot(site: &Site, name: &str) -> Result<String, GitError> {
+fn free_snapshot(context: &RunContext, name: &str) -> Result<String, GitError> {
     let mut n = 1;
     loop {
-        let name = format!("refs/tribunal/snap/{}/{name}-{n}", site.run);
-        if site.repo.ref_at(&name)?.is_none() {
+        let name = format!("refs/tribunal/snap/{}/{name}-{n}", context.run);
+        if context.repo.ref_at(&name)?.is_none() {
             return Ok(name);
         }
         n += 1;

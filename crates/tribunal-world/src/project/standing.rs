@@ -43,7 +43,7 @@ pub fn of_phase(
         number: files.number.clone(),
         name: tribunal_docs::phase_dir(&files.folder).map(|dir| dir.slug).unwrap_or_default(),
         plans: plans.collect(),
-        date: tribunal_view::calendar::date(crate::site::now().0),
+        date: tribunal_view::calendar::date(crate::context::now().0),
         effort: effort_word(settings),
         issues: 0,
     })

@@ -4,7 +4,7 @@
 //! An approval has to name something that is really there, so the list comes from git and not from the answer. Core
 //! decides whether the words are evidence.
 
-use crate::site::{PlanText, Site};
+use crate::context::{PlanText, RunContext};
 use std::collections::BTreeSet;
 use tribunal_core::evidence::Matter;
 use tribunal_findings::Judged;
@@ -22,7 +22,7 @@ pub(crate) struct Gathered<'a> {
 
 impl Gathered<'_> {
     /// What evidence may name.
-    pub(crate) fn judged(self, site: &Site, commit: &Oid, files: Vec<String>, diff: &str) -> Judged {
+    pub(crate) fn judged(self, context: &RunContext, commit: &Oid, files: Vec<String>, diff: &str) -> Judged {
         let brief = self.brief;
         match brief.job.matter() {
             Matter::Change => Judged::change(files, diff, self.commands),
@@ -30,7 +30,8 @@ impl Gathered<'_> {
                 // A plan names files that it will create. Nobody can have looked at those, so they are marked as
                 // absent.
                 let is_there = |file: &&String| {
-                    site.repo
+                    context
+                        .repo
                         .file_at(commit, &GitPath::from(file.as_str()))
                         .is_ok_and(|found| found.is_some())
                 };

@@ -16,13 +16,13 @@ use crate::build::make::{lay_out, plan_brief, task_brief, task_number, use_word}
 use crate::build::polish;
 use crate::check::protected::Steering;
 use crate::check::{self, Command};
+use crate::context::base::Base;
+use crate::context::subject;
+use crate::context::{PlanText, RunContext, lock, slug};
 use crate::launch::ask_again;
-use crate::launch::clerk::Mandate;
-use crate::launch::{Begin, Ended, Speech, objection, voted, words};
+use crate::launch::call_policy::Capability;
+use crate::launch::{Begin, Ended, Reporting, objection, voted, words};
 use crate::setup::words as asked_words;
-use crate::site::base::Base;
-use crate::site::subject;
-use crate::site::{PlanText, Site, lock, slug};
 use std::sync::{Arc, Mutex};
 use tribunal_agent::reporting::Part;
 use tribunal_agent::{DriftKind, Outcome};
@@ -31,14 +31,14 @@ use tribunal_core::defence::{Defence, stands};
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::evidence::Matter;
 use tribunal_core::finding::{Answer, Reply, Severity, Verdict};
-use tribunal_core::ids::{Check, FindingId, PlanId, Revision, Seat};
+use tribunal_core::ids::{Check, FindingId, PlanId, Reviewer, Revision};
 use tribunal_core::ledger::Entry;
 use tribunal_core::panel::CheckState;
 use tribunal_core::policy::Policy;
 use tribunal_core::review_loop::{Failure, FailureKind, Loop, LoopReport};
 use tribunal_core::run::{Job, RunReport, Subject};
 use tribunal_engine::crash;
-use tribunal_engine::docket::{Docket, LaunchNote, Note};
+use tribunal_engine::run_state::{LaunchNote, Note, RunState};
 use tribunal_engine::world::{Probe, Report};
 use tribunal_findings::evidence::{Record, contradicted};
 use tribunal_findings::{Intake, Judged, Reading, Unread};
@@ -49,7 +49,7 @@ use tribunal_view::prompt::{
     self, CheckLine, CheckpointBrief, DIFF_MAX, Document, FindingLine, HearBrief, JudgeBrief, JudgeJob,
 };
 
-// The two contents of the note that `note_seat` leaves. A crash can cut the note short, so anything else says nothing.
+// The two contents of the note that `note_reviewer` leaves. A crash can cut the note short, so anything else says nothing.
 const TOUCHED: &str = "changed\n";
 const UNTOUCHED: &str = "as it was\n";
 /// How many files are named to a reviewer at most because they use what changed.
@@ -60,18 +60,18 @@ const CALLERS_MAX: usize = 40;
 /// `spoilt` stays set until the checkout is made anew: a reviewer that leaves later may have read the changed files,
 /// even if they look right again by then.
 #[derive(Default)]
-pub(crate) struct SeatTree {
+pub(crate) struct ReviewerTree {
     tree: Option<Tree>,
     users: usize,
     spoilt: bool,
 }
 
-/// What a reviewer or a hearing is asked about, gathered from the docket.
+/// What a reviewer or a hearing is asked about, gathered from the run state.
 ///
-/// It is gathered in the event loop and runs on a worker, so it owns copies of all it needs from the docket.
+/// It is gathered in the event loop and runs on a worker, so it owns copies of all it needs from the run state.
 pub(crate) struct Judge {
     effect: EffectId,
-    seat: Seat,
+    reviewer: Reviewer,
     backup: bool,
     subject: Subject,
     plan: Option<PlanId>,
@@ -93,7 +93,7 @@ pub(crate) struct Judge {
     /// The revision that an artifact was made on.
     ground: Option<Revision>,
     /// What it may report through tools. A hearing has none: a ruling is not a verdict.
-    mandate: Option<Mandate>,
+    capability: Option<Capability>,
     /// Commands that the reviewer may ask to have run.
     commands: Vec<Command>,
     /// Checks that were run on the revision, and how they ended.
@@ -119,66 +119,69 @@ enum Asked {
 impl Judge {
     /// Gathers what a reviewer is asked.
     pub(crate) fn gather(
-        site: &Site,
+        context: &RunContext,
         effect: &EffectId,
-        lp: &Loop,
-        seat: &Seat,
+        review_loop: &Loop,
+        reviewer: &Reviewer,
         put: &[FindingId],
-        docket: &Docket,
+        run_state: &RunState,
     ) -> Option<Judge> {
-        let subject = subject::of(lp.id())?;
-        let revision = lp.revision()?.clone();
+        let subject = subject::of(review_loop.id())?;
+        let revision = review_loop.revision()?.clone();
         let plan = subject::plan_of(&subject).cloned();
-        let text = plan.as_ref().and_then(|plan| plan_text(site, docket, plan));
-        let line = |id: &FindingId| lp.ledger().get(*id).map(|entry| FindingLine::put_to(seat, *id, entry));
+        let text = plan.as_ref().and_then(|plan| plan_text(context, run_state, plan));
+        let line = |id: &FindingId| {
+            review_loop.ledger().get(*id).map(|entry| FindingLine::put_to(reviewer, *id, entry))
+        };
         // An exhaustive pass lists every finding, closed ones too, under `exhaustive`; here the open ones would be
         // repeated.
-        let known = lp.ledger().open().filter(|(id, _)| !put.contains(id) && !lp.is_exhaustive());
-        let told = ask_again::told(docket, lp, seat, effect, put);
+        let known =
+            review_loop.ledger().open().filter(|(id, _)| !put.contains(id) && !review_loop.is_exhaustive());
+        let told = ask_again::told(run_state, review_loop, reviewer, effect, put);
         let brief = JudgeBrief {
-            job: judge_job(&subject, docket),
-            seat: seat.to_string(),
-            depth: site.effort_of(plan.as_ref(), docket).depth().to_owned(),
+            job: judge_job(&subject, run_state),
+            reviewer: reviewer.to_string(),
+            depth: context.effort_of(plan.as_ref(), run_state).depth().to_owned(),
             plan: text.as_ref().map(|text| plan_brief(text)).unwrap_or_default(),
             task: task_number(&subject).and_then(|n| task_brief(text.as_ref()?, n)),
-            asked: asked_words::brief(site, docket),
-            document: document(site, &subject, &revision, docket),
-            artifact: artifact::judged(&subject, docket),
+            asked: asked_words::brief(context, run_state),
+            document: document(context, &subject, &revision, run_state),
+            artifact: artifact::judged(&subject, run_state),
             // The diff, the files, the callers and the launch word are filled in on the worker: they need git or the
             // launch.
             diff: String::new(),
             files: Vec::new(),
             // Once the panel has looked, the diff shows only what changed since.
-            part: lp.since().is_some(),
-            exhaustive: lp.is_exhaustive().then(|| earlier(lp)),
+            part: review_loop.since().is_some(),
+            exhaustive: review_loop.is_exhaustive().then(|| earlier(review_loop)),
             showing: Showing::default(),
             callers: Vec::new(),
-            round: lp.round(),
-            rounds_max: lp.rounds_max(),
+            round: review_loop.round(),
+            rounds_max: review_loop.rounds_max(),
             put: put.iter().filter_map(line).collect(),
             known: known.map(|(id, entry)| FindingLine::of(id, entry)).collect(),
-            checks: lp.bench().map(check_lines).unwrap_or_default(),
+            checks: review_loop.review_round().map(check_lines).unwrap_or_default(),
             carried: match (&subject, &plan) {
-                (Subject::Lane(_, Job::Qa), Some(plan)) => carried(docket, plan, lp.id()),
+                (Subject::Lane(_, Job::Qa), Some(plan)) => carried(run_state, plan, review_loop.id()),
                 _ => Vec::new(),
             },
-            summary: last_words(docket, lp),
-            lanes: plan.as_ref().map(|plan| subject::other_lanes(docket, plan)).unwrap_or_default(),
+            summary: last_words(run_state, review_loop),
+            lanes: plan.as_ref().map(|plan| subject::other_lanes(run_state, plan)).unwrap_or_default(),
             again: told.again,
             earlier: told.earlier,
-            budget: plan.as_ref().and_then(|plan| docket.tokens.budget("reviewer", plan)),
+            budget: plan.as_ref().and_then(|plan| run_state.tokens.budget("reviewer", plan)),
             word: String::new(),
         };
         let delivery = match (&subject, &plan) {
-            (Subject::Lane(_, Job::Qa), Some(plan)) => Account::gather(site, plan, docket),
+            (Subject::Lane(_, Job::Qa), Some(plan)) => Account::gather(context, plan, run_state),
             _ => None,
         };
-        let mandate = Mandate {
+        let capability = Capability {
             part: Part::Judge,
-            of: lp.id().to_string(),
+            of: review_loop.id().to_string(),
             task: task_number(&subject).map(|n| n.to_string()),
-            seat: Some(seat.to_string()),
-            round: lp.round(),
+            reviewer: Some(reviewer.to_string()),
+            round: review_loop.round(),
             revision: Some(revision.to_string()),
             findings: put.to_vec(),
             // Filled in with the evidence, once the commit is known.
@@ -186,28 +189,28 @@ impl Judge {
         };
         Some(Judge {
             effect: effect.clone(),
-            seat: seat.clone(),
+            reviewer: reviewer.clone(),
             backup: effect.n.backup,
             plan,
-            before: lp.since().cloned(),
-            begins: Base::of(&subject, docket),
+            before: review_loop.since().cloned(),
+            begins: Base::of(&subject, run_state),
             revision,
-            mandate: Some(mandate),
-            commands: check::askable(site, &subject, docket),
-            questions: questions(site, lp, &subject, docket),
+            capability: Some(capability),
+            commands: check::askable(context, &subject, run_state),
+            questions: questions(context, review_loop, &subject, run_state),
             delivery,
             subject,
             asked: Asked::Verdict(Box::new(brief)),
-            base: base_of(docket),
-            request: request::Asked::of(site, lp, docket),
-            ground: artifact::ground(docket),
-            records: records(lp),
+            base: base_of(run_state),
+            request: request::Asked::of(context, review_loop, run_state),
+            ground: artifact::ground(run_state),
+            records: records(review_loop),
             titles: evidence::titles(text.as_deref()),
             judged: None,
-            put: Put::of(lp, put),
-            policy: lp.policy().clone(),
-            looks: lp.looks(seat).to_vec(),
-            keeps: lp.keeps_verdict(seat, effect.n),
+            put: Put::of(review_loop, put),
+            policy: review_loop.policy().clone(),
+            looks: review_loop.looks(reviewer).to_vec(),
+            keeps: review_loop.keeps_verdict(reviewer, effect.n),
         })
     }
 
@@ -215,20 +218,20 @@ impl Judge {
     ///
     /// A hearing decides about one finding only. It gets no tools and no commands, and does not see the other findings.
     pub(crate) fn hearing(
-        site: &Site,
+        context: &RunContext,
         effect: &EffectId,
-        lp: &Loop,
-        seat: &Seat,
+        review_loop: &Loop,
+        reviewer: &Reviewer,
         finding: FindingId,
-        docket: &Docket,
+        run_state: &RunState,
     ) -> Option<Judge> {
-        let subject = subject::of(lp.id())?;
-        let revision = lp.revision()?.clone();
+        let subject = subject::of(review_loop.id())?;
+        let revision = review_loop.revision()?.clone();
         let plan = subject::plan_of(&subject).cloned();
-        let entry = lp.ledger().get(finding)?;
-        let text = plan.as_ref().and_then(|plan| plan_text(site, docket, plan));
+        let entry = review_loop.ledger().get(finding)?;
+        let text = plan.as_ref().and_then(|plan| plan_text(context, run_state, plan));
         let brief = HearBrief {
-            seat: seat.to_string(),
+            reviewer: reviewer.to_string(),
             plan: text.as_ref().map(|text| plan_brief(text)).unwrap_or_default(),
             finding: FindingLine::of(finding, entry),
             contested: entry.contested,
@@ -238,57 +241,57 @@ impl Judge {
         };
         Some(Judge {
             effect: effect.clone(),
-            seat: seat.clone(),
+            reviewer: reviewer.clone(),
             backup: false,
             plan,
-            before: lp.since().cloned(),
-            begins: Base::of(&subject, docket),
+            before: review_loop.since().cloned(),
+            begins: Base::of(&subject, run_state),
             revision,
-            mandate: None,
+            capability: None,
             commands: Vec::new(),
             questions: Questions::default(),
             delivery: None,
             subject,
             asked: Asked::Ruling(Box::new(brief)),
-            base: base_of(docket),
-            request: request::Asked::of(site, lp, docket),
-            ground: artifact::ground(docket),
+            base: base_of(run_state),
+            request: request::Asked::of(context, review_loop, run_state),
+            ground: artifact::ground(run_state),
             records: Vec::new(),
             titles: Vec::new(),
             judged: None,
-            put: Put::of(lp, &[finding]),
-            policy: lp.policy().clone(),
+            put: Put::of(review_loop, &[finding]),
+            policy: review_loop.policy().clone(),
             looks: Vec::new(),
             keeps: false,
         })
     }
 
     /// Asks, on a worker. An error of ours is reported as a crash of the effect, which the loop may retry.
-    pub(crate) fn run(self, site: &Arc<Site>) {
+    pub(crate) fn run(self, context: &Arc<RunContext>) {
         let effect = self.effect.clone();
-        if let Err(error) = self.ask(site) {
-            site.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
+        if let Err(error) = self.ask(context) {
+            context.fail(&effect, Failure::new(FailureKind::Crashed, error.to_string()), Vec::new());
         }
     }
 
     /// Fills in the part of the brief that is the same for all parts. Returns the role that is asked.
     fn fill(
         &mut self,
-        site: &Site,
+        context: &RunContext,
         commit: &Oid,
         (diff, more): (&str, bool),
     ) -> Result<&'static str, GitError> {
-        let callers = self.callers(site, commit)?;
+        let callers = self.callers(context, commit)?;
         Ok(match &mut self.asked {
             Asked::Verdict(brief) => {
                 brief.callers = callers;
                 if let Some(account) = &self.delivery {
-                    let text = account.text(site, commit)?;
+                    let text = account.text(context, commit)?;
                     brief.document = Some(Document { path: account.path.clone(), text });
                 }
                 // A review of something that exists shows its request in place of a delivery's SUMMARY.
                 if let Some(request) = &self.request {
-                    brief.document = Some(request.document(site, commit)?);
+                    brief.document = Some(request.document(context, commit)?);
                 }
                 if self.backup { "backup" } else { "reviewer" }
             }
@@ -306,52 +309,52 @@ impl Judge {
     /// It ends with a report instead of a launch if there is nothing left to show, or more than may be shown: an
     /// approval after only some of the parts would cover code that nobody saw. Size does not matter to a hearing, which
     /// looks at one place.
-    fn ask(mut self, site: &Arc<Site>) -> Result<(), GitError> {
-        let commit = self.commit(site)?;
-        let (diff, more) = self.diff(site, &commit)?;
-        let role = self.fill(site, &commit, (&diff, more))?;
-        self.prepare_evidence(site, &commit, &diff);
-        let material = self.material(site, &diff, more);
+    fn ask(mut self, context: &Arc<RunContext>) -> Result<(), GitError> {
+        let commit = self.commit(context)?;
+        let (diff, more) = self.diff(context, &commit)?;
+        let role = self.fill(context, &commit, (&diff, more))?;
+        self.prepare_evidence(context, &commit, &diff);
+        let material = self.material(context, &diff, more);
         // Before the size is looked at: a reviewer with nothing left to see is not asked, however large the change is.
         if let Some(shown) = material.all_shown() {
-            site.report(&self.effect, Report::Loop(LoopReport::AllShown(shown)), Vec::new());
+            context.report(&self.effect, Report::Loop(LoopReport::AllShown(shown)), Vec::new());
             return Ok(());
         }
         if matches!(self.asked, Asked::Verdict(_))
             && let Some(share) = material.too_large(self.effect.n.part, &self.policy)
         {
-            site.report(&self.effect, Report::Loop(LoopReport::TooLarge(share)), Vec::new());
+            context.report(&self.effect, Report::Loop(LoopReport::TooLarge(share)), Vec::new());
             return Ok(());
         }
         let Some(told) = self.show(&material) else {
             let failure = Failure::new(FailureKind::Garbled, "the change is not cut into so many parts");
-            site.fail(&self.effect, failure, Vec::new());
+            context.fail(&self.effect, failure, Vec::new());
             return Ok(());
         };
         // Noted before the launch: after a crash, `recovered` must know which findings were put to this part.
-        site.note_told(&self.effect, &told)?;
+        context.note_told(&self.effect, &told)?;
         if let (Subject::Plan(plan), Asked::Verdict(brief)) = (&self.subject, &self.asked)
             && let Some(document) = &brief.document
         {
-            lay_out(site, plan, &document.path, &self.revision)?;
+            lay_out(context, plan, &document.path, &self.revision)?;
         }
-        let shared = site.use_seat(&commit, &self.base)?;
-        let names = [role, self.seat.as_str(), "reviewer"].map(str::to_owned);
+        let shared = context.use_reviewer(&commit, &self.base)?;
+        let names = [role, self.reviewer.as_str(), "reviewer"].map(str::to_owned);
         // A fallback reviewer is looked up under its own role first, and then like the reviewer it stands in for.
         let names: Vec<&str> = if self.backup {
             names.iter().map(String::as_str).collect()
         } else {
             names[1..].iter().map(String::as_str).collect()
         };
-        let mut brief = site.brief(&self.effect, role, &names);
+        let mut brief = context.brief(&self.effect, role, &names);
         brief.loop_use = use_word(&self.subject).to_owned();
         brief.plan = self.plan.as_ref().map(ToString::to_string).or_else(|| self.artifact());
         brief.task = task_number(&self.subject).map(|n| n.to_string());
-        brief.seat = Some(self.seat.to_string());
+        brief.reviewer = Some(self.reviewer.to_string());
         if self.effect.n.again {
             brief.role = format!("{role}-again");
         }
-        brief.dir = site.seat_dir(&commit);
+        brief.dir = context.reviewer_dir(&commit);
         let word = brief.word.clone().unwrap_or_default();
         brief.prompt = match &mut self.asked {
             Asked::Verdict(judge) => {
@@ -367,12 +370,12 @@ impl Judge {
         let effect = self.effect.clone();
         let commands = std::mem::take(&mut self.commands);
         let checks = (!commands.is_empty()).then(|| (commit.clone(), commands));
-        let speech = self.mandate.take().map(|mandate| Speech { mandate, checks });
+        let reporting = self.capability.take().map(|capability| Reporting { capability, checks });
         self.put.retain(|put| told.put.contains(&put.id));
         // A reviewer never continues an earlier session: whoever approves must not have watched the change being made.
         let begin = Begin::Judge { base: self.base.clone(), commit: commit.clone() };
-        site.launch(&effect, &names, brief, begin, speech, move |site, ended| {
-            self.answered(site, &commit, &shared, &told, ended);
+        context.launch(&effect, &names, brief, begin, reporting, move |context, ended| {
+            self.answered(context, &commit, &shared, &told, ended);
         });
         Ok(())
     }
@@ -388,11 +391,11 @@ impl Judge {
     ///
     /// A final pass leaves out what the reviewer was shown before. If nothing is left but the reviewer has to be asked
     /// anyway, it is shown everything.
-    fn material(&mut self, site: &Site, diff: &str, more: bool) -> Material {
+    fn material(&mut self, context: &RunContext, diff: &str, more: bool) -> Material {
         if let Some(document) = self.judged_document() {
             return Material::document(&plain::visible(document.text.as_bytes()));
         }
-        let rest = Material::rest(diff, more, &self.shown_before(site));
+        let rest = Material::rest(diff, more, &self.shown_before(context));
         match rest.all_shown() {
             Some(_) if !self.keeps => Material::diff(diff, more),
             _ => rest,
@@ -403,12 +406,12 @@ impl Judge {
     ///
     /// An earlier diff that cannot be read again, or only in part, counts as not shown: the reviewer then sees it once
     /// more.
-    fn shown_before(&self, site: &Site) -> Hunks {
+    fn shown_before(&self, context: &RunContext) -> Hunks {
         let mut all = Hunks::default();
         for look in self.looks.iter().filter(|_| !matches!(self.subject, Subject::Plan(_))) {
-            let looked = site.commit_of(&look.revision).and_then(|commit| {
-                let from = self.from(site, look.since.as_ref(), &commit)?;
-                site.repo.diff_text(&from, &commit, &[], READ_MAX)
+            let looked = context.commit_of(&look.revision).and_then(|commit| {
+                let from = self.from(context, look.since.as_ref(), &commit)?;
+                context.repo.diff_text(&from, &commit, &[], READ_MAX)
             });
             if let Ok(text) = looked
                 && !text.cut
@@ -443,8 +446,8 @@ impl Judge {
         // A finding that another part is asked about stays known here, so that it is not raised a second time.
         let elsewhere: Vec<FindingLine> = elsewhere;
         brief.known.extend(elsewhere);
-        if let Some(mandate) = &mut self.mandate {
-            mandate.findings.clone_from(&told.put);
+        if let Some(capability) = &mut self.capability {
+            capability.findings.clone_from(&told.put);
         }
         Some(told)
     }
@@ -458,57 +461,57 @@ impl Judge {
     }
 
     /// The commit that is checked out for the reviewer.
-    fn commit(&self, site: &Site) -> Result<Oid, GitError> {
+    fn commit(&self, context: &RunContext) -> Result<Oid, GitError> {
         match self.subject {
             // A plan under review is a document and not a commit; its reviewers look at the run branch around it.
-            Subject::Plan(_) => site.run_head(),
-            _ => site.commit_of(&self.revision),
+            Subject::Plan(_) => context.run_head(),
+            _ => context.commit_of(&self.revision),
         }
     }
 
     /// The diff of a plan's document since it was last judged.
-    fn document_diff(&self, site: &Site) -> Result<String, GitError> {
+    fn document_diff(&self, context: &RunContext) -> Result<String, GitError> {
         let Some(before) = &self.before else { return Ok(String::new()) };
-        let (from, to) = (site.commit_of(before)?, site.commit_of(&self.revision)?);
-        let diff = site.repo.diff_blobs(&from, &to, READ_MAX)?;
+        let (from, to) = (context.commit_of(before)?, context.commit_of(&self.revision)?);
+        let diff = context.repo.diff_blobs(&from, &to, READ_MAX)?;
         // The header names blobs, which mean nothing to a reader.
         let text = plain::visible(&diff);
         Ok(text.find("@@ ").map_or_else(String::new, |at| text[at..].to_owned()))
     }
 
     /// The diff, and whether there is more of it than could be read.
-    fn diff(&self, site: &Site, commit: &Oid) -> Result<(String, bool), GitError> {
+    fn diff(&self, context: &RunContext, commit: &Oid) -> Result<(String, bool), GitError> {
         if let Subject::Plan(_) = self.subject {
-            return Ok((self.document_diff(site)?, false));
+            return Ok((self.document_diff(context)?, false));
         }
-        let from = self.from(site, self.before.as_ref(), commit)?;
-        let text = site.repo.diff_text(&from, commit, &[], READ_MAX)?;
+        let from = self.from(context, self.before.as_ref(), commit)?;
+        let text = context.repo.diff_text(&from, commit, &[], READ_MAX)?;
         Ok((plain::visible(&text.bytes), text.cut))
     }
 
     /// Where a diff begins: at the revision judged before, or where the change begins.
-    fn from(&self, site: &Site, before: Option<&Revision>, commit: &Oid) -> Result<Oid, GitError> {
+    fn from(&self, context: &RunContext, before: Option<&Revision>, commit: &Oid) -> Result<Oid, GitError> {
         match (before, &self.request) {
-            (Some(before), _) => site.commit_of(before),
+            (Some(before), _) => context.commit_of(before),
             (None, Some(request)) => Oid::parse(request.base()),
             (None, None) => match self.subject {
                 Subject::Chain => match &self.ground {
-                    Some(ground) => site.commit_of(ground),
+                    Some(ground) => context.commit_of(ground),
                     None => Oid::parse(&self.base),
                 },
-                _ => self.begins.commit(site, commit),
+                _ => self.begins.commit(context, commit),
             },
         }
     }
 
     /// Files that use what was fixed since the panel last looked. Empty for a task, whose reviewer sees all of its
     /// change.
-    fn callers(&self, site: &Site, commit: &Oid) -> Result<Vec<String>, GitError> {
+    fn callers(&self, context: &RunContext, commit: &Oid) -> Result<Vec<String>, GitError> {
         let (Subject::Phase | Subject::Polish, Some(before)) = (&self.subject, &self.before) else {
             return Ok(Vec::new());
         };
-        let changed = site.repo.changed_paths(&site.commit_of(before)?, commit)?.into_iter().collect();
-        let near = polish::dependents(site, commit, &changed)?;
+        let changed = context.repo.changed_paths(&context.commit_of(before)?, commit)?.into_iter().collect();
+        let near = polish::dependents(context, commit, &changed)?;
         let named = near.iter().take(CALLERS_MAX).map(|path| plain::line(&path.to_string()));
         let more = near.len().saturating_sub(CALLERS_MAX);
         Ok(named.chain((more > 0).then(|| format!("and {more} more"))).collect())
@@ -521,14 +524,14 @@ impl Judge {
     /// proof that the files stayed as they were, there is no verdict.
     fn answered(
         self,
-        site: &Arc<Site>,
+        context: &Arc<RunContext>,
         commit: &Oid,
-        shared: &Arc<Mutex<SeatTree>>,
+        shared: &Arc<Mutex<ReviewerTree>>,
         told: &Told,
         ended: Ended,
     ) {
-        let touched = site.leave_seat(&self.effect, shared);
-        let changed = self.changed(site, commit);
+        let touched = context.leave_reviewer(&self.effect, shared);
+        let changed = self.changed(context, commit);
         let judged = self.judged.clone();
         let reading = Reading { word: ended.word.as_deref(), changed: &changed, judged: judged.as_deref() };
         let mut note = ended.note;
@@ -548,13 +551,13 @@ impl Judge {
         let trust = Trust::new(self.records, &note);
         let notes = vec![Note::Launch(Box::new(note))];
         match failure {
-            Some(failure) => site.fail(&self.effect, failure, notes),
+            Some(failure) => context.fail(&self.effect, failure, notes),
             None => match said.and_then(|said| trust.believed(said)) {
                 Ok(report) => {
-                    let report = self.questions.looked_up(site, &self.effect, commit, report);
-                    site.report(&self.effect, Report::Loop(report), notes);
+                    let report = self.questions.looked_up(context, &self.effect, commit, report);
+                    context.report(&self.effect, Report::Loop(report), notes);
                 }
-                Err(failure) => site.fail(&self.effect, failure, notes),
+                Err(failure) => context.fail(&self.effect, failure, notes),
             },
         }
     }
@@ -564,68 +567,73 @@ impl Judge {
     /// It counts only if the checkout is known to be unchanged: from the note that was left when the checkout was
     /// removed, or because the checkout is still there. If neither is so, the effect is not settled here.
     pub(crate) fn recovered(
-        site: &Site,
+        context: &RunContext,
         effect: &EffectId,
-        lp: &Loop,
+        review_loop: &Loop,
         ended: Ended,
-        docket: &Docket,
+        run_state: &RunState,
     ) -> Option<Probe> {
-        let subject = subject::of(lp.id())?;
-        let questions = questions(site, lp, &subject, docket);
+        let subject = subject::of(review_loop.id())?;
+        let questions = questions(context, review_loop, &subject, run_state);
         let commit = match subject {
-            Subject::Plan(_) => site.run_head().ok()?,
-            _ => site.commit_of(lp.revision()?).ok()?,
+            Subject::Plan(_) => context.run_head().ok()?,
+            _ => context.commit_of(review_loop.revision()?).ok()?,
         };
-        let trust = Trust::new(records(lp), &ended.note);
-        // Gathered anew, since what the launch was asked about follows from the docket.
-        let mut again = Judge::again(site, effect, lp, docket);
+        let trust = Trust::new(records(review_loop), &ended.note);
+        // Gathered anew, since what the launch was asked about follows from the run state.
+        let mut again = Judge::again(context, effect, review_loop, run_state);
         if let Some(judge) = &mut again {
-            let (diff, _) = judge.diff(site, &commit).unwrap_or_default();
-            judge.prepare_evidence(site, &commit, &diff);
+            let (diff, _) = judge.diff(context, &commit).unwrap_or_default();
+            judge.prepare_evidence(context, &commit, &diff);
         }
-        let changed = again.as_ref().map(|judge| judge.changed(site, &commit)).unwrap_or_default();
+        let changed = again.as_ref().map(|judge| judge.changed(context, &commit)).unwrap_or_default();
         let judged = again.and_then(|judge| judge.judged);
         let reading = Reading { word: ended.word.as_deref(), changed: &changed, judged: judged.as_deref() };
         // Without this record nobody knows what the answer is about, so it cannot count.
-        let told = site.told_to(effect)?;
-        let report = match site.seat_noted(effect).or_else(|| site.seat_now(&commit))? {
+        let told = context.told_to(effect)?;
+        let report = match context.reviewer_noted(effect).or_else(|| context.reviewer_now(&commit))? {
             true => LoopReport::Failed(tampered()),
             false => read(effect, &ended.outcome, &reading, &told)
                 .and_then(|said| trust.believed(said))
-                .map(|report| questions.looked_up(site, effect, &commit, report))
+                .map(|report| questions.looked_up(context, effect, &commit, report))
                 .unwrap_or_else(LoopReport::Failed),
         };
         let said = own_words(&ended.outcome, ended.word.as_deref());
         let unread = not_read(effect, &ended.outcome, &reading);
-        let note = LaunchNote { unread, words: said, round: lp.round(), ..ended.note };
+        let note = LaunchNote { unread, words: said, round: review_loop.round(), ..ended.note };
         Some(Probe::Done(Report::Loop(report), vec![Note::Launch(Box::new(note))]))
     }
 }
 
 impl Judge {
     /// What a launch of a dead orchestrator was asked about.
-    fn again(site: &Site, effect: &EffectId, lp: &Loop, docket: &Docket) -> Option<Judge> {
+    fn again(
+        context: &RunContext,
+        effect: &EffectId,
+        review_loop: &Loop,
+        run_state: &RunState,
+    ) -> Option<Judge> {
         match &effect.step {
             // Without findings: `told_to` knows which ones were put to the launch.
-            Step::Judge(seat) => Judge::gather(site, effect, lp, seat, &[], docket),
+            Step::Judge(reviewer) => Judge::gather(context, effect, review_loop, reviewer, &[], run_state),
             _ => None,
         }
     }
 
     /// Gathers what evidence may name. Evidence is asked for in the first round only; later an approval confirms a fix.
-    fn prepare_evidence(&mut self, site: &Site, commit: &Oid, diff: &str) {
+    fn prepare_evidence(&mut self, context: &RunContext, commit: &Oid, diff: &str) {
         let Asked::Verdict(brief) = &self.asked else { return };
         let files = match brief.job.matter() {
             Matter::Plan => brief.plan.files.clone(),
-            Matter::Change | Matter::Document => self.changed(site, commit),
+            Matter::Change | Matter::Document => self.changed(context, commit),
         };
         let mut commands: Vec<String> = self.commands.iter().map(|command| command.shown.clone()).collect();
         commands.extend(self.records.iter().map(|record| record.name.clone()));
         if brief.round <= 1 {
             let gathered = Gathered { brief, titles: &self.titles, commands };
-            let judged = Arc::new(gathered.judged(site, commit, files.clone(), diff));
-            if let Some(mandate) = &mut self.mandate {
-                mandate.judged = Some(judged.clone());
+            let judged = Arc::new(gathered.judged(context, commit, files.clone(), diff));
+            if let Some(capability) = &mut self.capability {
+                capability.judged = Some(judged.clone());
             }
             self.judged = Some(judged);
         }
@@ -635,39 +643,39 @@ impl Judge {
     }
 
     /// The files under review. Empty if they cannot be determined, and then a place in any file counts.
-    fn changed(&self, site: &Site, commit: &Oid) -> Vec<String> {
+    fn changed(&self, context: &RunContext, commit: &Oid) -> Vec<String> {
         if let (Subject::Plan(_), Asked::Verdict(brief)) = (&self.subject, &self.asked)
             && let Some(document) = &brief.document
         {
             return vec![document.path.clone()];
         }
-        let from = self.from(site, self.before.as_ref(), commit);
-        let paths = from.and_then(|from| site.repo.changed_paths(&from, commit));
+        let from = self.from(context, self.before.as_ref(), commit);
+        let paths = from.and_then(|from| context.repo.changed_paths(&from, commit));
         paths.unwrap_or_default().iter().map(ToString::to_string).collect()
     }
 }
 
 /// The questions that the checks of a delivery put to its reviewers.
-fn questions(site: &Site, lp: &Loop, subject: &Subject, docket: &Docket) -> Questions {
+fn questions(context: &RunContext, review_loop: &Loop, subject: &Subject, run_state: &RunState) -> Questions {
     let commands = match subject {
-        Subject::Lane(_, Job::Qa) => check::askable(site, subject, docket),
+        Subject::Lane(_, Job::Qa) => check::askable(context, subject, run_state),
         _ => Vec::new(),
     };
-    Questions::of(lp, commands)
+    Questions::of(review_loop, commands)
 }
 
 /// The commit that files which steer agents are taken from: the base of a change under review, or the user's own
 /// commit.
-fn base_of(docket: &Docket) -> String {
-    docket.reviewed_from().to_owned()
+fn base_of(run_state: &RunState) -> String {
+    run_state.reviewed_from().to_owned()
 }
 
 /// Every finding so far with its fate. No line begins with a finding's id, because nothing here is to be answered.
-fn earlier(lp: &Loop) -> Vec<String> {
+fn earlier(review_loop: &Loop) -> Vec<String> {
     let line = |(id, entry): (FindingId, &Entry)| {
         format!("- {} ({})", FindingLine::of(id, entry).text(), entry.fate.word())
     };
-    lp.ledger().iter().map(line).collect()
+    review_loop.ledger().iter().map(line).collect()
 }
 
 /// Both sides of a finding that is heard: who raised it and when, and what its builder says.
@@ -675,11 +683,11 @@ fn history(entry: &Entry) -> Vec<String> {
     let by: Vec<String> = entry.by.iter().map(ToString::to_string).collect();
     let mut lines = vec![format!("first raised in round {} by {}", entry.first_round, by.join(", "))];
     match &entry.reply {
-        Some(Reply::Fixed) => lines.push("the maker says that it is fixed".to_owned()),
-        Some(Reply::Refuted(why)) => lines.push(format!("the maker says that it is no issue: {why}")),
-        Some(Reply::CannotFix(why)) => lines.push(format!("the maker says that it cannot fix it: {why}")),
+        Some(Reply::Fixed) => lines.push("the builder says that it is fixed".to_owned()),
+        Some(Reply::Refuted(why)) => lines.push(format!("the builder says that it is no issue: {why}")),
+        Some(Reply::CannotFix(why)) => lines.push(format!("the builder says that it cannot fix it: {why}")),
         Some(Reply::Unseen(why)) => {
-            lines.push(format!("the maker could not look whether it is fixed: {why}"))
+            lines.push(format!("the builder could not look whether it is fixed: {why}"))
         }
         None => {}
     }
@@ -713,9 +721,12 @@ fn read(
 }
 
 /// The checks that ran on the revision of this review round.
-fn records(lp: &Loop) -> Vec<Record> {
+fn records(review_loop: &Loop) -> Vec<Record> {
     let ran = |(_, state): &(&Check, &CheckState)| **state != CheckState::DidNotRun;
-    lp.bench().map(|bench| bench.checks.iter().filter(ran).map(record).collect()).unwrap_or_default()
+    review_loop
+        .review_round()
+        .map(|review_round| review_round.checks.iter().filter(ran).map(record).collect())
+        .unwrap_or_default()
 }
 
 /// The record of a check. One that found only suggestions did not fail.
@@ -843,36 +854,41 @@ fn not_read(effect: &EffectId, outcome: &Outcome, reading: &Reading<'_>) -> Vec<
 }
 
 /// The kind of review that a subject gets.
-fn judge_job(subject: &Subject, docket: &Docket) -> JudgeJob {
+fn judge_job(subject: &Subject, run_state: &RunState) -> JudgeJob {
     match subject {
         Subject::Plan(_) => JudgeJob::Plan,
         Subject::Lane(_, Job::Task(_) | Job::Repair) => JudgeJob::Task,
         Subject::Lane(_, Job::Qa) => JudgeJob::Delivery,
         Subject::Phase | Subject::Polish => JudgeJob::Phase,
-        Subject::Chain if artifact::is_code(docket) => JudgeJob::Implementation,
+        Subject::Chain if artifact::is_code(run_state) => JudgeJob::Implementation,
         Subject::Chain => JudgeJob::Artifact,
     }
 }
 
 /// The document under review, if the subject is one.
-fn document(site: &Site, subject: &Subject, revision: &Revision, docket: &Docket) -> Option<Document> {
+fn document(
+    context: &RunContext,
+    subject: &Subject,
+    revision: &Revision,
+    run_state: &RunState,
+) -> Option<Document> {
     if *subject == Subject::Chain {
-        return artifact::document(site, revision, docket);
+        return artifact::document(context, revision, run_state);
     }
     let Subject::Plan(plan) = subject else { return None };
-    let path = docket.about.paths.get(plan)?;
-    let text = site.plan_text(path, revision).ok()?;
+    let path = run_state.about.paths.get(plan)?;
+    let text = context.plan_text(path, revision).ok()?;
     Some(Document { path: path.clone(), text: text.text.clone() })
 }
 
-fn plan_text(site: &Site, docket: &Docket, plan: &PlanId) -> Option<Arc<PlanText>> {
-    let path = docket.about.paths.get(plan)?;
-    site.plan_text(path, &subject::plan_revision(docket, plan)?).ok()
+fn plan_text(context: &RunContext, run_state: &RunState, plan: &PlanId) -> Option<Arc<PlanText>> {
+    let path = run_state.about.paths.get(plan)?;
+    context.plan_text(path, &subject::plan_revision(run_state, plan)?).ok()
 }
 
 /// The checks of this round with their findings, for the prompt.
-fn check_lines(bench: &tribunal_core::panel::Bench) -> Vec<CheckLine> {
-    let failed: Vec<CheckLine> = bench
+fn check_lines(review_round: &tribunal_core::panel::ReviewRound) -> Vec<CheckLine> {
+    let failed: Vec<CheckLine> = review_round
         .failures()
         .map(|(check, claims)| CheckLine {
             name: check.to_string(),
@@ -880,8 +896,10 @@ fn check_lines(bench: &tribunal_core::panel::Bench) -> Vec<CheckLine> {
             claims: claims.iter().map(placed).collect(),
         })
         .collect();
-    let other =
-        bench.checks.iter().filter(|(check, _)| !failed.iter().any(|line| line.name == check.as_str()));
+    let other = review_round
+        .checks
+        .iter()
+        .filter(|(check, _)| !failed.iter().any(|line| line.name == check.as_str()));
     let other = other.map(|(check, state)| {
         let passed = *state == CheckState::Passed;
         let claims = if passed { Vec::new() } else { vec!["it did not run".to_owned()] };
@@ -900,9 +918,9 @@ fn placed(claim: &tribunal_core::finding::Claim) -> String {
 }
 
 /// The last summary that the builder of this loop gave.
-fn last_words(docket: &Docket, lp: &Loop) -> String {
-    let prefix = format!("{}/", lp.id());
-    let said = docket
+fn last_words(run_state: &RunState, review_loop: &Loop) -> String {
+    let prefix = format!("{}/", review_loop.id());
+    let said = run_state
         .launches
         .iter()
         .rev()
@@ -910,9 +928,9 @@ fn last_words(docket: &Docket, lp: &Loop) -> String {
     said.map(|launch| launch.summary.clone()).unwrap_or_default()
 }
 
-impl Site {
-    fn seat_dir(&self, commit: &Oid) -> std::path::PathBuf {
-        self.dir.join("seats").join(commit.short()).join("tree")
+impl RunContext {
+    fn reviewer_dir(&self, commit: &Oid) -> std::path::PathBuf {
+        self.dir.join("reviewers").join(commit.short()).join("tree")
     }
 
     /// The tree of a commit as its reviewers get it: files that steer agents are those of the user's commit.
@@ -932,40 +950,40 @@ impl Site {
 
     /// The shared checkout of a reviewed commit; the first caller makes it.
     ///
-    /// Every caller has to call `leave_seat` once, or the checkout is never removed.
-    fn use_seat(&self, commit: &Oid, base: &str) -> Result<Arc<Mutex<SeatTree>>, GitError> {
+    /// Every caller has to call `leave_reviewer` once, or the checkout is never removed.
+    fn use_reviewer(&self, commit: &Oid, base: &str) -> Result<Arc<Mutex<ReviewerTree>>, GitError> {
         // The map is locked only for this line; making a checkout takes long and blocks just the reviewers of this
         // commit.
-        let shared = Arc::clone(lock(&self.seats).entry(commit.as_str().to_owned()).or_default());
-        let mut seat = lock(&shared);
-        if seat.tree.is_none() {
-            let path = self.seat_dir(commit);
+        let shared = Arc::clone(lock(&self.reviewers).entry(commit.as_str().to_owned()).or_default());
+        let mut reviewer = lock(&shared);
+        if reviewer.tree.is_none() {
+            let path = self.reviewer_dir(commit);
             let index = path.with_file_name("index");
             let dir = path.with_file_name("");
             std::fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
             // A checkout that a dead orchestrator left here may have been changed, so it is never taken over.
-            self.shelf.discard(&path)?;
-            crash::point("seat:before");
+            self.worktree_pool.discard(&path)?;
+            crash::point("reviewer:before");
             let tree = self.judged_tree(commit, base)?;
-            seat.tree = Some(self.shelf.checkout_as(&path, &index, commit, &tree, "review")?);
-            crash::point("seat:after");
-            seat.spoilt = false;
+            reviewer.tree = Some(self.worktree_pool.checkout_as(&path, &index, commit, &tree, "review")?);
+            crash::point("reviewer:after");
+            reviewer.spoilt = false;
         }
-        seat.users += 1;
-        drop(seat);
+        reviewer.users += 1;
+        drop(reviewer);
         Ok(shared)
     }
 
     /// The path of the note on how a reviewer left its checkout. It is not in the launch's own folder, which the agent
     /// can write.
-    fn seat_note(&self, effect: &EffectId) -> std::path::PathBuf {
+    fn reviewer_note(&self, effect: &EffectId) -> std::path::PathBuf {
         self.dir.join("left").join(slug(&effect.to_string()))
     }
 
     /// Notes how a reviewer left its checkout, before the checkout is removed: after a crash in between, the note is
     /// the proof.
-    fn note_seat(&self, effect: &EffectId, touched: bool) -> Result<(), GitError> {
-        let path = self.seat_note(effect);
+    fn note_reviewer(&self, effect: &EffectId, touched: bool) -> Result<(), GitError> {
+        let path = self.reviewer_note(effect);
         let dir = self.dir.join("left");
         let written = std::fs::create_dir_all(dir)
             .and_then(|()| std::fs::write(&path, if touched { TOUCHED } else { UNTOUCHED }));
@@ -973,8 +991,8 @@ impl Site {
     }
 
     /// Whether a reviewer changed its checkout, according to the note. A note that was cut short says nothing.
-    fn seat_noted(&self, effect: &EffectId) -> Option<bool> {
-        match std::fs::read_to_string(self.seat_note(effect)).ok()?.as_str() {
+    fn reviewer_noted(&self, effect: &EffectId) -> Option<bool> {
+        match std::fs::read_to_string(self.reviewer_note(effect)).ok()?.as_str() {
             TOUCHED => Some(true),
             UNTOUCHED => Some(false),
             _ => None,
@@ -982,29 +1000,31 @@ impl Site {
     }
 
     /// Whether a checkout that still exists was changed.
-    fn seat_now(&self, commit: &Oid) -> Option<bool> {
-        let path = self.seat_dir(commit);
+    fn reviewer_now(&self, commit: &Oid) -> Option<bool> {
+        let path = self.reviewer_dir(commit);
         let tree = self.repo.tree(&path, &path.with_file_name("index"), commit);
         path.exists().then(|| tree.compare().ok().map(|touched| !touched.is_empty()))?
     }
 
     /// Ends a reviewer's use of the checkout. Returns true if the checkout was changed; the last user removes it.
-    fn leave_seat(&self, effect: &EffectId, shared: &Arc<Mutex<SeatTree>>) -> Result<bool, GitError> {
-        let mut seat = lock(shared);
-        seat.users = seat.users.saturating_sub(1);
+    fn leave_reviewer(&self, effect: &EffectId, shared: &Arc<Mutex<ReviewerTree>>) -> Result<bool, GitError> {
+        let mut reviewer = lock(shared);
+        reviewer.users = reviewer.users.saturating_sub(1);
         // Without a tree nothing can be compared, and what cannot be proven unchanged counts as changed.
-        let Some(tree) = &seat.tree else { return Ok(true) };
-        let touched = stands(Defence::SeatCompare) && (seat.spoilt || !tree.compare()?.is_empty());
-        seat.spoilt = touched;
-        self.note_seat(effect, touched)?;
-        crash::point("seat:left");
-        if seat.users == 0 {
-            let tree = seat.tree.take();
+        let Some(tree) = &reviewer.tree else { return Ok(true) };
+        let touched = stands(Defence::ReviewerCompare) && (reviewer.spoilt || !tree.compare()?.is_empty());
+        reviewer.spoilt = touched;
+        self.note_reviewer(effect, touched)?;
+        crash::point("reviewer:left");
+        if reviewer.users == 0 {
+            let tree = reviewer.tree.take();
             match &tree {
                 // Behind the sandbox nobody could write here, so the worktree pool may reuse it for the next reviewer.
-                Some(tree) if !touched && self.seats_are_read_only() => self.shelf.shelve(tree)?,
+                Some(tree) if !touched && self.reviewers_are_read_only() => {
+                    self.worktree_pool.recycle(tree)?
+                }
                 // If somebody could write here, a comparison does not prove enough for the tree to be reused.
-                Some(tree) => self.shelf.retire(tree)?,
+                Some(tree) => self.worktree_pool.retire(tree)?,
                 None => {}
             }
         }
@@ -1027,62 +1047,65 @@ pub(crate) struct Checkpoint {
 impl Checkpoint {
     /// Gathers what the checkpoint is asked.
     pub(crate) fn gather(
-        site: &Site,
+        context: &RunContext,
         effect: &EffectId,
         plan: &PlanId,
-        docket: &Docket,
+        run_state: &RunState,
     ) -> Option<Checkpoint> {
-        let lp = subject::loops_of(docket, plan).filter(|lp| lp.outcome().is_none()).last()?;
-        let text = plan_text(site, docket, plan)?;
-        let number = subject::of(lp.id()).as_ref().and_then(task_number);
+        let review_loop = subject::loops_of(run_state, plan)
+            .filter(|review_loop| review_loop.outcome().is_none())
+            .last()?;
+        let text = plan_text(context, run_state, plan)?;
+        let number = subject::of(review_loop.id()).as_ref().and_then(task_number);
         let brief = CheckpointBrief {
             plan: plan_brief(&text),
             task: number.and_then(|n| task_brief(&text, n)),
-            depth: site.effort_of(Some(plan), docket).depth().to_owned(),
-            iterations: lp.iterations(),
+            depth: context.effort_of(Some(plan), run_state).depth().to_owned(),
+            iterations: review_loop.iterations(),
             diff: String::new(),
         };
-        let revision = lp.revision().cloned();
-        let begins = Base::of(&subject::of(lp.id())?, docket);
-        let base = docket.base().to_owned();
+        let revision = review_loop.revision().cloned();
+        let begins = Base::of(&subject::of(review_loop.id())?, run_state);
+        let base = run_state.base().to_owned();
         Some(Checkpoint { effect: effect.clone(), plan: plan.clone(), brief, revision, begins, base })
     }
 
     /// Launches the checkpoint, on a worker.
-    pub(crate) fn run(mut self, site: &Arc<Site>) {
-        let Some(commit) = self.revision.as_ref().and_then(|revision| site.commit_of(revision).ok()) else {
+    pub(crate) fn run(mut self, context: &Arc<RunContext>) {
+        let Some(commit) = self.revision.as_ref().and_then(|revision| context.commit_of(revision).ok())
+        else {
             let failure = Failure::new(FailureKind::Empty, "the lane has made nothing yet");
-            return site.fail(&self.effect, failure, Vec::new());
+            return context.fail(&self.effect, failure, Vec::new());
         };
-        let Ok(shared) = site.use_seat(&commit, &self.base) else {
+        let Ok(shared) = context.use_reviewer(&commit, &self.base) else {
             let failure = Failure::new(FailureKind::Crashed, "no checkout for the checkpoint");
-            return site.fail(&self.effect, failure, Vec::new());
+            return context.fail(&self.effect, failure, Vec::new());
         };
         // If the diff cannot be made, the agent still has the checkout to look at.
-        let from = self.begins.commit(site, &commit);
-        if let Ok(diff) = from.and_then(|from| site.repo.diff_text(&from, &commit, &[], DIFF_MAX)) {
+        let from = self.begins.commit(context, &commit);
+        if let Ok(diff) = from.and_then(|from| context.repo.diff_text(&from, &commit, &[], DIFF_MAX)) {
             self.brief.diff = plain::visible(&diff.bytes);
         }
-        let seat = site.settings.agents.task_seats.first().cloned().unwrap_or_default();
-        let names = [seat.as_str(), "reviewer"];
-        let mut brief = site.brief(&self.effect, "checkpoint", &names);
+        let reviewer = context.settings.agents.task_reviewers.first().cloned().unwrap_or_default();
+        let names = [reviewer.as_str(), "reviewer"];
+        let mut brief = context.brief(&self.effect, "checkpoint", &names);
         brief.loop_use = "task".to_owned();
         brief.plan = Some(self.plan.to_string());
         brief.round = self.effect.entry;
-        brief.dir = site.seat_dir(&commit);
+        brief.dir = context.reviewer_dir(&commit);
         brief.prompt = prompt::checkpoint(&self.brief);
         let effect = self.effect.clone();
         let begin = Begin::Judge { base: self.base.clone(), commit: commit.clone() };
-        site.launch(&effect, &names, brief, begin, None, move |site, ended| {
+        context.launch(&effect, &names, brief, begin, None, move |context, ended| {
             // A checkpoint decides nothing, so a changed checkout only costs its feedback.
-            let touched = site.leave_seat(&self.effect, &shared).unwrap_or(true);
+            let touched = context.leave_reviewer(&self.effect, &shared).unwrap_or(true);
             let notes = vec![Note::Launch(Box::new(ended.note))];
             match ended.failure {
                 None if !touched => {
                     let feedback = words(&ended.outcome, None);
-                    site.report(&self.effect, Report::Run(RunReport::Checkpointed { feedback }), notes);
+                    context.report(&self.effect, Report::Run(RunReport::Checkpointed { feedback }), notes);
                 }
-                failure => site.fail(&self.effect, failure.unwrap_or_else(tampered), notes),
+                failure => context.fail(&self.effect, failure.unwrap_or_else(tampered), notes),
             }
         });
     }

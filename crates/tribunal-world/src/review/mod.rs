@@ -1,6 +1,6 @@
 //! Reviewers: who is asked, what each is shown, what their answers become.
 
-pub(crate) mod convene;
+pub(crate) mod assemble;
 pub(crate) mod earlier;
 pub(crate) mod evidence;
 pub(crate) mod judge;

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use tribunal_agent::roster::{self, Personality};
 use tribunal_agent::tool::Tools;
 use tribunal_core::roster::{Pick, Roster};
-use tribunal_engine::docket::{ReviewNote, SeatNote};
+use tribunal_engine::run_state::{ReviewNote, ReviewerNote};
 use tribunal_engine::settings::{RoleSettings, Settings};
 use tribunal_git::{GitPath, Oid};
 
@@ -108,7 +108,7 @@ pub(crate) fn compose(
     let picks = picks(roster, ground, settings, note, ask, tools, &words)?;
     let mut absent = Vec::new();
     for pick in picks {
-        seat(ground, roster, settings, note, &pick, &mut absent)?;
+        reviewer(ground, roster, settings, note, &pick, &mut absent)?;
     }
     if ask.fix {
         let polisher = settings.phase.polish.then(|| POLISHER.to_owned());
@@ -174,18 +174,19 @@ fn picks(
         }
     }
     // The most specific choice wins: names on the command line, then the settings, then the roster's tables.
-    Ok(match (&ask.panel[..], &settings.agents.phase_seats[..], settings.phase.panel.as_str()) {
+    Ok(match (&ask.panel[..], &settings.agents.phase_reviewers[..], settings.phase.panel.as_str()) {
         ([_, ..], _, _) => named,
-        ([], seats @ [_, ..], _) => {
-            seats.iter().map(|id| Pick { id: id.clone(), why: "agents.phase_seats".to_owned() }).collect()
-        }
+        ([], reviewers @ [_, ..], _) => reviewers
+            .iter()
+            .map(|id| Pick { id: id.clone(), why: "agents.phase_reviewers".to_owned() })
+            .collect(),
         ([], [], "domains") => roster.panel_by_fields(&roster.fields_of(ground.changed, words)),
         ([], [], _) => roster.panel(&note.types),
     })
 }
 
 /// Puts one reviewer on the panel. A reviewer without a personality is replaced by the one who always reviews.
-fn seat(
+fn reviewer(
     ground: &Ground<'_>,
     roster: &Roster,
     settings: &mut Settings,
@@ -211,9 +212,9 @@ fn seat(
         }
     };
     // Several missing reviewers may be replaced by the same one, who still reviews once.
-    if !note.seats.iter().any(|seat| seat.id == person.id) {
+    if !note.reviewers.iter().any(|reviewer| reviewer.id == person.id) {
         inject(settings, &person.id, &["reviewer"], &person.text);
-        note.seats.push(SeatNote {
+        note.reviewers.push(ReviewerNote {
             role: person.role.clone(),
             why: pick.why.clone(),
             owns: roster.owned_by(&person.id),

@@ -5,8 +5,8 @@
 //! proof that cannot be verified here must not be added.
 
 use crate::check::{Command, Commands};
-use crate::site::base::fork;
-use crate::site::{Site, lock};
+use crate::context::base::fork;
+use crate::context::{RunContext, lock};
 use tribunal_core::checks::INTEGRITY;
 use tribunal_core::effect::EffectId;
 use tribunal_core::finding::{Answer, Said, Source};
@@ -37,10 +37,10 @@ pub(crate) struct Questions {
 
 impl Questions {
     /// The questions that are open in a loop.
-    pub(crate) fn of(lp: &Loop, commands: Vec<Command>) -> Questions {
+    pub(crate) fn of(review_loop: &Loop, commands: Vec<Command>) -> Questions {
         // What a change took from its tests is judged by the reviewer, and has no proof that could be looked up.
         let judged = |entry: &Entry| entry.by.contains(&Source::Check(Check::new(INTEGRITY)));
-        let open = lp.ledger().open().filter(|(_, entry)| entry.claim.asks);
+        let open = review_loop.ledger().open().filter(|(_, entry)| entry.claim.asks);
         let (judged, open): (Vec<_>, Vec<_>) = open.partition(|(_, entry)| judged(entry));
         let words = |rule: &Option<String>| {
             let rule = rule.as_deref().unwrap_or_default();
@@ -53,7 +53,7 @@ impl Questions {
     /// Replaces each claimed proof in an answer by the verified proof, or by what is missing in it.
     pub(crate) fn looked_up(
         &self,
-        site: &Site,
+        context: &RunContext,
         effect: &EffectId,
         commit: &Oid,
         report: LoopReport,
@@ -62,24 +62,24 @@ impl Questions {
             LoopReport::Judged { answer, shown, put }
                 if !self.asked.is_empty() || !self.judged.is_empty() =>
             {
-                let answer = Box::new(self.answer(site, effect, commit, *answer));
+                let answer = Box::new(self.answer(context, effect, commit, *answer));
                 LoopReport::Judged { answer, shown, put }
             }
             report => report,
         }
     }
 
-    fn answer(&self, site: &Site, effect: &EffectId, commit: &Oid, mut answer: Answer) -> Answer {
-        let file = |path: &str| delivered(site, commit, path);
-        let changed = |path: &str, line: Option<usize>| is_changed(site, commit, path, line);
+    fn answer(&self, context: &RunContext, effect: &EffectId, commit: &Oid, mut answer: Answer) -> Answer {
+        let file = |path: &str| delivered(context, commit, path);
+        let changed = |path: &str, line: Option<usize>| is_changed(context, commit, path, line);
         // Only tests that ran on exactly this commit can be named as a proof.
-        let known = lock(&site.suites).get(commit).cloned();
+        let known = lock(&context.suites).get(commit).cloned();
         let tests = match &known {
             Some(TestRun::Ran(report)) => Some(report),
             _ => None,
         };
         let names: Vec<String> = self.commands.iter().map(|command| command.shown.clone()).collect();
-        let passes = |name: &str| self.passes(site, effect, commit, name);
+        let passes = |name: &str| self.passes(context, effect, commit, name);
         let facts = ProofFacts { file: &file, changed: &changed, tests, commands: &names, passes: &passes };
         for (id, must_have) in &self.asked {
             // Only an answer that closes the question needs a proof; an objection stands by itself.
@@ -107,8 +107,8 @@ impl Questions {
     }
 
     /// Whether a command of the plan passes on exactly this commit. It is run if it has not passed there before.
-    fn passes(&self, site: &Site, effect: &EffectId, commit: &Oid, name: &str) -> bool {
-        if lock(&site.passed).contains(&(commit.clone(), name.to_owned())) {
+    fn passes(&self, context: &RunContext, effect: &EffectId, commit: &Oid, name: &str) -> bool {
+        if lock(&context.passed).contains(&(commit.clone(), name.to_owned())) {
             return true;
         }
         let Some(command) = self.commands.iter().find(|command| command.shown == name) else { return false };
@@ -119,28 +119,28 @@ impl Questions {
             judge: None,
             revision: None,
         }
-        .run(site, commit);
+        .run(context, commit);
         // A command that did not run proves nothing.
         matches!(ran, Ok(Ok(red)) if red.is_empty())
     }
 }
 
 /// The text of a delivered file. Planning documents are excluded: what a plan or a SUMMARY says is only a claim.
-fn delivered(site: &Site, commit: &Oid, path: &str) -> Option<String> {
+fn delivered(context: &RunContext, commit: &Oid, path: &str) -> Option<String> {
     let path = GitPath::from(tribunal_core::contract::clean(path)?.as_str());
-    if path.is_under(&site.project.planning_path()) {
+    if path.is_under(&context.project.planning_path()) {
         return None;
     }
-    let bytes = site.repo.file_at(commit, &path).ok()??;
+    let bytes = context.repo.file_at(commit, &path).ok()??;
     (bytes.len() <= FILE_MAX).then(|| String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Whether the delivery changed a file, at this line or near it.
-fn is_changed(site: &Site, commit: &Oid, path: &str, line: Option<usize>) -> bool {
+fn is_changed(context: &RunContext, commit: &Oid, path: &str, line: Option<usize>) -> bool {
     let diff = || {
         let path = GitPath::from(tribunal_core::contract::clean(path)?.as_str());
-        let base = fork(site, commit).ok()?;
-        let diff = site.repo.diff_text(&base, commit, std::slice::from_ref(&path), DIFF_MAX).ok()?;
+        let base = fork(context, commit).ok()?;
+        let diff = context.repo.diff_text(&base, commit, std::slice::from_ref(&path), DIFF_MAX).ok()?;
         Some(Change::from_unified(&String::from_utf8_lossy(&diff.bytes)))
     };
     let Some(change) = diff() else { return false };

@@ -5,13 +5,13 @@
 //! not have planning documents to be reviewed.
 
 use crate::build::account::summary_path;
+use crate::context::RunContext;
+use crate::context::subject;
 use crate::project::inside::read_plain;
-use crate::site::Site;
-use crate::site::subject;
 use tribunal_core::review_loop::Loop;
 use tribunal_core::run::Subject;
 use tribunal_docs::{read_plan, read_summary};
-use tribunal_engine::docket::{Docket, ReviewNote};
+use tribunal_engine::run_state::{ReviewNote, RunState};
 use tribunal_git::{GitError, GitPath, Oid};
 use tribunal_view::prompt::Document;
 use tribunal_view::request::{self, Request};
@@ -19,7 +19,7 @@ use tribunal_view::request::{self, Request};
 /// How many commits a request names at most.
 const COMMITS_MAX: usize = 50;
 
-/// What the request needs of the docket.
+/// What the request needs of the run state.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
     review: ReviewNote,
@@ -29,14 +29,14 @@ pub(crate) struct Asked {
 
 impl Asked {
     /// Gathers it for a review; none if the loop does not review something that exists.
-    pub(crate) fn of(site: &Site, lp: &Loop, docket: &Docket) -> Option<Asked> {
-        let mut review = docket.review()?.clone();
-        if subject::of(lp.id())? == Subject::Polish {
+    pub(crate) fn of(context: &RunContext, review_loop: &Loop, run_state: &RunState) -> Option<Asked> {
+        let mut review = run_state.review()?.clone();
+        if subject::of(review_loop.id())? == Subject::Polish {
             // Only the polish is reviewed; everything before it has passed.
-            review.base = site.commit_of(docket.run.as_ref()?.tip()?).ok()?.to_string();
+            review.base = context.commit_of(run_state.run.as_ref()?.tip()?).ok()?.to_string();
             review.target = format!("the polish of {}", review.target);
         }
-        let about = &docket.about;
+        let about = &run_state.about;
         Some(Asked { review, phase: about.phase.clone(), phase_path: about.phase_path.clone() })
     }
 
@@ -46,10 +46,10 @@ impl Asked {
     }
 
     /// The request as a document.
-    pub(crate) fn document(&self, site: &Site, commit: &Oid) -> Result<Document, GitError> {
+    pub(crate) fn document(&self, context: &RunContext, commit: &Oid) -> Result<Document, GitError> {
         let base = Oid::parse(&self.review.base)?;
-        let subjects = site.repo.subjects(&base, commit, COMMITS_MAX)?;
-        let changes = site.repo.changes(&base, commit)?;
+        let subjects = context.repo.subjects(&base, commit, COMMITS_MAX)?;
+        let changes = context.repo.changes(&base, commit)?;
         let files = changes.iter().map(|change| {
             let lines = match (change.added, change.deleted) {
                 (Some(added), Some(deleted)) => format!("+{added} -{deleted}"),
@@ -69,26 +69,26 @@ impl Asked {
             ..Request::default()
         };
         if !self.phase_path.is_empty() {
-            self.phase(site, commit, &mut request);
+            self.phase(context, commit, &mut request);
         }
         Ok(Document { path: "review request".to_owned(), text: request::text(&request) })
     }
 
-    fn phase(&self, site: &Site, commit: &Oid, request: &mut Request) {
-        let root = site.project.root();
+    fn phase(&self, context: &RunContext, commit: &Oid, request: &mut Request) {
+        let root = context.project.root();
         let read = |path: &str| {
             let bytes = read_plain(&root.join(path)).ok()?;
             Some(String::from_utf8_lossy(&bytes).into_owned())
         };
-        let context = format!("{}/{}-CONTEXT.md", self.phase_path, self.phase);
-        request.goal = read(&context).unwrap_or_default();
-        let roadmap = read(&format!("{}/ROADMAP.md", site.project.planning())).unwrap_or_default();
+        let context_file = format!("{}/{}-CONTEXT.md", self.phase_path, self.phase);
+        request.goal = read(&context_file).unwrap_or_default();
+        let roadmap = read(&format!("{}/ROADMAP.md", context.project.planning())).unwrap_or_default();
         request.criteria = criteria(&roadmap, &self.phase);
-        let Ok(files) = site.project.phase(Some(&self.phase)) else { return };
+        let Ok(files) = context.project.phase(Some(&self.phase)) else { return };
         // SUMMARY files that the change brings come first. Those that git does not track lie beside the plans.
         let brought = files.plans.iter().filter_map(|plan| {
             let path = summary_path(&plan.path);
-            let bytes = site.repo.file_at(commit, &GitPath::from(path.as_str())).ok()??;
+            let bytes = context.repo.file_at(commit, &GitPath::from(path.as_str())).ok()??;
             read_summary(&path, &String::from_utf8_lossy(&bytes)).value
         });
         let mut summaries: Vec<_> = brought.collect();

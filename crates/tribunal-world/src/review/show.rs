@@ -3,7 +3,7 @@
 //! What was shown is recorded before the launch. After a crash, an answer can then still be held against what the
 //! reviewer really saw, instead of against the change as it is cut now.
 
-use crate::site::{Site, slug};
+use crate::context::{RunContext, slug};
 use crate::write_atomic;
 use serde::{Deserialize, Serialize};
 use tribunal_core::cover::{Shown, asked, may_be_shown};
@@ -28,9 +28,9 @@ pub(crate) struct Put {
 
 impl Put {
     /// Looks findings up in the loop's ledger.
-    pub(crate) fn of(lp: &Loop, ids: &[FindingId]) -> Vec<Put> {
+    pub(crate) fn of(review_loop: &Loop, ids: &[FindingId]) -> Vec<Put> {
         let one = |id: &FindingId| {
-            let claim = &lp.ledger().get(*id)?.claim;
+            let claim = &review_loop.ledger().get(*id)?.claim;
             Some(Put { id: *id, file: claim.file.clone(), line: claim.line })
         };
         ids.iter().filter_map(one).collect()
@@ -148,7 +148,7 @@ impl Material {
     }
 }
 
-impl Site {
+impl RunContext {
     fn told_path(&self, effect: &EffectId) -> std::path::PathBuf {
         self.dir.join("shown").join(format!("{}.json", slug(&effect.to_string())))
     }

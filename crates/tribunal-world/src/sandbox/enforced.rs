@@ -3,30 +3,30 @@
 //! Core says who may use the network, and the process driver whether that can be enforced. Reports are written from
 //! these facts, so a promise that the machine cannot keep is never made.
 
+use crate::context::RunContext;
 use crate::sandbox::Sandbox;
-use crate::site::Site;
 use std::ffi::OsString;
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::network::{self, Started};
-use tribunal_engine::docket::{Note, RunNote};
+use tribunal_engine::run_state::{Note, RunNote};
 use tribunal_engine::settings::Settings;
 use tribunal_process::{Containment, Enforced, Network};
-use tribunal_view::sandbox::{self, SandboxFacts, Walls};
+use tribunal_view::sandbox::{self, SandboxFacts, SandboxState};
 
 /// The hint for a command that lacks the network.
 pub(crate) const WITHOUT_NETWORK: &str = "checks run without network: `checks.network = true` gives it to them, `checks.prepare` installs what they need before";
 
 /// What is promised about the sandbox, by the settings and by what the machine enforces.
 pub fn facts(sandbox: Sandbox, containment: &Containment, settings: &Settings) -> SandboxFacts {
-    let walls = match sandbox {
-        Sandbox::Walls => Walls::Raised,
-        Sandbox::Off => Walls::Off,
-        Sandbox::Missing => Walls::Missing,
+    let state = match sandbox {
+        Sandbox::Raised => SandboxState::Raised,
+        Sandbox::Off => SandboxState::Off,
+        Sandbox::Missing => SandboxState::Missing,
     };
     // Without the sandbox nothing else is promised, whatever the kernel could do.
-    let found = if walls == Walls::Raised { containment.enforced() } else { Enforced::default() };
+    let found = if state == SandboxState::Raised { containment.enforced() } else { Enforced::default() };
     SandboxFacts {
-        walls,
+        state,
         more_writable: !settings.agents.writable.is_empty(),
         more_readable: !settings.agents.readable.is_empty(),
         network: found.network,
@@ -42,7 +42,7 @@ pub fn facts(sandbox: Sandbox, containment: &Containment, settings: &Settings) -
 /// The network of a launch: cut off where the launch may not use it and the machine can do that.
 pub(crate) fn network_of(started: Started, facts: &SandboxFacts) -> Network {
     let may_use = network::may_use(started, facts.checks_network) || !stands(Defence::CheckNetwork);
-    match facts.walls == Walls::Raised && facts.network && !may_use {
+    match facts.state == SandboxState::Raised && facts.network && !may_use {
         true => Network::None,
         false => Network::Host,
     }
@@ -61,7 +61,7 @@ pub(crate) fn way_out(network: Network, output: &str) -> Option<&'static str> {
     (network == Network::None && tribunal_docs::qa::lacks_network(output)).then_some(WITHOUT_NETWORK)
 }
 
-impl Site {
+impl RunContext {
     /// The sandbox in the words of reports.
     pub(crate) fn sandbox_words(&self) -> String {
         sandbox::words(&self.promised)
@@ -72,7 +72,7 @@ impl Site {
     /// The run's claims must hold for all of its launches, so a weaker sandbox has to be recorded before the next
     /// launch.
     pub(crate) fn promised_since(&self, about: &RunNote) -> Option<Note> {
-        let containment = self.keeper.containment().name().to_owned();
+        let containment = self.supervisor.containment().name().to_owned();
         // A stronger sandbox is no news: the claim is already the weakest of all.
         let weaker = about.promised.is_none_or(|before| before.weakest(self.promised) != before);
         // Partial containment is recorded by itself: it is no fact of the sandbox, and it is final.
@@ -106,8 +106,8 @@ mod tests {
 
     /// Cut off only where that is enforced and nobody gave it: what is not enforced is not tried, and not claimed.
     #[test]
-    fn the_network_is_cut_off_only_where_walls_stand_and_nobody_gives_it() {
-        let here = SandboxFacts { walls: Walls::Raised, network: true, ..SandboxFacts::default() };
+    fn the_network_is_cut_off_only_where_sandbox_stand_and_nobody_gives_it() {
+        let here = SandboxFacts { state: SandboxState::Raised, network: true, ..SandboxFacts::default() };
         let tool = |network| Started::Tool { network };
         for (facts, started, expect) in [
             (here, Started::Check, Network::None),
@@ -116,8 +116,8 @@ mod tests {
             (here, Started::Agent, Network::Host),
             (SandboxFacts { checks_network: true, ..here }, Started::Check, Network::Host),
             (SandboxFacts { network: false, ..here }, Started::Check, Network::Host),
-            (SandboxFacts { walls: Walls::Off, ..here }, Started::Check, Network::Host),
-            (SandboxFacts { walls: Walls::Missing, ..here }, tool(false), Network::Host),
+            (SandboxFacts { state: SandboxState::Off, ..here }, Started::Check, Network::Host),
+            (SandboxFacts { state: SandboxState::Missing, ..here }, tool(false), Network::Host),
         ] {
             assert_eq!(network_of(started, &facts), expect, "{started:?} {facts:?}");
         }

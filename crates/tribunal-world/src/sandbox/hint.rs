@@ -6,7 +6,7 @@
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use tribunal_process::{Wall, Walls};
+use tribunal_process::{Mount, Mounts};
 
 /// Phrases of programs that miss a file.
 const MISSES: [&str; 9] = [
@@ -24,18 +24,18 @@ const MISSES: [&str; 9] = [
 const LINES_MAX: usize = 200;
 
 /// The first place that an output names as missing, that exists for the user, and that these mounts hide.
-pub(super) fn missing_place(walls: &Walls, output: &str) -> Option<PathBuf> {
+pub(super) fn missing_place(mounts: &Mounts, output: &str) -> Option<PathBuf> {
     let misses = |line: &&str| {
         let low = line.to_ascii_lowercase();
         MISSES.iter().any(|words| low.contains(words))
     };
     let lines: Vec<&str> = output.lines().rev().take(LINES_MAX).filter(misses).collect();
-    lines.into_iter().rev().flat_map(paths_in).find(|path| is_lacked(walls, path))
+    lines.into_iter().rev().flat_map(paths_in).find(|path| is_lacked(mounts, path))
 }
 
 /// Adds the hint to the output of a failed command, for whoever reads that.
-pub(crate) fn add_to(stderr: &Path, walls: &Walls, output: &str) {
-    let Some(place) = missing_place(walls, output) else { return };
+pub(crate) fn add_to(stderr: &Path, mounts: &Mounts, output: &str) {
+    let Some(place) = missing_place(mounts, output) else { return };
     let file = fs::File::options().append(true).open(stderr);
     // Without the hint the failure is reported all the same.
     let _ = file.and_then(|mut file| writeln!(file, "\ntribunal: {}", way_out(&place)));
@@ -59,7 +59,7 @@ fn paths_in(line: &str) -> impl Iterator<Item = PathBuf> {
 
 /// Whether a place exists outside and not inside. A secret is treated as if it did not exist, so the hint never reveals
 /// one.
-fn is_lacked(walls: &Walls, path: &Path) -> bool {
+fn is_lacked(mounts: &Mounts, path: &Path) -> bool {
     let secret = |path: &Path| {
         let under = |name: &str| path.ancestors().any(|above| above.ends_with(name));
         super::denied::SECRETS.iter().any(|name| under(name)) || under(crate::FOLDER)
@@ -67,12 +67,12 @@ fn is_lacked(walls: &Walls, path: &Path) -> bool {
     if secret(path) || !path.exists() || path.canonicalize().is_ok_and(|real| secret(&real)) {
         return false;
     }
-    let rule = path.ancestors().find_map(|above| walls.0.iter().find(|wall| wall.place() == above));
+    let rule = path.ancestors().find_map(|above| mounts.0.iter().find(|mount| mount.place() == above));
     match rule {
         None => false,
-        Some(Wall::Hide(_)) => true,
+        Some(Mount::Hide(_)) => true,
         // In a home or a folder of its own, everything that is shown has its own rule.
-        Some(Wall::Show { from, to, .. }) => {
+        Some(Mount::Show { from, to, .. }) => {
             let inside = path.strip_prefix(to).map_or_else(|_| from.clone(), |rest| from.join(rest));
             from != to && to != path && !inside.exists()
         }
@@ -92,9 +92,9 @@ mod tests {
             std::fs::write(root.join(name), "").unwrap();
         }
         let shown = root.join("shown");
-        let walls = Walls(vec![
-            Wall::Hide(root.clone()),
-            Wall::Show { from: shown.clone(), to: shown, write: false },
+        let mounts = Mounts(vec![
+            Mount::Hide(root.clone()),
+            Mount::Show { from: shown.clone(), to: shown, write: false },
         ]);
         let at = |name: &str| root.join(name).display().to_string();
         for (said, place) in [
@@ -105,7 +105,7 @@ mod tests {
             (format!("{}: not found", at("shown/x")), None),
             (format!("{}: not found", at("nowhere")), None),
         ] {
-            assert_eq!(missing_place(&walls, &said), place.map(|place| root.join(place)), "{said}");
+            assert_eq!(missing_place(&mounts, &said), place.map(|place| root.join(place)), "{said}");
         }
     }
 }

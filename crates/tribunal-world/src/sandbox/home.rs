@@ -6,14 +6,14 @@
 
 use super::plan::MountPlan;
 use super::{SandboxHost, SandboxSpec, expand};
-use crate::site::scratch::{Scratches, Skeleton};
+use crate::context::scratch::{Scratches, Skeleton};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::io::Write as _;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use tribunal_process::{Wall, Walls};
+use tribunal_process::{Mount, Mounts};
 
 /// The home within the scratch folder, and the copies that belong elsewhere.
 const HOME: &str = "home";
@@ -126,12 +126,12 @@ impl HomeLayout {
     }
 
     /// Makes the folder. Everything that is mounted inside it needs a mount point, which is made here as well.
-    pub(super) fn build(mut self, walls: &Walls, scratches: &Scratches) -> io::Result<()> {
-        let rules: BTreeMap<&Path, &Wall> = walls.0.iter().map(|wall| (wall.place(), wall)).collect();
+    pub(super) fn build(mut self, mounts: &Mounts, scratches: &Scratches) -> io::Result<()> {
+        let rules: BTreeMap<&Path, &Mount> = mounts.0.iter().map(|mount| (mount.place(), mount)).collect();
         let above = |path: &Path| path.ancestors().skip(1).find_map(|above| rules.get(above).copied());
-        for wall in &walls.0 {
-            let Wall::Show { from, to, .. } = wall else { continue };
-            let Some(Wall::Show { from: own, to: around, .. }) = above(to) else { continue };
+        for mount in &mounts.0 {
+            let Mount::Show { from, to, .. } = mount else { continue };
+            let Some(Mount::Show { from: own, to: around, .. }) = above(to) else { continue };
             if let (Ok(own), Ok(inside)) = (own.strip_prefix(&self.scratch), to.strip_prefix(around)) {
                 // Our own folders do not exist yet when this is asked. They are folders, except for the copies.
                 let ours = from.starts_with(&self.scratch) && !from.starts_with(self.scratch.join(COPIES));

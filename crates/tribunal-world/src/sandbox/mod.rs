@@ -19,8 +19,8 @@ mod search;
 mod secret_names;
 mod tool_roots;
 
-use crate::site::Site;
-use crate::site::scratch::Scratches;
+use crate::context::RunContext;
+use crate::context::scratch::Scratches;
 use allowed::Allowed;
 use denied::Denied;
 use home::{HomeLayout, is_dir};
@@ -33,7 +33,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use tribunal_agent::{Adapter, Adapters};
 use tribunal_core::defence::{Defence, stands};
-use tribunal_process::{Exit, Walls};
+use tribunal_process::{Exit, Mounts};
 
 pub(crate) use hint::add_to;
 pub(crate) use home::git_settings;
@@ -47,7 +47,7 @@ pub(crate) const SCRATCH: &str = "scratch";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sandbox {
     /// Launches are kept to their own files.
-    Walls,
+    Raised,
     /// The settings switch the sandbox off.
     Off,
     /// This machine permits no sandbox.
@@ -58,10 +58,10 @@ impl Sandbox {
     /// The sandbox that this machine gives for a setting.
     ///
     /// The machine is asked only if the setting wants a sandbox, because asking starts a process.
-    pub fn of(setting: &str, can_wall: impl FnOnce() -> bool) -> Sandbox {
+    pub fn of(setting: &str, can_sandbox: impl FnOnce() -> bool) -> Sandbox {
         match setting {
             "off" => Sandbox::Off,
-            _ if can_wall() => Sandbox::Walls,
+            _ if can_sandbox() => Sandbox::Raised,
             _ => Sandbox::Missing,
         }
     }
@@ -114,9 +114,9 @@ pub(crate) struct SandboxHost<'a> {
     pub(crate) scratches: Option<&'a Scratches>,
 }
 
-impl Site {
+impl RunContext {
     /// The mounts of a launch; none where there is no sandbox. Makes the launch's scratch folder in any case.
-    pub(crate) fn mounts(&self, spec: &SandboxSpec<'_>) -> Result<Option<Walls>, String> {
+    pub(crate) fn mounts(&self, spec: &SandboxSpec<'_>) -> Result<Option<Mounts>, String> {
         // A tool's warm tree lies outside the run's folder.
         let warm = crate::tool::cache::folder(&self.project);
         let within = if spec.tree.starts_with(&warm) { &warm } else { &self.dir };
@@ -151,8 +151,8 @@ impl Site {
     }
 
     /// Whether nobody can write in a reviewer's checkout. Only then may the checkout be recycled.
-    pub(crate) fn seats_are_read_only(&self) -> bool {
-        self.sandbox == Sandbox::Walls && stands(Defence::Walls) && stands(Defence::ReadOnlySeat)
+    pub(crate) fn reviewers_are_read_only(&self) -> bool {
+        self.sandbox == Sandbox::Raised && stands(Defence::Sandbox) && stands(Defence::ReadOnlyReviewer)
     }
 
     /// Records that a launch could not be started, so nothing of it runs.
@@ -163,11 +163,11 @@ impl Site {
 
 impl SandboxHost<'_> {
     /// The mounts of a launch; none where there is no sandbox. Makes the launch's scratch folder in any case.
-    pub(crate) fn mounts(&self, spec: &SandboxSpec<'_>) -> Result<Option<Walls>, String> {
+    pub(crate) fn mounts(&self, spec: &SandboxSpec<'_>) -> Result<Option<Mounts>, String> {
         let fail = |error: io::Error| format!("{}: {error}", spec.own.display());
         let tree = in_place(self.within, spec.tree).map_err(fail)?;
         fs::create_dir_all(spec.own).map_err(fail)?;
-        if self.sandbox != Sandbox::Walls || !stands(Defence::Walls) {
+        if self.sandbox != Sandbox::Raised || !stands(Defence::Sandbox) {
             fs::create_dir_all(spec.own.join(SCRATCH)).map_err(fail)?;
             return Ok(None);
         }
@@ -214,7 +214,7 @@ impl SandboxHost<'_> {
             path.canonicalize().into_iter().for_each(|path| plan.show(&path, *write));
         }
         // The tree comes last: no other rule may make it writable or hide it.
-        plan.show(tree, spec.write || !stands(Defence::ReadOnlySeat));
+        plan.show(tree, spec.write || !stands(Defence::ReadOnlyReviewer));
         Ok(layout)
     }
 

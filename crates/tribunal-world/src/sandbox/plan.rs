@@ -5,16 +5,16 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use tribunal_process::{Wall, Walls};
+use tribunal_process::{Mount, Mounts};
 
 /// One rule per place. A place without a rule follows the nearest rule above it; without any it is shown as it is.
 #[derive(Default)]
-pub(super) struct MountPlan(BTreeMap<PathBuf, Wall>);
+pub(super) struct MountPlan(BTreeMap<PathBuf, Mount>);
 
 impl MountPlan {
     /// Hides everything that lies there.
     pub(super) fn hide(&mut self, path: PathBuf) {
-        self.0.insert(path.clone(), Wall::Hide(path));
+        self.0.insert(path.clone(), Mount::Hide(path));
     }
 
     /// Shows what lies there, as it is.
@@ -24,12 +24,12 @@ impl MountPlan {
 
     /// Shows what lies at `from` under the name `to`.
     pub(super) fn put(&mut self, from: &Path, to: &Path, write: bool) {
-        let wall = Wall::Show { from: from.to_path_buf(), to: to.to_path_buf(), write };
-        self.0.insert(to.to_path_buf(), wall);
+        let mount = Mount::Show { from: from.to_path_buf(), to: to.to_path_buf(), write };
+        self.0.insert(to.to_path_buf(), mount);
     }
 
     /// The rule for a place: its own, or the nearest above it.
-    fn rule(&self, path: &Path) -> Option<&Wall> {
+    fn rule(&self, path: &Path) -> Option<&Mount> {
         path.ancestors().find_map(|above| self.0.get(above))
     }
 
@@ -37,9 +37,9 @@ impl MountPlan {
     pub(super) fn shows(&self, path: &Path) -> bool {
         match self.rule(path) {
             None => true,
-            Some(Wall::Hide(_)) => false,
+            Some(Mount::Hide(_)) => false,
             // Something else under the same name, such as the empty home, does not count as visible.
-            Some(Wall::Show { from, to, .. }) => from == to,
+            Some(Mount::Show { from, to, .. }) => from == to,
         }
     }
 
@@ -47,8 +47,8 @@ impl MountPlan {
     pub(super) fn source(&self, path: &Path) -> Option<PathBuf> {
         match self.rule(path) {
             None => Some(path.to_path_buf()),
-            Some(Wall::Hide(_)) => None,
-            Some(Wall::Show { from, to, .. }) => Some(match path.strip_prefix(to) {
+            Some(Mount::Hide(_)) => None,
+            Some(Mount::Show { from, to, .. }) => Some(match path.strip_prefix(to) {
                 Ok(rest) if !rest.as_os_str().is_empty() => from.join(rest),
                 _ => from.clone(),
             }),
@@ -57,9 +57,9 @@ impl MountPlan {
 
     /// Every place that shows something, with where that lies outside.
     pub(super) fn shown(&self) -> impl Iterator<Item = (&Path, &Path)> {
-        self.0.values().filter_map(|wall| match wall {
-            Wall::Show { from, to, .. } => Some((from.as_path(), to.as_path())),
-            Wall::Hide(_) => None,
+        self.0.values().filter_map(|mount| match mount {
+            Mount::Show { from, to, .. } => Some((from.as_path(), to.as_path())),
+            Mount::Hide(_) => None,
         })
     }
 
@@ -84,18 +84,18 @@ impl MountPlan {
     ///
     /// A rule that repeats the one above it is left out, because every rule costs a mount. The tree always has its own:
     /// nobody can rename a mount point.
-    pub(super) fn steps(self, tree: &Path) -> Walls {
+    pub(super) fn steps(self, tree: &Path) -> Mounts {
         let says_more =
-            |(path, wall): &(&PathBuf, &Wall)| match (wall, path.parent().and_then(|up| self.rule(up))) {
+            |(path, mount): &(&PathBuf, &Mount)| match (mount, path.parent().and_then(|up| self.rule(up))) {
                 _ if path.as_path() == tree => true,
-                (Wall::Hide(_), Some(Wall::Hide(_))) => false,
+                (Mount::Hide(_), Some(Mount::Hide(_))) => false,
                 (
-                    Wall::Show { from, to, write },
-                    Some(Wall::Show { from: outside, to: inside, write: same }),
+                    Mount::Show { from, to, write },
+                    Some(Mount::Show { from: outside, to: inside, write: same }),
                 ) => from != to || outside != inside || write != same,
                 _ => true,
             };
-        Walls(self.0.iter().filter(says_more).map(|(_, wall)| wall.clone()).collect())
+        Mounts(self.0.iter().filter(says_more).map(|(_, mount)| mount.clone()).collect())
     }
 }
 
@@ -117,9 +117,9 @@ mod tests {
         plan.show(Path::new("/tmp/a/e/f"), false);
         // What nobody may rename is mounted, whatever is said above it.
         plan.show(Path::new("/tmp/a/c/tree"), true);
-        let rules = plan.steps(Path::new("/tmp/a/c/tree")).0.into_iter().map(|wall| match wall {
-            Wall::Hide(path) => format!("hide {}", path.display()),
-            Wall::Show { from, to, write } => format!("{} {} {write}", from.display(), to.display()),
+        let rules = plan.steps(Path::new("/tmp/a/c/tree")).0.into_iter().map(|mount| match mount {
+            Mount::Hide(path) => format!("hide {}", path.display()),
+            Mount::Show { from, to, write } => format!("{} {} {write}", from.display(), to.display()),
         });
         let expect = [
             "hide /tmp",

@@ -13,7 +13,7 @@ use std::time::Duration;
 use tribunal_agent::{Adapter, Adapters};
 use tribunal_engine::settings::Settings;
 use tribunal_git::Repo;
-use tribunal_process::{Containment, ExitHow, Launch, Network, Stdin, Walls, run_to_end};
+use tribunal_process::{Containment, ExitHow, Launch, Mounts, Network, Stdin, run_to_end};
 use tribunal_view::plain;
 
 /// How long a program may take to print its version.
@@ -42,8 +42,8 @@ impl Probe<'_> {
     /// None where it works, where it does not work for the user either, or where there is no sandbox. So the message
     /// always points at the sandbox.
     pub fn fault(&self, name: &str, row: Option<&Adapter>, argv: &[String]) -> Option<String> {
-        let sandbox = Sandbox::of(&self.settings.agents.sandbox, || Containment::detect().can_wall());
-        if sandbox != Sandbox::Walls {
+        let sandbox = Sandbox::of(&self.settings.agents.sandbox, || Containment::detect().can_sandbox());
+        if sandbox != Sandbox::Raised {
             return None;
         }
         let at = self.scratch.join(name.replace('/', "_"));
@@ -52,16 +52,16 @@ impl Probe<'_> {
         if outside.how != ExitHow::Code(0) {
             return None;
         }
-        let inside = self.walls(sandbox, &at.join("inside"), row, argv);
-        let inside = inside.and_then(|walls| {
-            let ran = self.run(&at.join("inside"), row, argv, Some(walls.clone()))?;
-            Ok((walls, ran))
+        let inside = self.mounts(sandbox, &at.join("inside"), row, argv);
+        let inside = inside.and_then(|mounts| {
+            let ran = self.run(&at.join("inside"), row, argv, Some(mounts.clone()))?;
+            Ok((mounts, ran))
         });
         let why = match inside {
             Ok((_, ran)) if ran.how == ExitHow::Code(0) => return None,
-            Ok((walls, ran)) => {
+            Ok((mounts, ran)) => {
                 // The place that the program misses is the best hint; the general one names both settings.
-                let place = missing_place(&walls, &ran.said).map(|place| way_out(&place));
+                let place = missing_place(&mounts, &ran.said).map(|place| way_out(&place));
                 let last = ran.said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
                 let help = "`agents.readable` shows it more, `agents.writable` lets it write";
                 format!("{}; {}", plain::clipped(last, WORDS_MAX), place.as_deref().unwrap_or(help))
@@ -81,13 +81,13 @@ impl Probe<'_> {
         names.into_iter().filter_map(pair).collect()
     }
 
-    fn walls(
+    fn mounts(
         &self,
         sandbox: Sandbox,
         own: &Path,
         row: Option<&Adapter>,
         argv: &[String],
-    ) -> Result<Walls, String> {
+    ) -> Result<Mounts, String> {
         let said = |error: std::io::Error| error.to_string();
         let tree = tree_of(own);
         std::fs::create_dir_all(&tree).map_err(said)?;
@@ -124,7 +124,7 @@ impl Probe<'_> {
         own: &Path,
         row: Option<&Adapter>,
         argv: &[String],
-        walls: Option<Walls>,
+        mounts: Option<Mounts>,
     ) -> Result<Ran, String> {
         let tree = tree_of(own);
         [own, &tree].iter().try_for_each(std::fs::create_dir_all).map_err(|error| error.to_string())?;
@@ -137,7 +137,7 @@ impl Probe<'_> {
             stdin: Stdin::Null,
             out_dir: own.to_path_buf(),
             output_max: OUTPUT_MAX,
-            walls,
+            mounts,
             network: Network::Host,
         };
         let exit =

@@ -2,7 +2,7 @@
 
 use super::*;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use tribunal_process::Wall;
+use tribunal_process::Mount;
 
 fn put(path: &Path) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -10,20 +10,20 @@ fn put(path: &Path) {
 }
 
 /// What a command sees of a home with these files, when PATH names these folders of it.
-fn seen(files: &[&str], path: &[&str]) -> (tempfile::TempDir, Walls) {
+fn seen(files: &[&str], path: &[&str]) -> (tempfile::TempDir, Mounts) {
     let folder = tempfile::tempdir().unwrap();
-    let walls = walls_in(folder.path(), files, path, None, |_| {}).unwrap();
-    (folder, walls)
+    let mounts = sandbox_in(folder.path(), files, path, None, |_| {}).unwrap();
+    (folder, mounts)
 }
 
 /// The same of a program, after this was done in the folder with home and tree.
-fn walls_in(
+fn sandbox_in(
     folder: &Path,
     files: &[&str],
     path: &[&str],
     program: Option<&str>,
     deed: impl FnOnce(&Path),
-) -> Result<Walls, String> {
+) -> Result<Mounts, String> {
     let root = folder.canonicalize().unwrap();
     let home = root.join("home");
     files.iter().for_each(|file| put(&home.join(file)));
@@ -35,7 +35,7 @@ fn walls_in(
     let readable = [home.join("readable").display().to_string()];
     let writable = [root.join("writable").display().to_string()];
     let host = SandboxHost {
-        sandbox: Sandbox::Walls,
+        sandbox: Sandbox::Raised,
         environment: &environment,
         adapters: &adapters,
         readable: &readable,
@@ -102,8 +102,8 @@ fn a_tree_that_was_moved_away_is_refused() {
     ];
     for (name, deed, fits) in deeds {
         let folder = tempfile::tempdir().unwrap();
-        let walls = walls_in(folder.path(), &["x"], &[], None, deed);
-        assert_eq!(walls.is_ok(), fits, "{name}: {walls:?}");
+        let mounts = sandbox_in(folder.path(), &["x"], &[], None, deed);
+        assert_eq!(mounts.is_ok(), fits, "{name}: {mounts:?}");
     }
 }
 
@@ -129,19 +129,19 @@ fn a_program_that_an_agent_linked_shows_nothing() {
         (writable.as_str(), "writable/run", false),
         (given.as_str(), "given/run", true),
     ] {
-        let walls = walls_in(&root, &["x"], &[], Some(program), |root| link(root, at)).unwrap();
-        assert_eq!(shown(&walls, &root.join("others/run")), shows, "{program}");
+        let mounts = sandbox_in(&root, &["x"], &[], Some(program), |root| link(root, at)).unwrap();
+        assert_eq!(shown(&mounts, &root.join("others/run")), shows, "{program}");
     }
 }
 
 /// Whether a path is seen from inside, by the nearest rule.
-fn shown(walls: &Walls, path: &Path) -> bool {
-    let rules: BTreeMap<&Path, bool> = walls
+fn shown(mounts: &Mounts, path: &Path) -> bool {
+    let rules: BTreeMap<&Path, bool> = mounts
         .0
         .iter()
-        .map(|wall| match wall {
-            Wall::Hide(path) => (path.as_path(), false),
-            Wall::Show { from, to, .. } => (to.as_path(), from == to),
+        .map(|mount| match mount {
+            Mount::Hide(path) => (path.as_path(), false),
+            Mount::Show { from, to, .. } => (to.as_path(), from == to),
         })
         .collect();
     path.ancestors().find_map(|above| rules.get(above).copied()).unwrap_or(true)
@@ -149,9 +149,9 @@ fn shown(walls: &Walls, path: &Path) -> bool {
 
 /// Which of these files of a home are seen, when PATH names these folders of it.
 fn saw<'a>(files: &[&'a str], path: &[&str]) -> Vec<&'a str> {
-    let (folder, walls) = seen(files, path);
+    let (folder, mounts) = seen(files, path);
     let home = folder.path().canonicalize().unwrap().join("home");
-    files.iter().copied().filter(|file| shown(&walls, &home.join(file))).collect()
+    files.iter().copied().filter(|file| shown(&mounts, &home.join(file))).collect()
 }
 
 #[test]
@@ -266,14 +266,14 @@ fn a_link_to_a_secret_beside_programs_shows_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path().canonicalize().unwrap().join("home");
     let files = ["private/.env", "private/plain", "private/run"];
-    let walls = walls_in(folder.path(), &files, &["bin"], None, |_| {
+    let mounts = sandbox_in(folder.path(), &files, &["bin"], None, |_| {
         fs::create_dir_all(home.join("bin")).unwrap();
         symlink("../private/.env", home.join("bin/settings")).unwrap();
         symlink("../private/plain", home.join("bin/token")).unwrap();
         symlink("../private/run", home.join("bin/run")).unwrap();
     });
-    let walls = walls.unwrap();
-    let saw: Vec<&str> = files.into_iter().filter(|file| shown(&walls, &home.join(file))).collect();
+    let mounts = mounts.unwrap();
+    let saw: Vec<&str> = files.into_iter().filter(|file| shown(&mounts, &home.join(file))).collect();
     assert_eq!(saw, ["private/run"]);
 }
 
@@ -284,15 +284,15 @@ fn a_link_to_a_folder_beside_programs_shows_nothing() {
     let home = folder.path().canonicalize().unwrap().join("home");
     let files =
         ["documents/letter", "src/other/.tribunal/runs/r/journal.db", "src/other/main.rs", "tool/run"];
-    let walls = walls_in(folder.path(), &files, &["bin"], None, |root| {
+    let mounts = sandbox_in(folder.path(), &files, &["bin"], None, |root| {
         fs::create_dir_all(home.join("bin")).unwrap();
         symlink("../documents", home.join("bin/documents")).unwrap();
         symlink("../src", home.join("bin/src")).unwrap();
         symlink(root.join("home"), home.join("bin/home")).unwrap();
         symlink("../tool/run", home.join("bin/run")).unwrap();
     });
-    let walls = walls.unwrap();
-    let saw: Vec<&str> = files.into_iter().filter(|file| shown(&walls, &home.join(file))).collect();
+    let mounts = mounts.unwrap();
+    let saw: Vec<&str> = files.into_iter().filter(|file| shown(&mounts, &home.join(file))).collect();
     assert_eq!(saw, ["tool/run"]);
 }
 
@@ -329,31 +329,34 @@ fn a_link_of_a_program_shows_what_it_leads_to_and_its_interpreter() {
         "env/pyvenv.cfg",
         "lib/node_modules/cli/bin.js",
     ];
-    let walls = walls_in(&root, &files, &["bin"], None, |_| {
+    let mounts = sandbox_in(&root, &files, &["bin"], None, |_| {
         fs::create_dir_all(home.join("bin")).unwrap();
         symlink("../opt/v2/run", home.join("opt/current")).unwrap();
         symlink("../opt/current", home.join("bin/tool")).unwrap();
         fs::write(home.join("bin/script"), format!("#!{}/env/bin/python -u\n", home.display())).unwrap();
         symlink("../lib/node_modules/cli/bin.js", home.join("bin/cli")).unwrap();
     });
-    let walls = walls.unwrap();
-    let saw: Vec<&str> = files.into_iter().filter(|file| shown(&walls, &home.join(file))).collect();
+    let mounts = mounts.unwrap();
+    let saw: Vec<&str> = files.into_iter().filter(|file| shown(&mounts, &home.join(file))).collect();
     assert_eq!(
         saw,
         ["opt/v2/run", "env/bin/python", "env/lib/site", "env/pyvenv.cfg", "lib/node_modules/cli/bin.js"]
     );
     let step = home.join("opt/current");
-    assert!(walls.0.iter().any(|wall| wall.place() == step), "the link on the way has its name: {walls:?}");
+    assert!(
+        mounts.0.iter().any(|mount| mount.place() == step),
+        "the link on the way has its name: {mounts:?}"
+    );
 }
 
 #[test]
 fn settings_of_a_tool_that_hold_a_token_are_not_shown() {
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path().canonicalize().unwrap().join("home");
-    let walls = walls_in(folder.path(), &[".cargo/bin/cargo"], &[".cargo/bin"], None, |_| {
+    let mounts = sandbox_in(folder.path(), &[".cargo/bin/cargo"], &[".cargo/bin"], None, |_| {
         fs::write(home.join(".cargo/config.toml"), "[registry]\ntoken = \"x\"\n").unwrap();
     });
-    assert!(!shown(&walls.unwrap(), &home.join(".cargo/config.toml")));
+    assert!(!shown(&mounts.unwrap(), &home.join(".cargo/config.toml")));
 }
 
 #[test]
@@ -369,13 +372,13 @@ fn no_signing_key_is_seen_wherever_it_lies() {
 fn a_project_behind_a_link_is_hidden_by_every_name() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();
-    let walls = walls_in(&root, &["x"], &[], None, |root| {
+    let mounts = sandbox_in(&root, &["x"], &[], None, |root| {
         put(&root.join("elsewhere/p/.tribunal/key"));
         symlink(root.join("elsewhere"), root.join("home/readable")).unwrap();
     });
-    let walls = walls.unwrap();
-    assert!(walls.0.iter().any(|wall| wall.place() == root.join("home/readable")), "{walls:?}");
+    let mounts = mounts.unwrap();
+    assert!(mounts.0.iter().any(|mount| mount.place() == root.join("home/readable")), "{mounts:?}");
     for at in ["elsewhere/p/.tribunal", "home/readable/p/.tribunal"] {
-        assert!(walls.0.contains(&Wall::Hide(root.join(at))), "{at}: {walls:?}");
+        assert!(mounts.0.contains(&Mount::Hide(root.join(at))), "{at}: {mounts:?}");
     }
 }

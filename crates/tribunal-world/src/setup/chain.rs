@@ -4,7 +4,7 @@
 //! artifact is made and judged is in `artifact`.
 
 use super::Ask;
-use super::SHELF;
+use super::WORKTREE_POOL;
 use super::begin_for;
 use super::held;
 use super::keep_settings;
@@ -25,23 +25,23 @@ use crate::check::delivery::REGRESSION;
 use crate::check::guard::INTEGRITY;
 use crate::check::hooks::HOOKS;
 use crate::check::rules;
+use crate::context::{RunContext, now};
 use crate::project::Project;
 use crate::project::context;
 use crate::project::error::SetupError;
 use crate::project::inside;
 use crate::review::panel;
-use crate::site::{Site, now};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use tribunal_core::effect::FinishStep;
-use tribunal_core::ids::{Check, Revision, Seat};
+use tribunal_core::ids::{Check, Reviewer, Revision};
 use tribunal_core::policy::{Policy, Use};
 use tribunal_core::run::{ChainSpec, Land, RunSpec};
 pub use tribunal_docs::chain::Artifact;
 use tribunal_docs::chain::{BYTES_MAX, feature_name};
-use tribunal_engine::docket::{ChainNote, Note, RunNote};
 use tribunal_engine::engine::Engine;
+use tribunal_engine::run_state::{ChainNote, Note, RunNote};
 use tribunal_engine::settings::{Settings, When};
 use tribunal_git::{GitError, GitPath, Oid};
 use tribunal_process::Containment;
@@ -100,7 +100,7 @@ pub fn begin_chain(
     let feature = Feature::read(project, settings, ask)?;
     let mut settings = settings.clone();
     panel::personify(project, &mut settings, REVIEWER, &["reviewer"]);
-    roster::check_chain(project, &settings, feature.seat())?;
+    roster::check_chain(project, &settings, feature.reviewer())?;
     // Before the run's folder exists: a run that cannot keep its promise is not begun.
     if settings.agents.sandbox == "required" {
         sandbox(&settings, &Containment::detect())?;
@@ -113,15 +113,15 @@ pub fn begin_chain(
     let run = run_id(project, at.0, &format!("{}-{}", ask.artifact.word(), ask.feature));
     let dir = project.run_dir(&run);
     let journal = open_journal(project, &run, at)?;
-    let world = world(project, &settings, &run, SHELF)?;
-    let site = Arc::clone(&world.site);
-    begin_branch(&site, &head.commit)?;
-    let note = feature.note(&site, &head.commit)?;
+    let world = world(project, &settings, &run, WORKTREE_POOL)?;
+    let context = Arc::clone(&world.context);
+    begin_branch(&context, &head.commit)?;
+    let note = feature.note(&context, &head.commit)?;
     context::keep(project, &dir, "")?;
     let about = RunNote {
         chain: Some(Box::new(note)),
         settings: keep_settings(&dir, &settings)?,
-        ..told(project, &settings, &site, &branch, &head.commit)?
+        ..told(project, &settings, &context, &branch, &head.commit)?
     };
     let engine =
         Engine::begin(journal, world, options(&settings, ask.attached), &spec, Note::Run(Box::new(about)))?;
@@ -139,7 +139,7 @@ pub fn begin_implementation(
     let feature = Feature::read(project, settings, ask)?;
     let mut settings = settings.clone();
     panel::personify(project, &mut settings, FINAL, &["reviewer"]);
-    roster::check_chain(project, &settings, feature.seat())?;
+    roster::check_chain(project, &settings, feature.reviewer())?;
     // The final reviewer takes the place of a panel.
     let run = Ask { panel: Some(false), ..run.clone() };
     begin_for(project, &settings, &run, Some(&feature))
@@ -253,16 +253,16 @@ impl Feature {
         Ok(())
     }
 
-    fn seat_name(&self) -> &'static str {
+    fn reviewer_name(&self) -> &'static str {
         if self.ask.artifact == Artifact::Implementation { FINAL } else { REVIEWER }
     }
 
-    fn seat(&self) -> Option<&'static str> {
-        self.skipped.is_none().then(|| self.seat_name())
+    fn reviewer(&self) -> Option<&'static str> {
+        self.skipped.is_none().then(|| self.reviewer_name())
     }
 
     /// The note about the chain for the run. It also keeps the revision that the artifact is made on.
-    pub(crate) fn note(&self, site: &Site, head: &Oid) -> Result<ChainNote, SetupError> {
+    pub(crate) fn note(&self, context: &RunContext, head: &Oid) -> Result<ChainNote, SetupError> {
         let ask = &self.ask;
         // An earlier version of the same artifact is not one of the documents it builds on.
         let own = ask.artifact.file().map(|file| format!("{}/{file}", self.folder));
@@ -275,7 +275,7 @@ impl Feature {
             plans: self.plans.clone(),
             wanted: ask.wanted.trim().to_owned(),
             earlier: earlier.collect(),
-            ground: self.ground(site, head)?,
+            ground: self.ground(context, head)?,
             mode: self.mode.clone(),
             skipped: self.skipped.clone(),
             concerns: self.concerns.clone(),
@@ -286,22 +286,22 @@ impl Feature {
     /// The user's commit with the feature's documents as they lie in the folder, tracked or not.
     ///
     /// A user writes a brainstorm or a spec and need not commit it: the builder has to see it all the same.
-    fn ground(&self, site: &Site, head: &Oid) -> Result<Revision, GitError> {
+    fn ground(&self, context: &RunContext, head: &Oid) -> Result<Revision, GitError> {
         let mut blobs = Vec::new();
         for (path, bytes) in &self.documents {
-            blobs.push((GitPath::from(path.as_str()), site.repo.write_blob(bytes)?));
+            blobs.push((GitPath::from(path.as_str()), context.repo.write_blob(bytes)?));
         }
-        let tree = site.repo.tree_placing(head, &blobs)?;
+        let tree = context.repo.tree_placing(head, &blobs)?;
         let revision = digest(&[b"ground", tree.as_str().as_bytes(), head.as_str().as_bytes()]);
         // With everything committed no extra commit is made.
-        let commit = if tree == site.repo.tree_of(head)? {
+        let commit = if tree == context.repo.tree_of(head)? {
             head.clone()
         } else {
-            let who = site.signature();
+            let who = context.signature();
             let message = format!("docs({}): as it lay in the folder\n", self.ask.feature);
-            site.repo.commit(&tree, std::slice::from_ref(head), &message, &who, &who)?
+            context.repo.commit(&tree, std::slice::from_ref(head), &message, &who, &who)?
         };
-        site.keep(&revision, &commit, Vec::new())?;
+        context.keep(&revision, &commit, Vec::new())?;
         Ok(revision)
     }
 
@@ -323,7 +323,7 @@ impl Feature {
             false => vec![Check::new(ARTIFACT)],
         };
         let policy = Policy {
-            seats: self.seat().into_iter().map(Seat::new).collect(),
+            reviewers: self.reviewer().into_iter().map(Reviewer::new).collect(),
             checks,
             rounds_max,
             backup: like.task.backup,

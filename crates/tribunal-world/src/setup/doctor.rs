@@ -79,12 +79,13 @@ pub fn installed(adapters: &Adapters, environment: &Environment) -> Vec<String> 
 /// The adapters that the settings choose, each with its roles and reviewers.
 pub fn chosen(settings: &Settings) -> BTreeMap<String, BTreeSet<String>> {
     let agents = &settings.agents;
-    let seats = [&agents.plan_seats, &agents.task_seats, &agents.qa_seats, &agents.phase_seats];
+    let reviewers =
+        [&agents.plan_reviewers, &agents.task_reviewers, &agents.qa_reviewers, &agents.phase_reviewers];
     // By the order in which a launch looks for its adapter: the reviewer's own name, then its role.
-    let seats = seats.into_iter().flatten().map(|seat| vec![seat.as_str(), "reviewer"]);
-    let makers = ["dev", "architect"].into_iter().map(|role| vec![role]);
+    let reviewers = reviewers.into_iter().flatten().map(|reviewer| vec![reviewer.as_str(), "reviewer"]);
+    let builders = ["dev", "architect"].into_iter().map(|role| vec![role]);
     let mut chosen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for names in makers.chain(seats) {
+    for names in builders.chain(reviewers) {
         if let Some(adapter) = agents.adapter_for(&names) {
             chosen.entry(adapter).or_default().insert(names[0].to_owned());
         }
@@ -213,7 +214,7 @@ fn said(
         stdin: Stdin::Null,
         out_dir: out_dir.to_path_buf(),
         output_max: OUTPUT_MAX,
-        walls: None,
+        mounts: None,
         network: Network::Host,
     };
     let exit =

@@ -5,7 +5,7 @@
 //! called just to show what would happen.
 
 use super::RealWorld;
-use super::SHELF;
+use super::WORKTREE_POOL;
 use super::doctor::environment;
 use super::keep_settings;
 use super::listen;
@@ -23,12 +23,12 @@ use crate::check::hooks::HOOKS;
 use crate::check::protected::{self, PROTECTED};
 use crate::check::rules;
 use crate::check::secrets::{self, SECRETS};
+use crate::context::{RunContext, now};
 use crate::project::context;
 use crate::project::error::SetupError;
 use crate::project::{Document, PhaseFiles, Project, noticed};
 use crate::review::earlier;
 use crate::review::panel::{self, Ground};
-use crate::site::{Site, now};
 use crate::tests_run::green::tests_nothing_warning;
 use crate::tool::tools::{change_between, changed_files, names, program, text_of};
 use std::collections::BTreeMap;
@@ -38,14 +38,14 @@ use tribunal_agent::tool::{self, Tools};
 use tribunal_core::defence::{Defence, stands};
 use tribunal_core::effect::FinishStep;
 use tribunal_core::green::ProjectCommand;
-use tribunal_core::ids::{Check, Maker, Revision, Seat};
+use tribunal_core::ids::{Builder, Check, Reviewer, Revision};
 use tribunal_core::policy::{AtTheCap, Policy};
 use tribunal_core::roster::Roster;
 use tribunal_core::run::{Exists, Land, RunSpec};
 use tribunal_core::tool::DetectedTool;
 use tribunal_core::trust::{self, Whose};
-use tribunal_engine::docket::{Note, ReviewNote, RunNote};
 use tribunal_engine::engine::Engine;
+use tribunal_engine::run_state::{Note, ReviewNote, RunNote};
 use tribunal_engine::settings::Settings;
 use tribunal_git::{GitError, GitPath, Head, Oid, Repo};
 
@@ -86,7 +86,7 @@ pub struct ReviewAsk {
 
 /// Who would judge what, before anything is written.
 ///
-/// A face can show it and change a reviewer with `replace_seat`. `begin_review` turns it into a run.
+/// A face can show it and change a reviewer with `replace_reviewer`. `begin_review` turns it into a run.
 #[derive(Clone, Debug)]
 pub struct ReviewPlan {
     /// What the run will record about it.
@@ -197,7 +197,7 @@ pub fn plan_review(
     }
     let asked = settings.clone();
     let mut settings = settings.clone();
-    let (note, roster) = seated(project, &mut settings, ask, &ends, &user.commit, None)?;
+    let (note, roster) = assembled(project, &mut settings, ask, &ends, &user.commit, None)?;
     let note = ReviewNote { uncommitted: uncommitted(repo, &ask.target, &ends, &user.commit)?, ..note };
     let plan = ReviewPlan {
         note,
@@ -212,7 +212,7 @@ pub fn plan_review(
         roster,
     };
     // An empty change needs no reviewer.
-    let nobody = plan.note.tools.is_empty() && plan.note.seats.is_empty() && !plan.is_empty();
+    let nobody = plan.note.tools.is_empty() && plan.note.reviewers.is_empty() && !plan.is_empty();
     // A change without a secret and without protected files is not judged by that alone. But if there is one, that
     // finding is worth a review.
     if nobody
@@ -250,7 +250,7 @@ fn uncommitted(repo: &Repo, target: &Target, ends: &Ends, user: &Oid) -> Result<
 
 /// Chooses who judges a change: tools and reviewers. The settings get the personalities; a roster that is given is used
 /// as it is.
-pub(crate) fn seated(
+pub(crate) fn assembled(
     project: &Project,
     settings: &mut Settings,
     ask: &ReviewAsk,
@@ -274,7 +274,7 @@ pub(crate) fn seated(
         verification: verification(repo, ends, user)?,
         ..ReviewNote::default()
     };
-    seat_tools(&mut note, found, &tools, ask, settings)?;
+    reviewer_tools(&mut note, found, &tools, ask, settings)?;
     let documents = documents(project, ends.phase.as_ref());
     let ground = Ground { project, base: &ends.base, user, changed: &changed, documents: &documents };
     let roster = roster.map_or_else(|| ground.roster(), Ok)?;
@@ -454,7 +454,7 @@ fn detect(
 ///
 /// Installed tools judge. A tool that the project configures and that is not installed is on the panel too, so that the
 /// report shows a check that did not run. If the user names a panel, only its tools count.
-fn seat_tools(
+fn reviewer_tools(
     note: &mut ReviewNote,
     found: Vec<DetectedTool>,
     tools: &Tools,
@@ -463,30 +463,34 @@ fn seat_tools(
 ) -> Result<(), SetupError> {
     let named = |name: &str| ask.panel.iter().any(|wanted| wanted == name);
     for wanted in ask.panel.iter().filter(|wanted| tools.get(wanted).is_some()) {
-        if !found.iter().any(|seat| seat.name == **wanted) {
+        if !found.iter().any(|reviewer| reviewer.name == **wanted) {
             note.absent.push(format!("{wanted}: nothing that changed is for it"));
         }
     }
-    for seat in found {
-        let picked = ask.panel.is_empty() || named(&seat.name);
+    for reviewer in found {
+        let picked = ask.panel.is_empty() || named(&reviewer.name);
         // A command of the same name in the settings replaces the tool.
-        if !picked || settings.checks.commands.contains_key(&seat.name) {
+        if !picked || settings.checks.commands.contains_key(&reviewer.name) {
             continue;
         }
         // A tool that nobody configured and nobody named is only mentioned.
-        if !seat.missing.is_empty() && seat.configured.is_none() && !named(&seat.name) {
-            let what = tools.get(&seat.name).map(|tool| tool.what.clone()).unwrap_or_default();
-            note.absent.push(format!("{} ({what}): {} not installed", seat.name, seat.missing.join(", ")));
+        if !reviewer.missing.is_empty() && reviewer.configured.is_none() && !named(&reviewer.name) {
+            let what = tools.get(&reviewer.name).map(|tool| tool.what.clone()).unwrap_or_default();
+            note.absent.push(format!(
+                "{} ({what}): {} not installed",
+                reviewer.name,
+                reviewer.missing.join(", ")
+            ));
             continue;
         }
         // The places are found again for each revision, because a fix may add files.
-        note.tools.push(DetectedTool { places: BTreeMap::new(), ..seat });
+        note.tools.push(DetectedTool { places: BTreeMap::new(), ..reviewer });
     }
     Ok(())
 }
 
 /// The tools for a change that is not made yet.
-pub(crate) struct Seated {
+pub(crate) struct Assembled {
     pub(crate) tools: Vec<DetectedTool>,
     /// Configured tools that cannot judge, in words.
     pub(crate) left_out: Vec<String>,
@@ -496,11 +500,11 @@ pub(crate) struct Seated {
 ///
 /// A tool whose files a change does not touch passes it without running. A tool that is configured and not installed is
 /// only named: it would stop every change, after the builder's work is spent.
-pub(crate) fn seat_tools_of(
+pub(crate) fn reviewer_tools_of(
     project: &Project,
     settings: &Settings,
     base: &Oid,
-) -> Result<Seated, SetupError> {
+) -> Result<Assembled, SetupError> {
     let tools = Tools::load(&settings.tools)?;
     let files: Vec<String> =
         project.repo().list_tree(base)?.into_iter().map(|entry| entry.path.to_string()).collect();
@@ -513,34 +517,39 @@ pub(crate) fn seat_tools_of(
     };
     // Every file counts as changed, because nobody knows yet what the change will be.
     let found = detect(project, &tools, &ends, &files)?.into_iter();
-    let named = |seat: &DetectedTool| settings.checks.commands.contains_key(&seat.name);
+    let named = |reviewer: &DetectedTool| settings.checks.commands.contains_key(&reviewer.name);
     let (there, missing): (Vec<_>, Vec<_>) =
-        found.filter(|seat| !named(seat)).partition(|seat| seat.missing.is_empty());
-    let told = missing.into_iter().filter_map(|seat| {
-        let file = seat.configured?;
-        let missing = seat.missing.join(", ");
+        found.filter(|reviewer| !named(reviewer)).partition(|reviewer| reviewer.missing.is_empty());
+    let told = missing.into_iter().filter_map(|reviewer| {
+        let file = reviewer.configured?;
+        let missing = reviewer.missing.join(", ");
         Some(format!(
             "{} is configured here ({file}) and does not judge: {missing} is not installed",
-            seat.name
+            reviewer.name
         ))
     });
-    let tools = there.into_iter().map(|seat| DetectedTool { places: BTreeMap::new(), ..seat }).collect();
-    Ok(Seated { tools, left_out: told.collect() })
+    let tools =
+        there.into_iter().map(|reviewer| DetectedTool { places: BTreeMap::new(), ..reviewer }).collect();
+    Ok(Assembled { tools, left_out: told.collect() })
 }
 
 /// Replaces one reviewer of a planned panel by another one.
-pub fn replace_seat(
+pub fn replace_reviewer(
     project: &Project,
     plan: &mut ReviewPlan,
     old: &str,
     new: &str,
 ) -> Result<(), SetupError> {
-    if !plan.note.seats.iter().any(|seat| seat.id == old) {
+    if !plan.note.reviewers.iter().any(|reviewer| reviewer.id == old) {
         return Err(SetupError::Refused(format!("{old:?} is not on the panel")));
     }
-    let seats = plan.note.seats.iter().map(|seat| if seat.id == old { new } else { seat.id.as_str() });
+    let reviewers = plan
+        .note
+        .reviewers
+        .iter()
+        .map(|reviewer| if reviewer.id == old { new } else { reviewer.id.as_str() });
     let tools = plan.note.tools.iter().map(|tool| tool.name.as_str());
-    let panel = tools.chain(seats).map(str::to_owned).collect();
+    let panel = tools.chain(reviewers).map(str::to_owned).collect();
     let ask = ReviewAsk { panel, ..plan.ask.clone() };
     // Planned anew from the user's own settings: those of the old plan hold the personality of the old reviewer.
     *plan = plan_review(project, &plan.asked, &ask)?;
@@ -560,18 +569,18 @@ pub fn begin_review(project: &Project, plan: ReviewPlan) -> Result<(String, Engi
     let run = run_id(project, at.0, &label);
     let dir = project.run_dir(&run);
     let journal = open_journal(project, &run, at)?;
-    let world = world(project, &settings, &run, SHELF)?;
-    let site = Arc::clone(&world.site);
+    let world = world(project, &settings, &run, WORKTREE_POOL)?;
+    let context = Arc::clone(&world.context);
     // The run branch begins at the user's commit and not at the judged one, because fixes are brought to the user's
     // branch.
-    begin_branch(&site, &plan.user)?;
-    let revision = judged(&site, &plan)?;
-    let (exists, note) = earlier::taken_over(project, &site, &plan, revision)?;
+    begin_branch(&context, &plan.user)?;
+    let revision = judged(&context, &plan)?;
+    let (exists, note) = earlier::taken_over(project, &context, &plan, revision)?;
     let spec = spec(&plan, exists)?;
     let phase = plan.phase.as_ref().map_or("", |files| files.number.as_str());
     context::keep(project, &dir, phase)?;
     let kept = keep_settings(&dir, &settings)?;
-    let about = RunNote { settings: kept, ..about(project, &plan, note, &site)? };
+    let about = RunNote { settings: kept, ..about(project, &plan, note, &context)? };
     panel::keep(&dir, &plan.roster)?;
     let engine = Engine::begin(
         journal,
@@ -585,9 +594,9 @@ pub fn begin_review(project: &Project, plan: ReviewPlan) -> Result<(String, Engi
 }
 
 /// Names the judged revision: the commit, and the base that it is a change of.
-fn judged(site: &Site, plan: &ReviewPlan) -> Result<Revision, SetupError> {
+fn judged(context: &RunContext, plan: &ReviewPlan) -> Result<Revision, SetupError> {
     let revision = digest(&[b"review", plan.head.as_str().as_bytes(), plan.base.as_str().as_bytes()]);
-    site.keep(&revision, &plan.head, Vec::new())?;
+    context.keep(&revision, &plan.head, Vec::new())?;
     Ok(revision)
 }
 
@@ -595,8 +604,8 @@ fn spec(plan: &ReviewPlan, exists: Exists) -> Result<RunSpec, SetupError> {
     let settings = &plan.settings;
     let mut policies = policies(settings)?;
     policies.phase = policy(plan, policies.phase);
-    let polished = settings.phase.polish && plan.ask.fix && !plan.note.seats.is_empty();
-    let polish = polished.then(|| Box::new(Policy::polish(&policies.phase, Maker::new(polish::POLISHER))));
+    let polished = settings.phase.polish && plan.ask.fix && !plan.note.reviewers.is_empty();
+    let polish = polished.then(|| Box::new(Policy::polish(&policies.phase, Builder::new(polish::POLISHER))));
     let mut finish = Vec::new();
     if plan.phase.is_some() {
         finish.push(FinishStep::Boundary);
@@ -633,8 +642,8 @@ fn policy(plan: &ReviewPlan, row: Policy) -> Policy {
     // Zero rounds would judge nothing.
     let rounds = plan.ask.rounds_max.unwrap_or(row.rounds_max).max(1);
     // Without fixes nobody waits for a person: the findings are the answer.
-    let asks = plan.ask.fix && (plan.phase.is_some() || !note.seats.is_empty());
-    let alone = note.seats.is_empty() && plan.phase.is_none();
+    let asks = plan.ask.fix && (plan.phase.is_some() || !note.reviewers.is_empty());
+    let alone = note.reviewers.is_empty() && plan.phase.is_none();
     let agents = plan.ask.fix && plan.settings.agents.adapter_for(&["fixer", "dev"]).is_some();
     let kept = agents.then_some(SCOPE);
     // What a phase promised is checked whoever is on the panel.
@@ -646,7 +655,7 @@ fn policy(plan: &ReviewPlan, row: Policy) -> Policy {
     let checks = checks.chain(hooks);
     Policy {
         checks: checks.map(Check::new).collect(),
-        seats: note.seats.iter().map(|seat| Seat::new(&seat.id)).collect(),
+        reviewers: note.reviewers.iter().map(|reviewer| Reviewer::new(&reviewer.id)).collect(),
         rounds_max: if plan.ask.fix { rounds } else { 1 },
         at_the_cap: match asks {
             true => AtTheCap::Ask,
@@ -654,19 +663,24 @@ fn policy(plan: &ReviewPlan, row: Policy) -> Policy {
             false => AtTheCap::End,
         },
         // Tools look at everything every time, so a confirming pass would only repeat them.
-        confirm: row.confirm && !note.seats.is_empty(),
+        confirm: row.confirm && !note.reviewers.is_empty(),
         ..row
     }
 }
 
-fn about(project: &Project, plan: &ReviewPlan, note: ReviewNote, site: &Site) -> Result<RunNote, SetupError> {
+fn about(
+    project: &Project,
+    plan: &ReviewPlan,
+    note: ReviewNote,
+    context: &RunContext,
+) -> Result<RunNote, SetupError> {
     let phase = plan.phase.as_ref();
     Ok(RunNote {
         phase: phase.map(|files| files.number.clone()).unwrap_or_default(),
         phase_path: phase.map(|files| files.path.clone()).unwrap_or_default(),
         warnings: noticed_in(phase).0.into_iter().chain(tests_nothing_warning(&plan.settings)).collect(),
         review: Some(Box::new(note)),
-        ..told(project, &plan.settings, site, &plan.branch, &plan.user)?
+        ..told(project, &plan.settings, context, &plan.branch, &plan.user)?
     })
 }
 

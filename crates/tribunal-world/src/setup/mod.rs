@@ -13,17 +13,21 @@ pub(crate) mod words;
 use crate::RealWorld;
 use crate::build::account::summary_path;
 use crate::build::artifact;
+use crate::build::import::{self, History};
 use crate::build::make::{
-    BY_HAND, Mended, begin_branch, digest, document_tree, keep_document, keep_documents, keep_fix,
+    BY_HAND, Fixed, begin_branch, digest, document_tree, keep_document, keep_documents, keep_fix,
     keep_fix_on_head, place_of,
 };
 use crate::build::polish;
-use crate::build::takeover::{self, History};
 use crate::check::around::{AFTER_PLAN, AFTER_TASK};
 use crate::check::guard::{CONTRACT, INTEGRITY};
 use crate::check::hooks::HOOKS;
 use crate::check::rules;
 use crate::check::{LANDING, STRUCTURE, VERIFICATION};
+use crate::context::base::fork;
+use crate::context::pool::Pool;
+use crate::context::subject;
+use crate::context::{RunContext, lock, now, slug};
 use crate::project::context;
 use crate::project::error::SetupError;
 use crate::project::identity::sha256;
@@ -36,10 +40,6 @@ use crate::review::panel;
 use crate::sandbox::Sandbox;
 use crate::setup::chain::Feature;
 use crate::setup::doctor::environment;
-use crate::site::base::fork;
-use crate::site::pool::Pool;
-use crate::site::subject;
-use crate::site::{Site, lock, now, slug};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
@@ -49,7 +49,7 @@ use tribunal_core::defence::{Defence, stands};
 use tribunal_core::effect::{EffectId, FinishStep};
 use tribunal_core::green::ProjectCommand;
 use tribunal_core::held::Arrival;
-use tribunal_core::ids::{Check, LoopId, Maker, PlanId, Revision, Seat, Time};
+use tribunal_core::ids::{Builder, Check, LoopId, PlanId, Reviewer, Revision, Time};
 use tribunal_core::policy::{Claims, NoVerdict, Policy, Timeouts, Use, waits_for};
 use tribunal_core::review_loop::Loop;
 use tribunal_core::roster::Roster;
@@ -57,21 +57,21 @@ use tribunal_core::run::{Ending, Job, Land, PlanGate, PlanSpec, Policies, RunSpe
 use tribunal_docs::qa::CHECKS;
 use tribunal_docs::{CheckStatus, Completions, Phase, Plan, SummaryFacts, check_summary};
 use tribunal_engine::budget::Caps;
-use tribunal_engine::docket::{Docket, Note, RunNote};
 use tribunal_engine::engine::{Engine, Options};
 use tribunal_engine::route::{self, asks_first, has_team, is_turbo};
+use tribunal_engine::run_state::{Note, RunNote, RunState};
 use tribunal_engine::settings::{RunSettings, Settings, When};
-use tribunal_git::{Archive, Arrived, Oid, Shelf};
+use tribunal_git::{Archive, Arrived, Oid, WorktreePool};
 use tribunal_journal::{Head, Journal, Poke};
-use tribunal_process::{Containment, Keeper};
+use tribunal_process::{Containment, Supervisor};
 
 /// Worker threads for git and for reading what agents left.
 const WORKERS: usize = 4;
 /// Worker threads for checks and landings.
 const SLOW_WORKERS: usize = 2;
 /// How many worktrees the pool keeps for reuse.
-const SHELF_MAX: usize = 64;
-pub(crate) const SHELF: &str = "shelf";
+const WORKTREE_POOL_MAX: usize = 64;
+pub(crate) const WORKTREE_POOL: &str = "pool";
 /// The file in a run's folder with the settings that the run began with.
 pub const SETTINGS: &str = "settings.json";
 
@@ -136,17 +136,17 @@ pub(crate) fn begin_for(
     let dir = project.run_dir(&run);
     // The journal holds the run's lock, so it is opened before anything else uses the folder.
     let journal = open_journal(project, &run, at)?;
-    let world = world(project, settings, &run, SHELF)?;
-    let site = Arc::clone(&world.site);
-    begin_branch(&site, &head.commit)?;
+    let world = world(project, settings, &run, WORKTREE_POOL)?;
+    let context = Arc::clone(&world.context);
+    begin_branch(&context, &head.commit)?;
     let approved = plans.iter().any(|(_, _, plan)| asks_first(&settings.run, plan));
-    let specs = plan_specs(&site, &plans, &head.commit)?;
+    let specs = plan_specs(&context, &plans, &head.commit)?;
     let mut spec = run_spec(settings, ask, specs, policies, approved)?;
-    let mut about = about(project, settings, &files, &plans, &branch, &head.commit, &site)?;
+    let mut about = about(project, settings, &files, &plans, &branch, &head.commit, &context)?;
     about.warnings = noticed;
     about.warnings.extend(crate::tests_run::green::tests_nothing_warning(settings));
     if let Some(feature) = last {
-        about.chain = Some(Box::new(feature.note(&site, &head.commit)?));
+        about.chain = Some(Box::new(feature.note(&context, &head.commit)?));
         // The work is held against the spec at the end even if no panel was asked for.
         (spec.review, spec.chain) = (true, Some(Box::new(feature.spec(settings)?)));
     }
@@ -181,7 +181,7 @@ pub fn resume(
         return Err(SetupError::NoRun { wanted: run.to_owned() });
     }
     let journal = Journal::open(&dir)?;
-    let world = world(project, settings, run, SHELF)?;
+    let world = world(project, settings, run, WORKTREE_POOL)?;
     // First of all: a fast-forward that stopped half-way left the user's files between two commits.
     world.settle_forward();
     let engine = Engine::resume(journal, world, options(settings, attached))?;
@@ -407,7 +407,7 @@ fn empty_words(
             let wrong = wrong.filter(|check| check.status != CheckStatus::Pass);
             problems.extend(wrong.map(|check| {
                 format!(
-                    "{path}: it says complete, but {} does not hold: {}\n  mend it, or remove it and the plan is built anew",
+                    "{path}: it says complete, but {} does not hold: {}\n  fix it, or remove it and the plan is built anew",
                     check.name, check.detail
                 )
             }));
@@ -436,7 +436,7 @@ fn nothing_is_skipped(
 
 /// The specs of the plans: waves, dependencies, and tasks that are done already.
 fn plan_specs(
-    site: &Site,
+    context: &RunContext,
     plans: &[(String, String, Plan)],
     base: &Oid,
 ) -> Result<Vec<PlanSpec>, SetupError> {
@@ -444,9 +444,9 @@ fn plan_specs(
     let waves = tribunal_docs::waves(&documents);
     let here: Vec<String> = documents.iter().map(|plan| plan.id.to_string()).collect();
     let texts: Vec<&[u8]> = plans.iter().map(|(_, text, _)| text.as_bytes()).collect();
-    let history = History::read(site, base, &documents.iter().collect::<Vec<_>>())?;
+    let history = History::read(context, base, &documents.iter().collect::<Vec<_>>())?;
     let mut specs = Vec::new();
-    for ((_, _, plan), revision) in plans.iter().zip(keep_documents(site, &texts)?) {
+    for ((_, _, plan), revision) in plans.iter().zip(keep_documents(context, &texts)?) {
         let depends = plan.depends_on.iter().filter_map(|dependency| dependency.id(&plan.id.phase));
         // A dependency that is not part of this run is finished; `nothing_is_skipped` has made sure of that.
         let depends = depends.map(|id| id.to_string()).filter(|id| here.contains(id));
@@ -457,7 +457,7 @@ fn plan_specs(
             after: Vec::new(),
             tasks: u32::try_from(plan.tasks.len()).unwrap_or(u32::MAX),
             revision,
-            done: history.tasks_done(site, plan)?,
+            done: history.tasks_done(context, plan)?,
         });
     }
     specs.sort_by(|a, b| a.id.cmp(&b.id));
@@ -527,10 +527,10 @@ fn run_spec(
     let reviewed = held(settings.plan.review, ask.review);
     let panel = held(settings.phase.review, ask.panel);
     let polish = (panel && settings.phase.polish)
-        .then(|| Box::new(Policy::polish(&policies.phase, Maker::new(polish::POLISHER))));
+        .then(|| Box::new(Policy::polish(&policies.phase, Builder::new(polish::POLISHER))));
     if !reviewed {
         // A plan that only a person approves is checked for its form before, without reviewers.
-        policies.plan.seats = Vec::new();
+        policies.plan.reviewers = Vec::new();
     }
     Ok(RunSpec {
         plans,
@@ -567,13 +567,13 @@ pub(crate) fn policies(settings: &Settings) -> Result<Policies, SetupError> {
         &[("escalate", NoVerdict::Escalate), ("checks_only", NoVerdict::ChecksOnly)],
     )?;
     let timeouts =
-        Timeouts { make_ms: agents.maker_timeout_s * 1000, judge_ms: agents.reviewer_timeout_s * 1000 };
-    let base = |of: Use, seats: &[String], rounds_max: u32| Policy {
-        seats: seats.iter().map(Seat::new).collect(),
+        Timeouts { make_ms: agents.builder_timeout_s * 1000, judge_ms: agents.reviewer_timeout_s * 1000 };
+    let base = |of: Use, reviewers: &[String], rounds_max: u32| Policy {
+        reviewers: reviewers.iter().map(Reviewer::new).collect(),
         backup: agents.backup,
         // Fixes of a phase go to the fixers that the findings name, so there is no fallback for all of them.
-        maker_backup: of != Use::Phase
-            && agents.roles.contains_key(crate::backup_of(Policy::of(of).maker.as_str())),
+        builder_backup: of != Use::Phase
+            && agents.roles.contains_key(crate::backup_of(Policy::of(of).builder.as_str())),
         attempts_max: settings.run.attempts_max,
         parts_max: agents.parts_max,
         stale_limit: settings.task.stale_limit,
@@ -594,19 +594,19 @@ pub(crate) fn policies(settings: &Settings) -> Result<Policies, SetupError> {
         0 => settings.run.effort.task_rounds(),
         rounds => rounds,
     };
-    let adjudicator = agents.roles.contains_key("adjudicator").then(|| Seat::new("adjudicator"));
+    let adjudicator = agents.roles.contains_key("adjudicator").then(|| Reviewer::new("adjudicator"));
     let task = Policy {
         checks: task_checks.clone(),
         iterations_max: Some(settings.task.iterations_max),
         no_verdict,
         adjudicator,
-        ..base(Use::Task, &agents.task_seats, rounds)
+        ..base(Use::Task, &agents.task_reviewers, rounds)
     };
     let mut repair = task.clone();
     repair.checks.insert(0, Check::new(LANDING));
     let plan = Policy {
         checks: vec![Check::new(STRUCTURE)],
-        ..base(Use::Plan, &agents.plan_seats, settings.plan.rounds_max)
+        ..base(Use::Plan, &agents.plan_reviewers, settings.plan.rounds_max)
     };
     Ok(Policies {
         plan,
@@ -620,11 +620,11 @@ pub(crate) fn policies(settings: &Settings) -> Result<Policies, SetupError> {
                 .chain([CONTRACT, INTEGRITY, HOOKS])
                 .map(Check::new)
                 .collect(),
-            ..base(Use::Qa, &agents.qa_seats, settings.qa.rounds_max)
+            ..base(Use::Qa, &agents.qa_reviewers, settings.qa.rounds_max)
         },
         phase: Policy {
             confirm: settings.phase.final_pass,
-            ..base(Use::Phase, &agents.phase_seats, settings.phase.rounds_max)
+            ..base(Use::Phase, &agents.phase_reviewers, settings.phase.rounds_max)
         },
     })
 }
@@ -636,18 +636,18 @@ fn about(
     plans: &[(String, String, Plan)],
     branch: &str,
     base: &Oid,
-    site: &Site,
+    context: &RunContext,
 ) -> Result<RunNote, SetupError> {
     let id = |plan: &Plan| PlanId::new(plan.id.to_string());
     let title = |plan: &Plan| plan.title.clone().unwrap_or_default();
-    let said = |name: &str| site.environment.get(name).and_then(|value| value.clone().into_string().ok());
+    let said = |name: &str| context.environment.get(name).and_then(|value| value.clone().into_string().ok());
     // What the caller says comes first, then the id of an unfinished run, and at last this run's own.
     let correlation = said("TRIBUNAL_CORRELATION_ID").or_else(|| said("YOLO_CORRELATION_ID"));
-    let correlation = correlation.or_else(|| takeover::correlation(project, &files.number));
+    let correlation = correlation.or_else(|| import::correlation(project, &files.number));
     let those = |is: fn(&RunSettings, &Plan) -> bool| {
         plans.iter().filter(|(_, _, plan)| is(&settings.run, plan)).map(|(_, _, plan)| id(plan)).collect()
     };
-    let told = told(project, settings, site, branch, base)?;
+    let told = told(project, settings, context, branch, base)?;
     Ok(RunNote {
         phase: files.number.clone(),
         phase_path: files.path.clone(),
@@ -665,85 +665,88 @@ fn about(
 pub(crate) fn told(
     project: &Project,
     settings: &Settings,
-    site: &Site,
+    context: &RunContext,
     branch: &str,
     base: &Oid,
 ) -> Result<RunNote, SetupError> {
     let tracked = project.repo().list_tree(base)?;
     let planning = project.planning_path();
-    let canonical: Vec<String> =
-        site.adapters.names().filter_map(|name| Some(site.adapters.get(name).ok()?.canonical())).collect();
+    let canonical: Vec<String> = context
+        .adapters
+        .names()
+        .filter_map(|name| Some(context.adapters.get(name).ok()?.canonical()))
+        .collect();
     let configuration = format!("{settings:?}{canonical:?}");
     Ok(RunNote {
         branch: branch.to_owned(),
         base: base.as_str().to_owned(),
         planning_tracked: tracked.iter().any(|entry| entry.path.is_under(&planning)),
-        containment: site.keeper.containment().name().to_owned(),
-        sandbox: site.sandbox_words(),
-        promised: Some(site.promised),
+        containment: context.supervisor.containment().name().to_owned(),
+        sandbox: context.sandbox_words(),
+        promised: Some(context.promised),
         configuration: digest(&[configuration.as_bytes()]).to_string(),
-        correlation: site.run.clone(),
+        correlation: context.run.clone(),
         effort: standing::effort_word(settings),
         autonomy: settings.run.autonomy.clone(),
         ..RunNote::default()
     })
 }
 
-/// The world of a run. `shelf` names the folder of its worktree pool; no two processes may share one.
+/// The world of a run. `pool` names the folder of its worktree pool; no two processes may share one.
 pub(crate) fn world(
     project: &Project,
     settings: &Settings,
     run: &str,
-    shelf: &str,
+    worktree_pool: &str,
 ) -> Result<RealWorld, SetupError> {
     let dir = project.run_dir(run);
     let pool =
         |name, n| Pool::new(name, n).map_err(|error| SetupError::io("start threads for", &dir, &error));
     let (workers, checkers) = (pool("worker", WORKERS)?, pool("check", SLOW_WORKERS)?);
     let (sender, arrivals) = channel();
-    let thens: Arc<Mutex<BTreeMap<String, crate::site::Then>>> = Arc::default();
+    let thens: Arc<Mutex<BTreeMap<String, crate::context::Then>>> = Arc::default();
     let waiting = Arc::clone(&thens);
-    let keeper = Keeper::new(Containment::detect(), move |exit| {
+    let supervisor = Supervisor::new(Containment::detect(), move |exit| {
         // A statement of its own, so that the lock is released before the callback runs.
         let then = lock(&waiting).remove(&exit.id);
         if let Some(then) = then {
             then(exit);
         }
     })?;
-    let keeper = Arc::new(keeper);
-    let sandbox = sandbox(settings, keeper.containment())?;
-    let promised = crate::sandbox::enforced::facts(sandbox, keeper.containment(), settings);
+    let supervisor = Arc::new(supervisor);
+    let sandbox = sandbox(settings, supervisor.containment())?;
+    let promised = crate::sandbox::enforced::facts(sandbox, supervisor.containment(), settings);
     // Weak, so that the watcher does not keep the supervisor alive.
-    let stops = Arc::downgrade(&keeper);
+    let stops = Arc::downgrade(&supervisor);
     let stop = move |id: &str, grace| {
-        stops.upgrade().into_iter().for_each(|keeper| keeper.stop(id, grace));
+        stops.upgrade().into_iter().for_each(|supervisor| supervisor.stop(id, grace));
     };
     let disk = crate::launch::watch::Disk { at: dir.clone(), free: settings.agents.disk_free_mb << 20 };
     let watch = crate::launch::watch::Watch::new(disk, stop)
         .map_err(|error| SetupError::io("start threads for", &dir, &error))?;
-    let desk = crate::launch::desk::Desk::new()
+    let report_server = crate::launch::report_server::ReportServer::new()
         .map_err(|error| SetupError::io("start threads for", &dir, &error))?;
     let adapters = roster::adapters(settings)?;
     let environment = environment();
     let own_binary =
         std::env::current_exe().map_err(|error| SetupError::io("find", Path::new("tribunal"), &error))?;
     project.repo().limit_files(settings.checks.file_mb << 20);
-    let site = Site {
+    let context = RunContext {
         repo: project.repo().clone(),
         keys: project.repo().signing_secrets(),
         project: project.clone(),
         run: run.to_owned(),
         marker: marker(&dir, run),
-        shelf: Shelf::open(project.repo(), &dir.join(shelf), SHELF_MAX)?,
+        worktree_pool: WorktreePool::open(project.repo(), &dir.join(worktree_pool), WORKTREE_POOL_MAX)?,
         dir,
         settings: settings.clone(),
         adapters,
         tools: Tools::load(&settings.tools)?,
         roster: std::sync::OnceLock::new(),
-        keeper,
+        supervisor,
         sandbox,
         promised,
-        scratches: crate::site::scratch::Scratches::default(),
+        scratches: crate::context::scratch::Scratches::default(),
         git_settings: std::sync::OnceLock::new(),
         jobs: workers.jobs(),
         slow: checkers.jobs(),
@@ -753,7 +756,7 @@ pub(crate) fn world(
         parked: Mutex::default(),
         versions: Mutex::default(),
         watch,
-        desk,
+        report_server,
         commits: Mutex::default(),
         plans: Mutex::default(),
         works: Mutex::default(),
@@ -766,20 +769,20 @@ pub(crate) fn world(
         words: Mutex::default(),
         contexts: Mutex::default(),
         taken: std::sync::OnceLock::new(),
-        seats: Mutex::default(),
+        reviewers: Mutex::default(),
         base_programs: Mutex::default(),
         environment,
         own_binary,
         hooked: Mutex::default(),
         judged_from: Mutex::default(),
     };
-    Ok(RealWorld { site: Arc::new(site), arrivals, sender, workers, checkers })
+    Ok(RealWorld { context: Arc::new(context), arrivals, sender, workers, checkers })
 }
 
 /// The sandbox of this machine. An error if the settings require one and there is none.
 pub(crate) fn sandbox(settings: &Settings, containment: &Containment) -> Result<Sandbox, SetupError> {
     let setting = settings.agents.sandbox.as_str();
-    match Sandbox::of(setting, || containment.can_wall()) {
+    match Sandbox::of(setting, || containment.can_sandbox()) {
         Sandbox::Missing if setting == "required" => Err(SetupError::NoSandbox),
         sandbox => Ok(sandbox),
     }
@@ -792,15 +795,15 @@ pub fn marker(run_dir: &Path, run: &str) -> String {
 }
 
 /// Where a person edits what a question is about, in the run's folder.
-pub fn place_to_fix(dir: &Path, docket: &Docket, effect: &EffectId) -> Option<PathBuf> {
+pub fn place_to_fix(dir: &Path, run_state: &RunState, effect: &EffectId) -> Option<PathBuf> {
     let of = effect.of.as_str();
-    let subject = match docket.loops.contains_key(&LoopId::new(of)) {
+    let subject = match run_state.loops.contains_key(&LoopId::new(of)) {
         true => subject::of(&LoopId::new(of))?,
         // A question of the run itself is about a lane and carries its plan's name.
         false => Subject::Lane(PlanId::new(of), Job::Repair),
     };
     match subject {
-        Subject::Plan(plan) => Some(document_tree(dir, &plan).join(docket.about.paths.get(&plan)?)),
+        Subject::Plan(plan) => Some(document_tree(dir, &plan).join(run_state.about.paths.get(&plan)?)),
         Subject::Lane(plan, _) => Some(dir.join("lanes").join(slug(plan.as_str())).join("tree")),
         Subject::Chain => Some(dir.join("lanes").join(slug(artifact::LANE)).join("tree")),
         Subject::Phase | Subject::Polish => None,
@@ -812,56 +815,56 @@ pub fn fixed(
     project: &Project,
     settings: &Settings,
     run: &str,
-    docket: &Docket,
+    run_state: &RunState,
     effect: &EffectId,
 ) -> Result<Revision, SetupError> {
-    let place = place_to_fix(&project.run_dir(run), docket, effect).ok_or_else(|| {
-        SetupError::Refused("this question has no place where it could be mended".to_owned())
+    let place = place_to_fix(&project.run_dir(run), run_state, effect).ok_or_else(|| {
+        SetupError::Refused("this question has no place where it could be fixed".to_owned())
     })?;
     if !place.exists() {
         let text = format!("{} does not exist\nhint: choose another option", place.display());
         return Err(SetupError::Refused(text));
     }
     // The orchestrator may be running and have its own worktree pool.
-    let world = world(project, settings, run, "shelf-of-a-person")?;
-    match mended(&world.site, docket, effect)? {
-        Mended::Kept(revision) => Ok(revision),
-        Mended::Nothing => Err(SetupError::NothingMended { place }),
-        Mended::Untakable(what) => Err(SetupError::Refused(format!(
+    let world = world(project, settings, run, "pool-of-a-person")?;
+    match take_fix(&world.context, run_state, effect)? {
+        Fixed::Kept(revision) => Ok(revision),
+        Fixed::Nothing => Err(SetupError::NothingFixed { place }),
+        Fixed::Untakable(what) => Err(SetupError::Refused(format!(
             "git cannot take all of it: {}\nhint: take that out of {}",
             tribunal_view::plain::clipped(&what.join("; "), 400),
             place.display()
         ))),
-        Mended::Conflicts(files) => {
+        Fixed::Conflicts(files) => {
             let files: Vec<String> = files.iter().map(ToString::to_string).collect();
             Err(SetupError::Refused(format!(
                 "{} still conflicts with what landed meanwhile\nhint: write it as it should be in {}; what landed shows `git show {}:{}`",
                 files.join(", "),
                 place.display(),
-                world.site.name("head"),
+                world.context.name("head"),
                 files[0],
             )))
         }
     }
 }
 
-fn mended(site: &Site, docket: &Docket, effect: &EffectId) -> Result<Mended, SetupError> {
-    let lp = docket.loops.get(&LoopId::new(effect.of.as_str()));
-    let subject = lp.and_then(|lp| subject::of(lp.id()));
+fn take_fix(context: &RunContext, run_state: &RunState, effect: &EffectId) -> Result<Fixed, SetupError> {
+    let review_loop = run_state.loops.get(&LoopId::new(effect.of.as_str()));
+    let subject = review_loop.and_then(|review_loop| subject::of(review_loop.id()));
     // What was judged already is not a fix of it.
-    let kept = |revision: Revision| match lp.and_then(Loop::revision) == Some(&revision) {
-        true => Mended::Nothing,
-        false => Mended::Kept(revision),
+    let kept = |revision: Revision| match review_loop.and_then(Loop::revision) == Some(&revision) {
+        true => Fixed::Nothing,
+        false => Fixed::Kept(revision),
     };
     if let Some(Subject::Plan(plan)) = &subject {
-        let path = docket.about.paths.get(plan).cloned().unwrap_or_default();
-        let bytes = inside::read(&document_tree(&site.dir, plan), &path)
+        let path = run_state.about.paths.get(plan).cloned().unwrap_or_default();
+        let bytes = inside::read(&document_tree(&context.dir, plan), &path)
             .ok_or_else(|| SetupError::Refused(format!("{path} is gone or no plain file")))?;
-        return Ok(kept(keep_document(site, &bytes)?));
+        return Ok(kept(keep_document(context, &bytes)?));
     }
     if subject == Some(Subject::Chain) {
-        let revision = artifact::fixed(site, docket)
-            .ok_or_else(|| SetupError::Refused("what was mended cannot be taken".to_owned()))??;
+        let revision = artifact::fixed(context, run_state)
+            .ok_or_else(|| SetupError::Refused("what was fixed cannot be taken".to_owned()))??;
         return Ok(kept(revision));
     }
     let plan = match &subject {
@@ -869,19 +872,19 @@ fn mended(site: &Site, docket: &Docket, effect: &EffectId) -> Result<Mended, Set
         None => Some(PlanId::new(effect.of.as_str())),
     };
     let plan = plan.ok_or_else(|| SetupError::Refused("this question is about no plan".to_owned()))?;
-    let parent = parent_of_fix(site, docket, &plan)?;
-    let summary = docket.about.paths.get(&plan).map(|path| summary_path(path)).unwrap_or_default();
-    let message = site.own_message(format!("fix({plan}): {BY_HAND}\n\nTribunal-Plan: {plan}\n"));
+    let parent = parent_of_fix(context, run_state, &plan)?;
+    let summary = run_state.about.paths.get(&plan).map(|path| summary_path(path)).unwrap_or_default();
+    let message = context.own_message(format!("fix({plan}): {BY_HAND}\n\nTribunal-Plan: {plan}\n"));
     // A lane that could not land is fixed together with what landed meanwhile; otherwise it would be refused again.
-    Ok(match landing_was_refused(docket, &plan) {
-        true => keep_fix_on_head(site, &plan, &parent, &summary, &message)?,
-        false => keep_fix(site, &plan, &parent, &summary, &message)?,
+    Ok(match landing_was_refused(run_state, &plan) {
+        true => keep_fix_on_head(context, &plan, &parent, &summary, &message)?,
+        false => keep_fix(context, &plan, &parent, &summary, &message)?,
     })
 }
 
 /// Whether a plan is stuck because it could not land.
-fn landing_was_refused(docket: &Docket, plan: &PlanId) -> bool {
-    let mut standings = docket.run.iter().flat_map(|run| run.standings());
+fn landing_was_refused(run_state: &RunState, plan: &PlanId) -> bool {
+    let mut standings = run_state.run.iter().flat_map(|run| run.standings());
     standings.any(|(id, standing)| match standing {
         Standing::Stuck(stuck) => id == plan && matches!(stuck.was, Was::Landing | Was::Loop(Job::Repair)),
         _ => false,
@@ -889,21 +892,22 @@ fn landing_was_refused(docket: &Docket, plan: &PlanId) -> bool {
 }
 
 /// The commit that a person's fix stands on: what the lane made last.
-fn parent_of_fix(site: &Site, docket: &Docket, plan: &PlanId) -> Result<Oid, SetupError> {
-    let standing = docket.run.iter().flat_map(|run| run.standings()).find(|(id, _)| *id == plan);
+fn parent_of_fix(context: &RunContext, run_state: &RunState, plan: &PlanId) -> Result<Oid, SetupError> {
+    let standing = run_state.run.iter().flat_map(|run| run.standings()).find(|(id, _)| *id == plan);
     let stuck = match standing {
         Some((_, Standing::Stuck(stuck))) => stuck.revision.clone(),
         _ => None,
     };
-    let live = subject::loops_of(docket, plan).filter(|lp| lp.outcome().is_none()).last();
-    let approved = || docket.run.as_ref()?.lane_head(plan).cloned();
+    let live =
+        subject::loops_of(run_state, plan).filter(|review_loop| review_loop.outcome().is_none()).last();
+    let approved = || run_state.run.as_ref()?.lane_head(plan).cloned();
     // The newest work first: of the open loop, of the lane that got stuck, and then what was approved.
-    let revision = live.and_then(|lp| lp.revision().cloned()).or(stuck).or_else(approved);
-    Ok(match (revision, place_of(site, plan)) {
-        (Some(revision), _) => site.commit_of(&revision)?,
+    let revision = live.and_then(|review_loop| review_loop.revision().cloned()).or(stuck).or_else(approved);
+    Ok(match (revision, place_of(context, plan)) {
+        (Some(revision), _) => context.commit_of(&revision)?,
         // Nothing was made yet. The fix stands where the lane began, whatever landed since.
-        (None, Some(at)) => fork(site, &at)?,
-        (None, None) => site.run_head()?,
+        (None, Some(at)) => fork(context, &at)?,
+        (None, None) => context.run_head()?,
     })
 }
 
@@ -995,9 +999,9 @@ fn nobody_begins(dir: &Path) -> Result<(), String> {
 /// How a run ended, if that was long enough ago.
 fn removable(dir: &Path, limit: u64) -> Result<Ending, String> {
     let reader = tribunal_journal::Reader::open(dir).map_err(|error| error.to_string())?;
-    let docket = Docket::read(&reader).map_err(|error| error.to_string())?;
-    let ending = docket.run.as_ref().and_then(|run| run.ending()).ok_or("it has not ended")?;
-    if docket.at.0 > limit {
+    let run_state = RunState::read(&reader).map_err(|error| error.to_string())?;
+    let ending = run_state.run.as_ref().and_then(|run| run.ending()).ok_or("it has not ended")?;
+    if run_state.at.0 > limit {
         return Err("it ended recently".to_owned());
     }
     Ok(ending)
@@ -1021,19 +1025,19 @@ fn taken(project: &Project, run: &str, ending: Ending) -> Result<(), String> {
 
 /// Whether the user's branch has the result of a run that is over or whose result is held. None if the branch does not
 /// even contain the result's commit.
-pub fn arrived(project: &Project, run: &str, docket: &Docket) -> Result<Option<Arrival>, SetupError> {
+pub fn arrived(project: &Project, run: &str, run_state: &RunState) -> Result<Option<Arrival>, SetupError> {
     // During a rebase the run branch lacks the result, so it proves nothing.
-    if !docket.run.as_ref().is_some_and(|run| run.is_whole() || run.ending().is_some()) {
+    if !run_state.run.as_ref().is_some_and(|run| run.is_whole() || run.ending().is_some()) {
         return Ok(None);
     }
     let repo = project.repo();
-    let branch = repo.ref_at(&format!("refs/heads/{}", docket.about.branch))?;
+    let branch = repo.ref_at(&format!("refs/heads/{}", run_state.about.branch))?;
     let head = repo.ref_at(&format!("refs/tribunal/{run}/head"))?;
     let (Some(at), Some(new)) = (branch, head) else { return Ok(None) };
     if !repo.is_ancestor(&new, &at)? {
         return Ok(None);
     }
-    let (old, beside) = (Oid::parse(docket.base())?, project.planning_path());
+    let (old, beside) = (Oid::parse(run_state.base())?, project.planning_path());
     Ok(Some(repo.arrival(&Arrived { old: &old, new: &new, at: &at, beside: &beside })?))
 }
 

@@ -48,25 +48,25 @@ fn check_places(project: &Project, settings: &Settings, places: &[Place]) -> Res
 pub(crate) fn check_chain(
     project: &Project,
     settings: &Settings,
-    seat: Option<&str>,
+    reviewer: Option<&str>,
 ) -> Result<(), SetupError> {
     let place =
         |names: [&str; 2], access| Place { names: names.map(str::to_owned).to_vec(), access, needed: true };
-    let maker = place(["executor", "dev"], Access::Write);
-    let seat = seat.map(|seat| place([seat, "reviewer"], Access::ReadOnly));
-    check_places(project, settings, &std::iter::once(maker).chain(seat).collect::<Vec<_>>())
+    let builder = place(["executor", "dev"], Access::Write);
+    let reviewer = reviewer.map(|reviewer| place([reviewer, "reviewer"], Access::ReadOnly));
+    check_places(project, settings, &std::iter::once(builder).chain(reviewer).collect::<Vec<_>>())
 }
 
 fn places(settings: &Settings) -> Vec<Place> {
     let agents = &settings.agents;
-    let maker = |name: &str, needed| Place { names: vec![name.to_owned()], access: Access::Write, needed };
-    let mut places = vec![maker("dev", true), maker("architect", false)];
+    let builder = |name: &str, needed| Place { names: vec![name.to_owned()], access: Access::Write, needed };
+    let mut places = vec![builder("dev", true), builder("architect", false)];
     let backups =
         ["dev-backup", "architect-backup"].into_iter().filter(|name| agents.roles.contains_key(*name));
-    places.extend(backups.map(|name| maker(name, false)));
-    let seats = agents.plan_seats.iter().chain(&agents.task_seats).chain(&agents.qa_seats);
-    for seat in seats {
-        let names = vec![seat.clone(), "reviewer".to_owned()];
+    places.extend(backups.map(|name| builder(name, false)));
+    let reviewers = agents.plan_reviewers.iter().chain(&agents.task_reviewers).chain(&agents.qa_reviewers);
+    for reviewer in reviewers {
+        let names = vec![reviewer.clone(), "reviewer".to_owned()];
         places.push(Place { names: names.clone(), access: Access::ReadOnly, needed: true });
         // A fallback reviewer without settings of its own uses those of the reviewer it stands in for.
         let names = [vec!["backup".to_owned()], names].concat();
@@ -144,7 +144,7 @@ impl Looking<'_> {
             loop_use: "task".to_owned(),
             plan: Some("plan".to_owned()),
             task: Some("1".to_owned()),
-            seat: Some(name),
+            reviewer: Some(name),
             round: 1,
             attempt: 1,
             prompt: "prompt".to_owned(),

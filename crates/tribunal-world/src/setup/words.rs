@@ -4,8 +4,8 @@
 //! As in `setup`, everything that can be wrong is found before anything is written. Only the change itself reaches the
 //! user's branch, so no document may be added to it here.
 
-use super::SHELF;
-use super::examine::{Seated, seat_tools_of};
+use super::WORKTREE_POOL;
+use super::examine::{Assembled, reviewer_tools_of};
 use super::keep_settings;
 use super::listen;
 use super::open_journal;
@@ -21,10 +21,10 @@ use crate::build::make::{begin_branch, keep_document};
 use crate::check;
 use crate::check::around::AFTER_TASK;
 use crate::check::rules;
+use crate::context::{RunContext, now};
 use crate::project::Project;
 use crate::project::context;
 use crate::project::error::SetupError;
-use crate::site::{Site, now};
 use crate::tests_run::green;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,8 +33,8 @@ use tribunal_core::green::ProjectCommand;
 use tribunal_core::ids::{Check, PlanId, Revision};
 use tribunal_core::run::{Job, Land, PlanSpec, Policies, RunSpec, Subject};
 use tribunal_docs::words;
-use tribunal_engine::docket::{AskedNote, Docket, Note, RunNote};
 use tribunal_engine::engine::Engine;
+use tribunal_engine::run_state::{AskedNote, Note, RunNote, RunState};
 use tribunal_engine::settings::Settings;
 use tribunal_git::{Archive, GitError, GitPath, Oid, Repo};
 use tribunal_process::Containment;
@@ -79,14 +79,14 @@ pub fn begin_do(
     let goal = goal(project.repo(), branch)?;
     let mut settings = settings.clone();
     // No plan is reviewed before the work and no delivery after it, so those reviewers need not be available.
-    settings.agents.plan_seats.clear();
-    settings.agents.qa_seats.clear();
+    settings.agents.plan_reviewers.clear();
+    settings.agents.qa_reviewers.clear();
     roster::check(project, &settings)?;
     if settings.agents.sandbox == "required" {
         // Asked before anything is written, although `world` asks again.
         sandbox(&settings, &Containment::detect())?;
     }
-    let Seated { tools, left_out } = seat_tools_of(project, &settings, &goal.base)?;
+    let Assembled { tools, left_out } = reviewer_tools_of(project, &settings, &goal.base)?;
     let checks: Vec<Check> = tools.iter().map(|tool| Check::new(&tool.name)).collect();
     let policies = judged_by(policies(&settings)?, &checks);
     rules::check(project, &settings, Some(&goal.branch))?;
@@ -95,10 +95,10 @@ pub fn begin_do(
     let run = run_id(project, at.0, words::PLAN);
     let dir = project.run_dir(&run);
     let journal = open_journal(project, &run, at)?;
-    let world = world(project, &settings, &run, SHELF)?;
-    let site = Arc::clone(&world.site);
-    begin_branch(&site, &goal.base)?;
-    let revision = keep_document(&site, ask.words.as_bytes())?;
+    let world = world(project, &settings, &run, WORKTREE_POOL)?;
+    let context = Arc::clone(&world.context);
+    begin_branch(&context, &goal.base)?;
+    let revision = keep_document(&context, ask.words.as_bytes())?;
     let spec = run_spec(&settings, ask, revision, policies);
     context::keep(project, &dir, "")?;
     let plan = PlanId::new(words::PLAN);
@@ -118,7 +118,7 @@ pub fn begin_do(
         asked: Some(Box::new(asked)),
         settings: keep_settings(&dir, &settings)?,
         warnings,
-        ..told(project, &settings, &site, &goal.branch, &goal.base)?
+        ..told(project, &settings, &context, &goal.branch, &goal.base)?
     };
     let options = options(&settings, ask.attached);
     let engine = Engine::begin(journal, world, options, &spec, Note::Run(Box::new(about)))?;
@@ -130,10 +130,10 @@ pub fn begin_do(
 const CHANGE_MAX: usize = 4 << 20;
 
 /// The change that a run from words has made, as a diff: the approved one, or else what its builder left last.
-pub fn change_of(project: &Project, run: &str, docket: &Docket) -> Result<Vec<u8>, SetupError> {
+pub fn change_of(project: &Project, run: &str, run_state: &RunState) -> Result<Vec<u8>, SetupError> {
     let repo = project.repo();
     let at = |name: &str| repo.ref_at(&format!("refs/tribunal/{run}/{name}"));
-    let base = Oid::parse(docket.base())?;
+    let base = Oid::parse(run_state.base())?;
     // A run branch that is still at its base has nothing, but the lane may.
     let head = at("head")?.filter(|head| *head != base);
     let Some(head) = (match head {
@@ -147,16 +147,16 @@ pub fn change_of(project: &Project, run: &str, docket: &Docket) -> Result<Vec<u8
 }
 
 /// What builder and reviewer are told of the words; none in a run that has plans.
-pub(crate) fn brief(site: &Site, docket: &Docket) -> Option<AskedBrief> {
-    let asked = docket.about.asked.as_ref()?;
-    let project = ProjectCommand::ALL.into_iter().filter(|command| green::is_on(site, *command));
-    let project = project.filter_map(|command| Some(green::known(site, docket, command)?.shown()));
+pub(crate) fn brief(context: &RunContext, run_state: &RunState) -> Option<AskedBrief> {
+    let asked = run_state.about.asked.as_ref()?;
+    let project = ProjectCommand::ALL.into_iter().filter(|command| green::is_on(context, *command));
+    let project = project.filter_map(|command| Some(green::known(context, run_state, command)?.shown()));
     let subject = Subject::Lane(PlanId::new(words::PLAN), Job::Task(1));
-    let named = check::askable(site, &subject, docket).into_iter().map(|command| command.shown);
+    let named = check::askable(context, &subject, run_state).into_iter().map(|command| command.shown);
     Some(AskedBrief {
         words: asked.words.clone(),
         earlier: asked.earlier.clone(),
-        more: docket.more.clone(),
+        more: run_state.more.clone(),
         commands: project.chain(named).collect(),
     })
 }

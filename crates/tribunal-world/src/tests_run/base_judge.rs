@@ -5,14 +5,14 @@
 //! which files judge; this file reads them from git. Files that a named person accepted are trusted from then on, in
 //! later rounds, landings and rebases.
 
-use crate::site::Site;
+use crate::context::RunContext;
 use std::collections::BTreeSet;
 use tribunal_core::green::{BaseJudge, CommandState, changed_with_code};
 use tribunal_core::ids::{LoopId, PlanId};
 use tribunal_core::judge_files::{JudgeFacts, JudgeFiles, Named, Stage, commands_in, ordinary, runs_targets};
 use tribunal_docs::integrity;
 use tribunal_docs::project_commands::{ProjectFiles, defines, recipe_of};
-use tribunal_engine::docket::{CommandNote, Docket};
+use tribunal_engine::run_state::{CommandNote, RunState};
 use tribunal_git::{GitError, GitPath, Oid};
 
 /// The source of trusted judging files: the commit that a run or review began with, and the files that people accepted
@@ -49,23 +49,23 @@ pub(crate) type ReadOn<'a> = &'a mut dyn FnMut(&Oid, &[String]) -> Result<BTreeS
 pub(crate) type RunOn<'a, T> = &'a mut dyn FnMut(&Oid) -> Result<(CommandState, T), GitError>;
 
 impl TrustedJudge {
-    /// The trusted files that the docket knows.
-    pub(crate) fn of(docket: &Docket) -> TrustedJudge {
+    /// The trusted files that the run state knows.
+    pub(crate) fn of(run_state: &RunState) -> TrustedJudge {
         TrustedJudge {
-            base: docket.reviewed_from().to_owned(),
-            taken: taken(docket)
+            base: run_state.reviewed_from().to_owned(),
+            taken: taken(run_state)
                 .map(|note| (note.tree.clone(), note.judge.clone()))
-                .chain(docket.judges_taken().map(|note| (note.tree.clone(), note.files.clone())))
+                .chain(run_state.judges_taken().map(|note| (note.tree.clone(), note.files.clone())))
                 .collect(),
         }
     }
 
     /// The tree whose files judge: the base, with every accepted file put into it.
-    fn tree(&self, site: &Site) -> Result<Oid, GitError> {
-        let mut tree = site.repo.tree_of(&Oid::parse(&self.base)?)?;
+    fn tree(&self, context: &RunContext) -> Result<Oid, GitError> {
+        let mut tree = context.repo.tree_of(&Oid::parse(&self.base)?)?;
         for (taken, files) in &self.taken {
             let files: Vec<GitPath> = files.iter().map(|file| GitPath::from(file.as_str())).collect();
-            tree = site.repo.tree_with(&tree, &Oid::parse(taken)?, &files)?;
+            tree = context.repo.tree_with(&tree, &Oid::parse(taken)?, &files)?;
         }
         Ok(tree)
     }
@@ -76,22 +76,22 @@ impl TrustedJudge {
     /// nothing names are found by watching which ones a run reads.
     pub(crate) fn look<T>(
         &self,
-        site: &Site,
+        context: &RunContext,
         commands: &[JudgingCommand],
         commit: &Oid,
         run: RunOn<'_, T>,
         read: ReadOn<'_>,
     ) -> Result<Option<BaseLook<T>>, GitError> {
-        let trusted = self.tree(site)?;
+        let trusted = self.tree(context)?;
         // The files of all commands together, because they run one after the other in one checkout.
         let mut files = JudgeFiles::default();
         for command in commands {
-            files = files.and(changed_judge(site, &trusted, commit, command)?);
+            files = files.and(changed_judge(context, &trusted, commit, command)?);
         }
         // Watching costs a run of its own, so it is done only if there is a file worth it.
         let mut watched = BTreeSet::new();
         for command in commands {
-            watched.extend(with_facts(site, &trusted, commit, command, "", |facts| {
+            watched.extend(with_facts(context, &trusted, commit, command, "", |facts| {
                 facts.worth_watching(&files)
             })?);
         }
@@ -102,16 +102,16 @@ impl TrustedJudge {
         };
         // Files that a run read may themselves name others, so they are added before anything is put back.
         for command in commands.iter().filter(|_| !observed.is_empty()) {
-            let more = with_facts(site, &trusted, commit, command, "", |facts| facts.observed(&observed))?;
+            let more = with_facts(context, &trusted, commit, command, "", |facts| facts.observed(&observed))?;
             files = files.and(more);
         }
-        put_back(&Change { site, trusted: &trusted, commit, observed: &observed }, &files, run)
+        put_back(&Change { context, trusted: &trusted, commit, observed: &observed }, &files, run)
     }
 }
 
 /// A change, and the tree whose files judge it.
 pub(crate) struct Change<'a> {
-    pub(crate) site: &'a Site,
+    pub(crate) context: &'a RunContext,
     pub(crate) trusted: &'a Oid,
     pub(crate) commit: &'a Oid,
     /// Judging files that nothing names: a run was seen to read them.
@@ -127,7 +127,7 @@ pub(crate) fn put_back<T>(
     files: &JudgeFiles,
     run: RunOn<'_, T>,
 ) -> Result<Option<BaseLook<T>>, GitError> {
-    let Change { site, trusted, commit, .. } = *change;
+    let Change { context, trusted, commit, .. } = *change;
     let (mut last, mut tests_stay) = (None, false);
     for stage in Stage::ALL {
         let back = files.put_back(stage, tests_stay);
@@ -135,7 +135,7 @@ pub(crate) fn put_back<T>(
         if back.is_empty() {
             continue;
         }
-        let (state, evidence) = run(&site.repo.tree_with(commit, trusted, &paths(&back))?)?;
+        let (state, evidence) = run(&context.repo.tree_with(commit, trusted, &paths(&back))?)?;
         let is_green = state.is_green();
         // The base's tests may fail because code and tests changed together. That is ordinary work and no reason to ask
         // a person.
@@ -147,7 +147,7 @@ pub(crate) fn put_back<T>(
         let mut new = BTreeSet::new();
         for file in &back {
             // Reports tell files that the change brings from files that it edits.
-            if site.repo.file_at(trusted, &GitPath::from(file.as_str()))?.is_none() {
+            if context.repo.file_at(trusted, &GitPath::from(file.as_str()))?.is_none() {
                 new.insert(file.clone());
             }
         }
@@ -205,7 +205,7 @@ impl Change<'_> {
         new: &[String],
         run: RunOn<'_, T>,
     ) -> Result<bool, GitError> {
-        let repo = &self.site.repo;
+        let repo = &self.context.repo;
         let mut on_base = |files: &[String]| -> Result<CommandState, GitError> {
             Ok(run(&repo.tree_with(self.trusted, self.commit, &paths(files))?)?.0)
         };
@@ -237,7 +237,7 @@ impl Change<'_> {
     fn is_renamed(&self, path: &str, before: &str) -> Result<bool, GitError> {
         let Some(now) = self.text(self.commit, path)? else { return Ok(false) };
         let mut others = Vec::new();
-        for other in self.site.repo.changed_paths(self.trusted, self.commit)? {
+        for other in self.context.repo.changed_paths(self.trusted, self.commit)? {
             let other = other.to_string();
             if other != path
                 && let (Some(before), Some(now)) =
@@ -250,7 +250,7 @@ impl Change<'_> {
     }
 
     fn text(&self, at: &Oid, path: &str) -> Result<Option<String>, GitError> {
-        let bytes = self.site.repo.file_at(at, &GitPath::from(path))?;
+        let bytes = self.context.repo.file_at(at, &GitPath::from(path))?;
         Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
     }
 }
@@ -264,40 +264,45 @@ fn paths(files: &[String]) -> Vec<GitPath> {
 }
 
 /// The notes of changes that judge themselves and that a named person accepted.
-fn taken(docket: &Docket) -> impl Iterator<Item = &CommandNote> {
-    docket.commands.iter().filter(|note| !note.judge.is_empty()).filter(|note| {
+fn taken(run_state: &RunState) -> impl Iterator<Item = &CommandNote> {
+    run_state.commands.iter().filter(|note| !note.judge.is_empty()).filter(|note| {
         let same = |one: &&CommandNote| one.of() == note.of() && one.command == note.command;
         // Only the last run counts. An earlier version of the files was never accepted.
-        let is_last = docket.commands.iter().rev().find(same) == Some(*note);
-        is_last && docket.accepter(&LoopId::new(note.of())).is_some()
+        let is_last = run_state.commands.iter().rev().find(same) == Some(*note);
+        is_last && run_state.accepter(&LoopId::new(note.of())).is_some()
     })
 }
 
 /// The judging files that a named person accepted with the work of a plan.
-pub(crate) fn taken_of(docket: &Docket, plan: &PlanId) -> BTreeSet<String> {
+pub(crate) fn taken_of(run_state: &RunState, plan: &PlanId) -> BTreeSet<String> {
     let prefix = format!("{plan}/");
-    let of_plan = taken(docket).filter(|note| note.of().starts_with(&prefix));
-    let others = docket.judges_taken().filter(|note| note.of().starts_with(&prefix));
+    let of_plan = taken(run_state).filter(|note| note.of().starts_with(&prefix));
+    let others = run_state.judges_taken().filter(|note| note.of().starts_with(&prefix));
     of_plan.flat_map(|note| &note.judge).chain(others.flat_map(|note| &note.files)).cloned().collect()
 }
 
 /// The judging files of a command that differ between a commit and the trusted tree.
 fn changed_judge(
-    site: &Site,
+    context: &RunContext,
     trusted: &Oid,
     commit: &Oid,
     command: &JudgingCommand,
 ) -> Result<JudgeFiles, GitError> {
-    with_facts(site, trusted, commit, command, "", |facts| facts.judge_files())
+    with_facts(context, trusted, commit, command, "", |facts| facts.judge_files())
 }
 
 /// The files of a change that a script calls, with everything those include and start: they judge when the script does.
 ///
 /// Configuration of a test runner is among them only where the script calls the runner by name, because a hook
 /// otherwise sees the change as it is.
-pub(crate) fn called_by(site: &Site, base: &Oid, change: &Oid, script: &str) -> Result<JudgeFiles, GitError> {
+pub(crate) fn called_by(
+    context: &RunContext,
+    base: &Oid,
+    change: &Oid,
+    script: &str,
+) -> Result<JudgeFiles, GitError> {
     let command = JudgingCommand { steps: commands_in(script), named: Named::Judge };
-    with_facts(site, base, change, &command, script, |facts| {
+    with_facts(context, base, change, &command, script, |facts| {
         let facts = JudgeFacts { steps: &[], ..facts };
         match runs_targets(script) {
             true => facts.judge_files(),
@@ -308,26 +313,26 @@ pub(crate) fn called_by(site: &Site, base: &Oid, change: &Oid, script: &str) -> 
 
 /// The files of a change from which a judging command takes its orders.
 pub(crate) fn orders_of(
-    site: &Site,
+    context: &RunContext,
     base: &Oid,
     change: &Oid,
     command: &JudgingCommand,
 ) -> Result<Vec<String>, GitError> {
-    with_facts(site, base, change, command, "", |facts| facts.orders())
+    with_facts(context, base, change, command, "", |facts| facts.orders())
 }
 
 /// Gathers the facts about a change and asks about them. `script` is text that runs besides the command.
 ///
 /// The recipes of the commands are read from the trusted tree: those of the change could hide what is run.
 fn with_facts<T: Default>(
-    site: &Site,
+    context: &RunContext,
     trusted: &Oid,
     change: &Oid,
     command: &JudgingCommand,
     script: &str,
     ask: impl FnOnce(JudgeFacts<'_>) -> T,
 ) -> Result<T, GitError> {
-    let repo = &site.repo;
+    let repo = &context.repo;
     let changed: Vec<String> = repo.changed_paths(trusted, change)?.iter().map(ToString::to_string).collect();
     if changed.is_empty() {
         return Ok(T::default());

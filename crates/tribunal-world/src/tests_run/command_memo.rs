@@ -4,8 +4,8 @@
 //! contained, or share a folder that they can write, nothing is kept: code of one change could then speak for another.
 
 use super::green::{KnownCommand, Seen};
+use crate::context::{RunContext, now};
 use crate::sandbox::{BORROWED, Sandbox};
-use crate::site::{Site, now};
 use crate::tool::cache::{ANSWERS_MAX, folder, leads_out, of_packages, oldest_first, programs_of};
 use crate::write_atomic;
 use serde::{Deserialize, Serialize};
@@ -50,28 +50,30 @@ impl CommandMemo {
     ///
     /// There is none where the answer could change by itself, or where anything but Tribunal could have written it.
     pub(crate) fn of(
-        site: &Site,
+        context: &RunContext,
         command: ProjectCommand,
         known: &KnownCommand,
         tree: &Oid,
     ) -> Result<Option<CommandMemo>, GitError> {
-        let settings = &site.settings;
+        let settings = &context.settings;
         // A folder that every launch can write outlives the change that wrote to it.
-        let contained = site.sandbox == Sandbox::Walls && settings.agents.writable.is_empty();
-        if settings.checks.cache_mb == 0 || !contained || leads_out(site, tree)? {
+        let contained = context.sandbox == Sandbox::Raised && settings.agents.writable.is_empty();
+        if settings.checks.cache_mb == 0 || !contained || leads_out(context, tree)? {
             return Ok(None);
         }
         let env: Vec<String> = crate::check::KEPT
             .iter()
-            .map(|name| format!("{name}={:?}", site.environment.get(*name)))
+            .map(|name| format!("{name}={:?}", context.environment.get(*name)))
             .collect();
         let steps: Vec<&Vec<String>> = known.steps().collect();
         let (checks, name) = (&settings.checks, command.name());
         let said = (env!("CARGO_PKG_VERSION"), name, &steps, checks.timeout_s, &checks.prepare, env);
         let Ok(said) = serde_json::to_vec(&said) else { return Ok(None) };
         let names: Vec<String> = steps.iter().filter_map(|argv| argv.first().cloned()).collect();
-        let Some(programs) = programs_of(site, &names, &OUTSIDE.map(str::to_owned)) else { return Ok(None) };
-        let Some(around) = surroundings(site) else { return Ok(None) };
+        let Some(programs) = programs_of(context, &names, &OUTSIDE.map(str::to_owned)) else {
+            return Ok(None);
+        };
+        let Some(around) = surroundings(context) else { return Ok(None) };
         // Each part with its length, so that two different splits of the same bytes have two digests.
         let mut hasher = blake3::Hasher::new();
         for part in [FORM, &said, programs.as_bytes(), around.as_bytes(), tree.as_str().as_bytes()] {
@@ -80,7 +82,7 @@ impl CommandMemo {
         // The whole digest: whoever writes the judged code may search for two trees with the same short name.
         let asked = hasher.finalize().to_hex().to_string();
         let name = format!("project-{name}-{asked}.json");
-        Ok(Some(CommandMemo { path: folder(&site.project).join("answers").join(name), asked }))
+        Ok(Some(CommandMemo { path: folder(&context.project).join("answers").join(name), asked }))
     }
 
     /// The remembered answer, unless it is too old.
@@ -111,12 +113,12 @@ impl CommandMemo {
 }
 
 /// Everything else outside the tree that an answer depends on: borrowed packages, and programs on the path.
-fn surroundings(site: &Site) -> Option<String> {
+fn surroundings(context: &RunContext) -> Option<String> {
     let mut text = String::new();
     for name in BORROWED {
-        text.push_str(&of_packages(&site.project.root().join(name))?);
+        text.push_str(&of_packages(&context.project.root().join(name))?);
     }
-    let path = site.environment.get("PATH").cloned().unwrap_or_default();
+    let path = context.environment.get("PATH").cloned().unwrap_or_default();
     for folder in std::env::split_paths(&path) {
         text.push_str(&of_folder(&folder));
     }

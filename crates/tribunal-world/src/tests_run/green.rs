@@ -11,12 +11,12 @@ use super::command_memo::CommandMemo;
 use super::prepare::{Judged, prepare};
 use super::reads::Reads;
 use crate::check::{Command, EVIDENCE_MAX, contained, ended, failing, junit_in, tail, went};
+use crate::context::base::Base;
+use crate::context::subject;
+use crate::context::{RunContext, lock};
 use crate::project::Project;
 use crate::project::inside;
 use crate::sandbox::enforced;
-use crate::site::base::Base;
-use crate::site::subject;
-use crate::site::{Site, lock};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs;
@@ -37,7 +37,7 @@ use tribunal_docs::qa::{
     ChangedText, Regression, RegressionKind, TestReport, TestRun, is_missing, missing_line,
     newly_failing_lines, read_tests, regressions, shadowed, test_run, tests_started,
 };
-use tribunal_engine::docket::{CommandNote, Docket, Note};
+use tribunal_engine::run_state::{CommandNote, Note, RunState};
 use tribunal_engine::settings::Settings;
 use tribunal_engine::world::Report;
 use tribunal_git::{GitError, GitPath, Mode, Oid, Repo};
@@ -92,8 +92,12 @@ pub fn commands_at(repo: &Repo, commit: &Oid) -> Result<FoundCommands, GitError>
 /// A run detects it in the commit it began with, or was rebased onto, and a review in the base of the change. No agent
 /// and no change can therefore replace the command that judges it. Only where the base has no such command does the one
 /// that the change brings count, so that a change that adds the first tests is judged by them.
-pub(crate) fn known(site: &Site, docket: &Docket, command: ProjectCommand) -> Option<KnownCommand> {
-    let checks = site.check_settings(docket);
+pub(crate) fn known(
+    context: &RunContext,
+    run_state: &RunState,
+    command: ProjectCommand,
+) -> Option<KnownCommand> {
+    let checks = context.check_settings(run_state);
     let configured = match command {
         ProjectCommand::Build => &checks.build,
         ProjectCommand::Test => &checks.test,
@@ -115,11 +119,11 @@ pub(crate) fn known(site: &Site, docket: &Docket, command: ProjectCommand) -> Op
         return None;
     }
     // Keyed by the base, because a rebase gives the run another one, and with it perhaps other commands.
-    let mut detected = lock(&site.detected);
-    let detected = detected.entry(docket.base().to_owned()).or_insert_with(|| {
-        let base = docket.about.review.as_ref().map(|review| review.base.as_str());
-        let bases = base.into_iter().chain([docket.base()]);
-        let mut found = bases.filter_map(|base| commands_at(&site.repo, &Oid::parse(base).ok()?).ok());
+    let mut detected = lock(&context.detected);
+    let detected = detected.entry(run_state.base().to_owned()).or_insert_with(|| {
+        let base = run_state.about.review.as_ref().map(|review| review.base.as_str());
+        let bases = base.into_iter().chain([run_state.base()]);
+        let mut found = bases.filter_map(|base| commands_at(&context.repo, &Oid::parse(base).ok()?).ok());
         // The base of a review comes first. The commit that the run began with only fills in what that base does not
         // have.
         let first = found.next().unwrap_or_default();
@@ -140,17 +144,19 @@ pub(crate) fn known(site: &Site, docket: &Docket, command: ProjectCommand) -> Op
 
 /// Whether the test command may be taken from the change itself: none is known from the base, and the settings do not
 /// say that there is none.
-pub(crate) fn may_bring_tests(site: &Site, docket: &Docket) -> bool {
-    let checks = site.check_settings(docket);
+pub(crate) fn may_bring_tests(context: &RunContext, run_state: &RunState) -> bool {
+    let checks = context.check_settings(run_state);
     let is_off = checks.no_tests || green::tests_nothing(&checks.test);
-    !is_off && is_on(site, ProjectCommand::Test) && known(site, docket, ProjectCommand::Test).is_none()
+    !is_off
+        && is_on(context, ProjectCommand::Test)
+        && known(context, run_state, ProjectCommand::Test).is_none()
 }
 
 /// The test command that a tree brings where the base of the run has none.
 ///
 /// Without it a change could land the first tests of a project, and land them red.
-pub(crate) fn brought_tests(site: &Site, commit: &Oid) -> Result<Option<KnownCommand>, GitError> {
-    let found = commands_at(&site.repo, commit)?.test;
+pub(crate) fn brought_tests(context: &RunContext, commit: &Oid) -> Result<Option<KnownCommand>, GitError> {
+    let found = commands_at(&context.repo, commit)?.test;
     Ok(found.map(|found| KnownCommand {
         argv: found.argv,
         setup: found.setup,
@@ -169,8 +175,8 @@ pub(crate) fn tests_nothing_warning(settings: &Settings) -> Option<String> {
 }
 
 /// True unless `gates.off` names the command's check.
-pub(crate) fn is_on(site: &Site, command: ProjectCommand) -> bool {
-    !site.settings.gates.off.iter().any(|off| off == command.name())
+pub(crate) fn is_on(context: &RunContext, command: ProjectCommand) -> bool {
+    !context.settings.gates.off.iter().any(|off| off == command.name())
 }
 
 /// All runs of a command on one tree, and what they come to.
@@ -197,7 +203,7 @@ pub(crate) type Memory = Mutex<std::collections::BTreeMap<(Oid, Vec<Vec<String>>
 
 /// Runs one command of the project on trees, and compares two trees by it.
 pub(crate) struct Runner<'a> {
-    pub(crate) site: &'a Site,
+    pub(crate) context: &'a RunContext,
     pub(crate) command: ProjectCommand,
     pub(crate) known: &'a KnownCommand,
     /// The effect that the command runs for. No run begins once the effect is no longer wanted.
@@ -246,14 +252,14 @@ impl Ask {
 impl Runner<'_> {
     /// The command's state on the tree of a commit.
     pub(crate) fn on(&self, commit: &Oid, ask: Ask) -> Result<Seen, GitError> {
-        self.on_tree(commit, self.site.repo.tree_of(commit)?, ask)
+        self.on_tree(commit, self.context.repo.tree_of(commit)?, ask)
     }
 
     /// The command's state on a tree that is checked out as if it were the commit's.
     fn on_tree(&self, commit: &Oid, tree: Oid, ask: Ask) -> Result<Seen, GitError> {
         // By tree and not by commit: another parent or message does not change what is built and tested.
         let key = (tree.clone(), self.known.steps().cloned().collect());
-        let place = Arc::clone(lock(&self.site.seen).entry(key).or_default());
+        let place = Arc::clone(lock(&self.context.seen).entry(key).or_default());
         // Held while the command runs, so that whoever asks the same meanwhile waits for this answer.
         let mut place = lock(&place);
         let mut runs = match &*place {
@@ -262,7 +268,7 @@ impl Runner<'_> {
             None => Vec::new(),
         };
         let mut before = place.clone();
-        let memo = CommandMemo::of(self.site, self.command, self.known, &tree)?;
+        let memo = CommandMemo::of(self.context, self.command, self.known, &tree)?;
         // The memory of this run comes first: it knows every single run, while the memo of an earlier run is only
         // consulted for a tree that this run has not met.
         if let (None, Some(seen)) = (&before, memo.as_ref().and_then(CommandMemo::read)) {
@@ -299,7 +305,7 @@ impl Runner<'_> {
     ) -> Result<Seen, GitError> {
         loop {
             // Asked before each run, not once: a test run can take minutes, and the effect may be cancelled in between.
-            let (one, report, output) = match self.effect.filter(|effect| self.site.is_unwanted(effect)) {
+            let (one, report, output) = match self.effect.filter(|effect| self.context.is_unwanted(effect)) {
                 Some(_) => (lost("no longer wanted".to_owned()), None, String::new()),
                 None => self.once(commit, tree, runs.len())?,
             };
@@ -328,12 +334,12 @@ impl Runner<'_> {
     ///
     /// It is a run of its own, in a checkout of its own: watching must not influence a run whose answer counts.
     fn reads(&self, commit: &Oid, tree: &Oid, files: &[String]) -> Result<BTreeSet<String>, GitError> {
-        let site = self.site;
-        if self.effect.is_some_and(|effect| site.is_unwanted(effect)) {
+        let context = self.context;
+        if self.effect.is_some_and(|effect| context.is_unwanted(effect)) {
             return Ok(BTreeSet::new());
         }
         let key = (tree.clone(), self.known.steps().cloned().collect(), files.to_vec());
-        let mut known = lock(&site.read);
+        let mut known = lock(&context.read);
         if let Some(read) = known.get(&key) {
             return Ok(read.clone());
         }
@@ -344,7 +350,7 @@ impl Runner<'_> {
         // Only the reads matter here; how the command ends on this tree is answered by `on_tree`.
         let _ = ready.and_then(|()| self.steps(&name, 0, &path, &dir));
         let read = reads.read();
-        site.shelf.discard(&dir)?;
+        context.worktree_pool.discard(&dir)?;
         known.insert(key, read.clone());
         Ok(read)
     }
@@ -354,18 +360,18 @@ impl Runner<'_> {
     /// The folder around it holds the index, the temporary files and the test report, so that the command cannot reach
     /// them as part of its tree.
     fn checkout(&self, name: &str, commit: &Oid, tree: &Oid) -> Result<(PathBuf, PathBuf), GitError> {
-        let site = self.site;
-        let dir = site.dir.join("checks").join(name);
-        site.shelf.discard(&dir)?;
+        let context = self.context;
+        let dir = context.dir.join("checks").join(name);
+        context.worktree_pool.discard(&dir)?;
         fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
         let path = dir.join("tree");
-        site.shelf.checkout_as(&path, &dir.join("index"), commit, tree, "tests")?;
+        context.worktree_pool.checkout_as(&path, &dir.join("index"), commit, tree, "tests")?;
         Ok((dir, path))
     }
 
     /// Gives a checkout what it needs besides its files: prepared dependencies, or folders borrowed from the user.
     fn ready(&self, commit: &Oid, tree: &Oid, path: &Path) -> Result<(), String> {
-        prepare(self.site, Judged { commit, tree }, path).and_then(|()| borrow(self.site, path))
+        prepare(self.context, Judged { commit, tree }, path).and_then(|()| borrow(self.context, path))
     }
 
     /// Runs the command once, on a checkout of its own.
@@ -375,7 +381,7 @@ impl Runner<'_> {
         tree: &Oid,
         n: usize,
     ) -> Result<(OneRun, Option<TestReport>, String), GitError> {
-        let site = self.site;
+        let context = self.context;
         let name = format!("{}-{}", self.command.name(), tree.short());
         let (dir, path) = self.checkout(&name, commit, tree)?;
         let ready = self.ready(commit, tree, &path);
@@ -393,7 +399,7 @@ impl Runner<'_> {
                 (one, report, last_lines(&out))
             }
         };
-        site.shelf.discard(&dir)?;
+        context.worktree_pool.discard(&dir)?;
         Ok(found)
     }
 
@@ -403,7 +409,7 @@ impl Runner<'_> {
         let shown = self.known.shown();
         let run = |name: &str, argv: &Vec<String>| {
             let command = Command { argv: argv.clone(), shown: shown.clone(), ..Command::default() };
-            contained(self.site, name, n, tree, dir, &command)
+            contained(self.context, name, n, tree, dir, &command)
         };
         for (step, argv) in self.known.setup.iter().enumerate() {
             let (how, out) = run(&format!("{name}-setup-{step}"), argv)?;
@@ -424,19 +430,19 @@ impl Runner<'_> {
         // Either side counts: a change that deletes every test must not look like a project that never had any. Tests
         // that the change itself brings may need packages that nobody has installed yet: that is reported.
         let has_tests = self.has_tests(before)? || !self.known.brought && self.has_tests(now)?;
-        let same_tree = self.site.repo.tree_of(before)? == self.site.repo.tree_of(now)?;
+        let same_tree = self.context.repo.tree_of(before)? == self.context.repo.tree_of(now)?;
         // Renamed tests would look like lost ones, so they are matched before anything is reported.
         let mut counted = counted(&was, &is);
         if let (Some(was), Some(is)) = (&was.report, &is.report) {
-            counted = without_renamed(self.site, (before, was), (now, is), counted)?;
+            counted = without_renamed(self.context, (before, was), (now, is), counted)?;
         }
         // Without a test report on both sides, all that is left is to count the tests in the files that changed.
         let silent = was.report.is_none() || is.report.is_none();
         if self.command == ProjectCommand::Test && silent && counted.is_empty() {
-            counted = lost_in_source(self.site, self.known, before, now)?;
+            counted = lost_in_source(self.context, self.known, before, now)?;
         }
         if self.command == ProjectCommand::Test {
-            counted.extend(switched_off(self.site, before, now)?);
+            counted.extend(switched_off(self.context, before, now)?);
         }
         let base = self.with_base_judge(now, &is, same_tree)?;
         let judged = base.as_ref().map(|base| base.judged.clone());
@@ -475,7 +481,7 @@ impl Runner<'_> {
 
     /// The command's state before the change. One that the tree does not have yet ran no test there.
     fn before(&self, commit: &Oid) -> Result<Seen, GitError> {
-        if self.known.brought && commands_at(&self.site.repo, commit)?.test.is_none() {
+        if self.known.brought && commands_at(&self.context.repo, commit)?.test.is_none() {
             let run = CommandRun::NoTest("there was no test command".to_owned());
             let state = CommandState::NoTest;
             return Ok(Seen { runs: Vec::new(), state, run, report: None, output: String::new() });
@@ -501,19 +507,19 @@ impl Runner<'_> {
             let seen = self.on_tree(commit, tree.clone(), Ask::RedAgain)?;
             Ok((seen.state.clone(), seen))
         };
-        judge.look(self.site, &[command], commit, run, &mut |tree, files| self.reads(commit, tree, files))
+        judge.look(self.context, &[command], commit, run, &mut |tree, files| self.reads(commit, tree, files))
     }
 
     /// Whether a change touches tests: test files by their names, and Rust sources that contain tests.
     fn touches_tests(&self, before: &Oid, now: &Oid) -> Result<bool, GitError> {
         /// At most this many Rust sources are read to find tests in them.
         const READ_MAX: usize = 200;
-        let changed = self.site.repo.changed_paths(before, now)?;
+        let changed = self.context.repo.changed_paths(before, now)?;
         if changed.iter().any(|path| integrity::is_test(&path.to_string())) {
             return Ok(true);
         }
         for path in changed.iter().filter(|path| path.to_string().ends_with(".rs")).take(READ_MAX) {
-            let text = self.site.repo.file_at(now, path)?.unwrap_or_default();
+            let text = self.context.repo.file_at(now, path)?.unwrap_or_default();
             // Matches `#[test]` and its relatives such as `#[tokio::test]`. A false hit only costs one more run.
             if String::from_utf8_lossy(&text).contains("test]") {
                 return Ok(true);
@@ -524,7 +530,7 @@ impl Runner<'_> {
 
     /// Whether the files of a commit say that the project has tests.
     fn has_tests(&self, commit: &Oid) -> Result<bool, GitError> {
-        let repo = &self.site.repo;
+        let repo = &self.context.repo;
         let paths: Vec<String> = repo.list_tree(commit)?.iter().map(|one| one.path.to_string()).collect();
         let text = |path: &str| {
             let bytes = repo.file_at(commit, &GitPath::from(path)).ok()??;
@@ -559,7 +565,7 @@ impl Runner<'_> {
 ///
 /// Nothing is read unless tests are both missing and new, since only then can there be a rename.
 pub(crate) fn without_renamed(
-    site: &Site,
+    context: &RunContext,
     (before, was): (&Oid, &TestReport),
     (now, is): (&Oid, &TestReport),
     worse: Vec<Regression>,
@@ -569,9 +575,9 @@ pub(crate) fn without_renamed(
         return Ok(worse);
     }
     let mut files = Vec::new();
-    for path in site.repo.changed_paths(before, now)? {
+    for path in context.repo.changed_paths(before, now)? {
         let text = |at: &Oid| -> Result<String, GitError> {
-            let bytes = site.repo.file_at(at, &path)?.unwrap_or_default();
+            let bytes = context.repo.file_at(at, &path)?.unwrap_or_default();
             Ok(String::from_utf8_lossy(&bytes).into_owned())
         };
         files.push(ChangedText { path: path.to_string(), before: text(before)?, now: text(now)? });
@@ -584,24 +590,24 @@ pub(crate) fn without_renamed(
 /// Used where the runner counts nothing: a script that reports only an exit status could otherwise lose its tests
 /// unnoticed.
 pub(crate) fn lost_in_source(
-    site: &Site,
+    context: &RunContext,
     tests: &KnownCommand,
     before: &Oid,
     now: &Oid,
 ) -> Result<Vec<Regression>, GitError> {
-    let (was, is) = (commands_at(&site.repo, before)?.test, commands_at(&site.repo, now)?.test);
+    let (was, is) = (commands_at(&context.repo, before)?.test, commands_at(&context.repo, now)?.test);
     // The recipe describes the detected command. If another command runs, it says nothing about which scripts are run.
     let was = was.filter(|was| was.argv == tests.argv);
     let recipe = was.as_ref().map(|was| was.recipe.as_str()).unwrap_or_default();
     let is_run = |path: &str| recipe.split_whitespace().any(|word| word.trim_start_matches("./") == path);
-    let mut changed = site.repo.changed_paths(before, now)?;
+    let mut changed = context.repo.changed_paths(before, now)?;
     // Looked up before the list is narrowed to tests, because a script may move to a name that does not look like one.
-    let moved = moved_scripts(site, before, now, &changed)?;
+    let moved = moved_scripts(context, before, now, &changed)?;
     changed.retain(|path| integrity::is_test(&path.to_string()) || is_run(&path.to_string()));
     let count = |at: &Oid| -> Result<TestReport, GitError> {
         let mut all = SourceCount::default();
         for path in &changed {
-            let text = site.repo.file_at(at, path)?;
+            let text = context.repo.file_at(at, path)?;
             let text = text.map(|bytes| integrity::count_in(&String::from_utf8_lossy(&bytes)));
             all = all + text.unwrap_or_default();
         }
@@ -614,20 +620,24 @@ pub(crate) fn lost_in_source(
         let detail = format!("the test command ran `{line}` before, does not now, and counts no tests");
         Regression { kind: RegressionKind::FewerTests, test: None, detail }
     }));
-    lost.extend(not_started(site, before, now, &changed)?);
+    lost.extend(not_started(context, before, now, &changed)?);
     Ok(lost)
 }
 
 /// Tests that a change switches off by another one of the same name, in any file of tests that it touches.
-pub(crate) fn switched_off(site: &Site, before: &Oid, now: &Oid) -> Result<Vec<Regression>, GitError> {
+pub(crate) fn switched_off(
+    context: &RunContext,
+    before: &Oid,
+    now: &Oid,
+) -> Result<Vec<Regression>, GitError> {
     let mut found = Vec::new();
-    for path in site.repo.changed_paths(before, now)? {
+    for path in context.repo.changed_paths(before, now)? {
         let name = path.to_string();
         if !integrity::is_test(&name) {
             continue;
         }
         let text = |at: &Oid| -> Result<String, GitError> {
-            let bytes = site.repo.file_at(at, &path)?.unwrap_or_default();
+            let bytes = context.repo.file_at(at, &path)?.unwrap_or_default();
             Ok(String::from_utf8_lossy(&bytes).into_owned())
         };
         found.extend(shadowed(&name, &text(before)?, &text(now)?));
@@ -637,20 +647,20 @@ pub(crate) fn switched_off(site: &Site, before: &Oid, now: &Oid) -> Result<Vec<R
 
 /// Test programs that lost their executable bit. A script that runs every program in a folder skips them silently.
 fn not_started(
-    site: &Site,
+    context: &RunContext,
     before: &Oid,
     now: &Oid,
     changed: &[GitPath],
 ) -> Result<Vec<Regression>, GitError> {
     let programs = |at: &Oid, mode: Mode| -> Result<BTreeSet<GitPath>, GitError> {
-        let all = site.repo.list_tree(at)?.into_iter().filter(|one| one.mode == mode);
+        let all = context.repo.list_tree(at)?.into_iter().filter(|one| one.mode == mode);
         Ok(all.map(|one| one.path).filter(|path| changed.contains(path)).collect())
     };
     let (were, are) = (programs(before, Mode::Executable)?, programs(now, Mode::File)?);
     let mut lost = Vec::new();
     for path in were.intersection(&are) {
         // A data file may have been executable by mistake, so only scripts count.
-        let text = site.repo.file_at(before, path)?.unwrap_or_default();
+        let text = context.repo.file_at(before, path)?.unwrap_or_default();
         if text.starts_with(b"#!") || path.to_string().ends_with(".sh") {
             let detail = "it was a program before and cannot be started now".to_owned();
             lost.push(Regression { kind: RegressionKind::FewerTests, test: Some(path.to_string()), detail });
@@ -661,14 +671,14 @@ fn not_started(
 
 /// Test scripts that a change moves to another folder with all their checks, as pairs of old and new path.
 fn moved_scripts(
-    site: &Site,
+    context: &RunContext,
     before: &Oid,
     now: &Oid,
     changed: &[GitPath],
 ) -> Result<Vec<(String, String)>, GitError> {
     let (mut gone, mut new) = (Vec::new(), Vec::new());
     for path in changed {
-        match (site.repo.file_at(before, path)?, site.repo.file_at(now, path)?) {
+        match (context.repo.file_at(before, path)?, context.repo.file_at(now, path)?) {
             (Some(text), None) => gone.push((path.to_string(), text)),
             (None, Some(text)) => new.push((path.to_string(), text)),
             _ => {}
@@ -815,13 +825,13 @@ fn last_lines(out: &Path) -> String {
 }
 
 /// Links what the user has installed in the project and git does not track, such as `node_modules`.
-fn borrow(site: &Site, tree: &Path) -> Result<(), String> {
+fn borrow(context: &RunContext, tree: &Path) -> Result<(), String> {
     // Dependencies that were installed for exactly this tree must not be mixed with the ones the user happens to have.
-    if !site.settings.checks.prepare.is_empty() {
+    if !context.settings.checks.prepare.is_empty() {
         return Ok(());
     }
     for name in crate::sandbox::BORROWED {
-        let own = site.project.root().join(name);
+        let own = context.project.root().join(name);
         // Only a real folder is borrowed: a link in its place is not followed.
         if own.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
             inside::link(tree, name, &own).map_err(|error| format!("{name} cannot be borrowed: {error}"))?;
@@ -859,86 +869,86 @@ pub(crate) struct ProjectCheck {
 }
 
 impl ProjectCheck {
-    /// Gathers what the check needs from the docket.
+    /// Gathers what the check needs from the run state.
     pub(crate) fn gather(
-        site: &Site,
+        context: &RunContext,
         effect: &EffectId,
-        lp: &Loop,
+        review_loop: &Loop,
         command: ProjectCommand,
         revision: &Revision,
-        docket: &Docket,
+        run_state: &RunState,
     ) -> Option<ProjectCheck> {
-        let subject = subject::of(lp.id())?;
+        let subject = subject::of(review_loop.id())?;
         let before = match &subject {
-            Subject::Plan(_) | Subject::Lane(..) => Before::Base(Base::of_gates(&subject, docket)),
-            Subject::Phase => {
-                Before::Commit(docket.review().map_or(&docket.about.base, |review| &review.base).clone())
-            }
+            Subject::Plan(_) | Subject::Lane(..) => Before::Base(Base::of_gates(&subject, run_state)),
+            Subject::Phase => Before::Commit(
+                run_state.review().map_or(&run_state.about.base, |review| &review.base).clone(),
+            ),
             // A polish and an artifact are compared with what passed before them.
-            Subject::Polish | Subject::Chain => Before::Revision(docket.run.as_ref()?.tip()?.clone()),
+            Subject::Polish | Subject::Chain => Before::Revision(run_state.run.as_ref()?.tip()?.clone()),
         };
         let regression = Check::new(crate::REGRESSION);
-        let run = docket.run.as_ref()?;
-        let counted_elsewhere = run.spec().qa || lp.policy().checks.contains(&regression);
+        let run = run_state.run.as_ref()?;
+        let counted_elsewhere = run.spec().qa || review_loop.policy().checks.contains(&regression);
         Some(ProjectCheck {
             effect: effect.clone(),
             command,
-            known: known(site, docket, command),
+            known: known(context, run_state, command),
             revision: revision.clone(),
             before,
-            judge: TrustedJudge::of(docket),
+            judge: TrustedJudge::of(run_state),
             counts: command == ProjectCommand::Test && !counted_elsewhere,
-            lenient: site.settings.gates.errors == "continue",
-            may_bring: command == ProjectCommand::Test && may_bring_tests(site, docket),
-            seen_flaky: docket.was_flaky(lp.id().as_str(), command),
+            lenient: context.settings.gates.errors == "continue",
+            may_bring: command == ProjectCommand::Test && may_bring_tests(context, run_state),
+            seen_flaky: run_state.was_flaky(review_loop.id().as_str(), command),
         })
     }
 
     /// Compares base and revision and reports the result. Blocks, so it runs on a worker.
-    pub(crate) fn run(self, site: &Site) {
-        let known = match self.known(site) {
+    pub(crate) fn run(self, context: &RunContext) {
+        let known = match self.known(context) {
             Ok(known) => known,
             Err(error) => {
                 let failure = Failure::new(FailureKind::DidNotRun, error.to_string());
-                return site.fail(&self.effect, failure, Vec::new());
+                return context.fail(&self.effect, failure, Vec::new());
             }
         };
         // Not a failure: without a test command the loop itself records that no tests ran.
         let Some(known) = &known else {
-            let report = Report::Loop(LoopReport::Unchecked(unknown(site)));
-            return site.report(&self.effect, report, Vec::new());
+            let report = Report::Loop(LoopReport::Unchecked(unknown(context)));
+            return context.report(&self.effect, report, Vec::new());
         };
         let judge = Some(&self.judge);
         let (command, effect, seen_flaky) = (self.command, Some(&self.effect), self.seen_flaky);
-        let runner = Runner { site, command, known, effect, judge, seen_flaky };
-        match self.look(site, &runner) {
-            Ok((tree, looked)) => self.tell(site, &runner, &tree, looked),
+        let runner = Runner { context, command, known, effect, judge, seen_flaky };
+        match self.look(context, &runner) {
+            Ok((tree, looked)) => self.tell(context, &runner, &tree, looked),
             Err(error) => {
                 let failure = Failure::new(FailureKind::DidNotRun, error.to_string());
-                site.fail(&self.effect, failure, Vec::new());
+                context.fail(&self.effect, failure, Vec::new());
             }
         }
     }
 
     /// The command to run: the known one, or one that the change brings.
-    fn known(&self, site: &Site) -> Result<Option<KnownCommand>, GitError> {
+    fn known(&self, context: &RunContext) -> Result<Option<KnownCommand>, GitError> {
         match &self.known {
-            None if self.may_bring => brought_tests(site, &site.commit_of(&self.revision)?),
+            None if self.may_bring => brought_tests(context, &context.commit_of(&self.revision)?),
             known => Ok(known.clone()),
         }
     }
 
-    fn look(&self, site: &Site, runner: &Runner<'_>) -> Result<(Oid, Looked), GitError> {
-        let now = site.commit_of(&self.revision)?;
+    fn look(&self, context: &RunContext, runner: &Runner<'_>) -> Result<(Oid, Looked), GitError> {
+        let now = context.commit_of(&self.revision)?;
         let before = match &self.before {
-            Before::Base(base) => base.commit(site, &now)?,
+            Before::Base(base) => base.commit(context, &now)?,
             Before::Commit(commit) => Oid::parse(commit)?,
-            Before::Revision(revision) => site.commit_of(revision)?,
+            Before::Revision(revision) => context.commit_of(revision)?,
         };
-        Ok((site.repo.tree_of(&now)?, runner.compare(&before, &now)?))
+        Ok((context.repo.tree_of(&now)?, runner.compare(&before, &now)?))
     }
 
-    fn tell(&self, site: &Site, runner: &Runner<'_>, tree: &Oid, looked: Looked) {
+    fn tell(&self, context: &RunContext, runner: &Runner<'_>, tree: &Oid, looked: Looked) {
         let shown = runner.known.shown();
         let mut notes = vec![runner.note(&self.effect, tree, &looked)];
         let claim = looked.claim(self.command, &shown);
@@ -946,16 +956,16 @@ impl ProjectCheck {
         let lost = counted.iter().filter(|_| self.counts).map(|one| lost_test(self.command, one));
         let findings: Vec<Claim> = claim.into_iter().chain(lost).collect();
         let lacked = match answer {
-            Answer::NotRun(_) | Answer::RedBefore(_) => now.lacked(site.network(None)),
+            Answer::NotRun(_) | Answer::RedBefore(_) => now.lacked(context.network(None)),
             _ => String::new(),
         };
         let why = format!("`{shown}`: {}{lacked}", answer.text());
         match &answer {
             // A finding outweighs "did not run": lost tests are known even where the exit status is not.
-            Answer::NotRun(_) if findings.is_empty() => return self.not_run(site, why, notes),
+            Answer::NotRun(_) if findings.is_empty() => return self.not_run(context, why, notes),
             Answer::NoTests(_) if findings.is_empty() => {
                 let report = Report::Loop(LoopReport::Unchecked(why));
-                return site.report(&self.effect, report, notes);
+                return context.report(&self.effect, report, notes);
             }
             // Red before the change as well: a warning, because the change cannot be blamed, but nobody may take it for
             // green.
@@ -964,43 +974,43 @@ impl ProjectCheck {
             }
             _ => {}
         }
-        site.report(&self.effect, Report::Loop(LoopReport::Checked(Checked { findings })), notes);
+        context.report(&self.effect, Report::Loop(LoopReport::Checked(Checked { findings })), notes);
     }
 
     /// Reports that nobody knows the result: a person is asked, unless the settings say that this stops nothing.
-    fn not_run(&self, site: &Site, why: String, mut notes: Vec<Note>) {
+    fn not_run(&self, context: &RunContext, why: String, mut notes: Vec<Note>) {
         // It did not run because it was stopped, and nobody waits for a report any more.
-        if site.is_unwanted(&self.effect) {
+        if context.is_unwanted(&self.effect) {
             return;
         }
         match gate::next(GateResult::DidNotRun, false, self.lenient) {
             Next::SayIt => {
                 notes.push(Note::Warning(format!("{} did not run and stopped nothing: {why}", self.command)));
-                site.report(&self.effect, Report::Loop(LoopReport::Unchecked(why)), notes);
+                context.report(&self.effect, Report::Loop(LoopReport::Unchecked(why)), notes);
             }
             Next::GoOn | Next::SendBack | Next::Ask => {
-                site.fail(&self.effect, Failure::new(FailureKind::DidNotRun, why), notes);
+                context.fail(&self.effect, Failure::new(FailureKind::DidNotRun, why), notes);
             }
         }
     }
 }
 
 /// The note that a landing was not tested, because no test command is known where it lands.
-pub(crate) fn no_command(site: &Site, effect: &EffectId, tree: &Oid) -> Note {
+pub(crate) fn no_command(context: &RunContext, effect: &EffectId, tree: &Oid) -> Note {
     Note::Command(Box::new(CommandNote {
         effect: effect.to_string(),
         command: ProjectCommand::Test,
         shown: String::new(),
         tree: tree.to_string(),
-        answer: Answer::NoTests(unknown(site)),
+        answer: Answer::NoTests(unknown(context)),
         judge: Vec::new(),
         uncounted: false,
     }))
 }
 
 /// Why no test command is known, with the setting that would name one.
-fn unknown(site: &Site) -> String {
-    let checks = &site.settings.checks;
+fn unknown(context: &RunContext) -> String {
+    let checks = &context.settings.checks;
     if green::tests_nothing(&checks.test) {
         return format!("`{}` tests nothing (checks.test)", checks.test.join(" "));
     }

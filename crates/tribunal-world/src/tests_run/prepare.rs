@@ -7,8 +7,8 @@
 
 use crate::build::make::digest;
 use crate::check::{Command, contained, ended, tail};
+use crate::context::{RunContext, lock};
 use crate::sandbox::Sandbox;
-use crate::site::{Site, lock};
 use crate::tool::cache::{copy_folder, folder, keep_prepared, programs_of};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File};
@@ -33,22 +33,22 @@ pub(crate) struct Judged<'a> {
 }
 
 /// Puts what `checks.prepare` leaves into a fresh checkout. The error says why the checkout is not ready.
-pub(crate) fn prepare(site: &Site, judged: Judged<'_>, checkout: &Path) -> Result<(), String> {
-    let argv = &site.settings.checks.prepare;
+pub(crate) fn prepare(context: &RunContext, judged: Judged<'_>, checkout: &Path) -> Result<(), String> {
+    let argv = &context.settings.checks.prepare;
     if argv.is_empty() {
         return Ok(());
     }
     let shown = argv.join(" ");
     let why = |error: String| format!("`{shown}` (checks.prepare) did not run: {error}");
-    let place = Place::of(site, judged).map_err(|error| why(error.to_string()))?;
+    let place = Place::of(context, judged).map_err(|error| why(error.to_string()))?;
     // Held until the copy is complete: a cleanup must not remove the data meanwhile.
     let _held = place.lock().map_err(|error| why(error.to_string()))?;
     if !place.dir.join(WHOLE).exists() {
-        place.fill(site, &shown)?;
+        place.fill(context, &shown)?;
     }
     place.copy_to(checkout).map_err(|error| why(error.to_string()))?;
     if place.is_shared {
-        keep_prepared(site, &place.dir);
+        keep_prepared(context, &place.dir);
     }
     Ok(())
 }
@@ -67,33 +67,34 @@ struct Place {
 }
 
 impl Place {
-    fn of(site: &Site, judged: Judged<'_>) -> Result<Place, GitError> {
-        let Some(base) = lock(&site.judged_from).clone() else {
+    fn of(context: &RunContext, judged: Judged<'_>) -> Result<Place, GitError> {
+        let Some(base) = lock(&context.judged_from).clone() else {
             return Err(GitError::Odd { what: "it is not known what the change begins from".to_owned() });
         };
         let base = Oid::parse(&base)?;
-        let (of_base, of_change) = (locks(site, &base)?, locks(site, judged.tree)?);
-        let argv = serde_json::to_vec(&site.settings.checks.prepare).unwrap_or_default();
+        let (of_base, of_change) = (locks(context, &base)?, locks(context, judged.tree)?);
+        let argv = serde_json::to_vec(&context.settings.checks.prepare).unwrap_or_default();
         match prepared_from(&of_base, &of_change) {
             PreparedFrom::Base => {
-                let names: Vec<String> = site.settings.checks.prepare.first().cloned().into_iter().collect();
+                let names: Vec<String> =
+                    context.settings.checks.prepare.first().cloned().into_iter().collect();
                 // The installer's own version is part of the name: another one may install other files from the same
                 // lock files.
-                let (programs, locks) = (programs_of(site, &names, &[]), serde_json::to_vec(&of_base));
+                let (programs, locks) = (programs_of(context, &names, &[]), serde_json::to_vec(&of_base));
                 // Without a sandbox any launch could write to the shared folder, so nothing is shared then.
-                let kept = site.settings.checks.cache_mb > 0 && site.sandbox == Sandbox::Walls;
+                let kept = context.settings.checks.cache_mb > 0 && context.sandbox == Sandbox::Raised;
                 let is_shared = kept && programs.is_some();
-                let root = if is_shared { folder(&site.project) } else { site.dir.clone() };
+                let root = if is_shared { folder(&context.project) } else { context.dir.clone() };
                 let parts =
                     [FORM, &argv, &locks.unwrap_or_default(), programs.unwrap_or_default().as_bytes()]
                         .map(<[u8]>::to_vec);
                 let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
                 let dir = root.join("prepared").join(format!("base-{}", digest(&parts)));
-                Ok(Place { dir, tree: site.repo.tree_of(&base)?, commit: base, is_shared })
+                Ok(Place { dir, tree: context.repo.tree_of(&base)?, commit: base, is_shared })
             }
             PreparedFrom::Change => {
                 let name = digest(&[FORM, &argv, judged.tree.as_str().as_bytes()]);
-                let dir = site.dir.join("prepared").join(format!("change-{name}"));
+                let dir = context.dir.join("prepared").join(format!("change-{name}"));
                 let (commit, tree) = (judged.commit.clone(), judged.tree.clone());
                 Ok(Place { dir, commit, tree, is_shared: false })
             }
@@ -115,26 +116,30 @@ impl Place {
     }
 
     /// Runs the command in a checkout of its own, and keeps the files it left that git ignores.
-    fn fill(&self, site: &Site, shown: &str) -> Result<(), String> {
+    fn fill(&self, context: &RunContext, shown: &str) -> Result<(), String> {
         let name = self.dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let dir = site.dir.join("checks").join(format!("prepare-{name}"));
-        let made = self.made(site, shown, &format!("prepare-{name}"), &dir);
-        let _ = site.shelf.discard(&dir);
+        let dir = context.dir.join("checks").join(format!("prepare-{name}"));
+        let made = self.made(context, shown, &format!("prepare-{name}"), &dir);
+        let _ = context.worktree_pool.discard(&dir);
         made
     }
 
-    fn made(&self, site: &Site, shown: &str, name: &str, dir: &Path) -> Result<(), String> {
+    fn made(&self, context: &RunContext, shown: &str, name: &str, dir: &Path) -> Result<(), String> {
         let why = |error: &dyn std::fmt::Display| format!("`{shown}` (checks.prepare) did not run: {error}");
         let (path, data) = (dir.join("tree"), self.dir.join(DATA));
-        site.shelf.discard(dir).and_then(|_| site.shelf.discard(&data)).map_err(|error| why(&error))?;
+        context
+            .worktree_pool
+            .discard(dir)
+            .and_then(|_| context.worktree_pool.discard(&data))
+            .map_err(|error| why(&error))?;
         fs::create_dir_all(dir).and_then(|()| fs::create_dir_all(&data)).map_err(|error| why(&error))?;
-        let tree = site
-            .shelf
+        let tree = context
+            .worktree_pool
             .checkout_as(&path, &dir.join("index"), &self.commit, &self.tree, "prepare")
             .map_err(|error| why(&error))?;
-        let argv = site.settings.checks.prepare.clone();
+        let argv = context.settings.checks.prepare.clone();
         let command = Command { argv, shown: shown.to_owned(), network: Some(true), ..Command::default() };
-        let (how, out) = contained(site, name, 0, &path, dir, &command)?;
+        let (how, out) = contained(context, name, 0, &path, dir, &command)?;
         if how != ExitHow::Code(0) {
             let said = [tail(&out.join("stdout")), tail(&out.join("stderr"))].join("\n");
             let last: Vec<&str> =
@@ -194,8 +199,8 @@ fn list(dir: &Path) -> Vec<String> {
 }
 
 /// The lock files of a commit or tree.
-fn locks(site: &Site, at: &Oid) -> Result<LockFiles, GitError> {
-    let entries = site.repo.list_tree(at)?.into_iter().map(|entry| (entry.path, entry.oid));
+fn locks(context: &RunContext, at: &Oid) -> Result<LockFiles, GitError> {
+    let entries = context.repo.list_tree(at)?.into_iter().map(|entry| (entry.path, entry.oid));
     let locks = entries.filter(|(path, _): &(GitPath, Oid)| is_lock_file(&path.to_string()));
     Ok(locks.map(|(path, oid)| (path.to_string(), oid.to_string())).collect())
 }

@@ -9,8 +9,8 @@
 
 use super::tools::{Looked, program};
 use crate::build::make::digest;
+use crate::context::{RunContext, now, slug};
 use crate::project::Project;
-use crate::site::{Site, now, slug};
 use crate::write_atomic;
 use rustix::fs::{AtFlags, CWD, FlockOperation, Timespec, Timestamps, flock, utimensat};
 use serde::{Deserialize, Serialize};
@@ -92,20 +92,20 @@ const NEXT: &str = "next";
 
 impl Warm {
     /// Takes the warm folder of a tool; none if the tool may not have one or another launch holds it.
-    pub(crate) fn take(site: &Site, wanted: &Wanted<'_>) -> Result<Option<Warm>, GitError> {
+    pub(crate) fn take(context: &RunContext, wanted: &Wanted<'_>) -> Result<Option<Warm>, GitError> {
         let Wanted { tool, name, base, commit, runs } = *wanted;
-        if site.settings.checks.cache_mb == 0 || !tool.wants_cache() {
+        if context.settings.checks.cache_mb == 0 || !tool.wants_cache() {
             return Ok(None);
         }
         let mut parts: Vec<Vec<u8>> = vec![
             FORM.to_vec(),
             serde_json::to_vec(&(&tool.check, &tool.env)).unwrap_or_default(),
-            site.sandbox_words().into_bytes(),
+            context.sandbox_words().into_bytes(),
         ];
         // A program that cannot be identified may change between two runs under one key.
-        let Some(programs) = programs(site, tool) else { return Ok(None) };
+        let Some(programs) = programs(context, tool) else { return Ok(None) };
         parts.push(programs.into_bytes());
-        for entry in site.repo.list_tree(commit)? {
+        for entry in context.repo.list_tree(commit)? {
             // Other lock files mean other dependencies, and their leavings would not fit.
             let path = entry.path.to_string();
             let file = path.rsplit('/').next().unwrap_or(&path);
@@ -114,15 +114,15 @@ impl Warm {
             }
         }
         let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
-        let dir = folder(&site.project).join("tools").join(format!("{}-{}", slug(name), digest(&parts)));
-        let trash = |path: &Path| site.shelf.discard(path).is_ok();
+        let dir = folder(&context.project).join("tools").join(format!("{}-{}", slug(name), digest(&parts)));
+        let trash = |path: &Path| context.worktree_pool.discard(path).is_ok();
         // A commit that git does not know any more counts as not part of the base, so nothing of it is used.
         let is_part = |commit: &str| {
             let commit = Oid::parse(commit).ok();
-            commit.is_some_and(|commit| site.repo.is_ancestor(&commit, base).unwrap_or(false))
+            commit.is_some_and(|commit| context.repo.is_ancestor(&commit, base).unwrap_or(false))
         };
         let Ok(Some(mut warm)) = Warm::lock(dir) else { return Ok(None) };
-        let ready = warm.trusted(&is_part, &trash) && (!runs || warm.set_aside(&trash));
+        let ready = warm.trusted(&is_part, &trash) && (!runs || warm.filter_out(&trash));
         warm.runs = runs;
         Ok(ready.then_some(warm))
     }
@@ -180,7 +180,7 @@ impl Warm {
     }
 
     /// Makes a copy of the folder before untrusted code runs there.
-    pub(crate) fn set_aside(&self, trash: &dyn Fn(&Path) -> bool) -> bool {
+    pub(crate) fn filter_out(&self, trash: &dyn Fn(&Path) -> bool) -> bool {
         let (kept, part) = (self.dir.join(KEPT), self.dir.join("kept.part"));
         // The rename comes last, so that a copy under the final name is always complete.
         trash(&part) && copy_folder(&self.data(), &part).is_ok() && fs::rename(&part, &kept).is_ok()
@@ -198,16 +198,16 @@ impl Warm {
     /// A checkout at the same path as the last one, in which unchanged files keep their old times.
     ///
     /// Compilers and linters go by paths and times. With a fresh path or fresh times they would judge everything anew.
-    pub(crate) fn tree(&self, site: &Site, commit: &Oid) -> Result<Tree, GitError> {
+    pub(crate) fn tree(&self, context: &RunContext, commit: &Oid) -> Result<Tree, GitError> {
         let (dest, index) = (self.dir.join("tree"), self.dir.join("index"));
-        site.shelf.discard(&dest)?;
+        context.worktree_pool.discard(&dest)?;
         let _ = fs::remove_file(&index);
-        let tree = site.shelf.checkout(&dest, &index, commit, "check")?;
+        let tree = context.worktree_pool.checkout(&dest, &index, commit, "check")?;
         let at = self.dir.join("times.json");
         let old: Times =
             fs::read(&at).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
         let mut new = Times::default();
-        for entry in site.repo.list_tree(commit)? {
+        for entry in context.repo.list_tree(commit)? {
             let (path, oid) = (entry.path.to_string(), entry.oid.to_string());
             let file = dest.join(&path);
             // Not checked out, so it has no time to keep.
@@ -227,8 +227,8 @@ impl Warm {
     ///
     /// Everything that code of a change could have written is taken out. `looked` is the judged commit, whose leavings
     /// are useful once it is part of a base. Then the caches are cut to their limit, the oldest first.
-    pub(crate) fn give_back(mut self, site: &Site, looked: Option<&Oid>) {
-        let trash = |path: &Path| site.shelf.discard(path).is_ok();
+    pub(crate) fn give_back(mut self, context: &RunContext, looked: Option<&Oid>) {
+        let trash = |path: &Path| context.worktree_pool.discard(path).is_ok();
         let _ = trash(&self.dir.join("tree"));
         if self.runs {
             self.take_out(looked.map(ToString::to_string), &trash);
@@ -238,7 +238,7 @@ impl Warm {
         let _ = self.note();
         // Before trimming, which has to take the lock itself.
         drop(self);
-        trim(&site.project, site.settings.checks.cache_mb << 20);
+        trim(&context.project, context.settings.checks.cache_mb << 20);
     }
 
     /// Puts the trusted content back. If it fails half-way, the next holder finds the copy and continues from there.
@@ -289,7 +289,7 @@ pub(crate) fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
 
 /// Whether a tool may run code of what it judges.
 pub(crate) fn may_run_code(
-    site: &Site,
+    context: &RunContext,
     tool: &Tool,
     change: &Change,
     commit: &Oid,
@@ -299,11 +299,11 @@ pub(crate) fn may_run_code(
         return Ok(false);
     }
     let files: Vec<String> =
-        site.repo.list_tree(commit)?.into_iter().map(|entry| entry.path.to_string()).collect();
+        context.repo.list_tree(commit)?.into_iter().map(|entry| entry.path.to_string()).collect();
     let changed = change.files().iter().flat_map(|file| file.old.iter().chain(&file.new));
     let changed: Vec<String> = changed.cloned().collect();
     let text = |path: &str| {
-        let bytes = site.repo.file_at(commit, &GitPath::from(path)).ok().flatten()?;
+        let bytes = context.repo.file_at(commit, &GitPath::from(path)).ok().flatten()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     };
     Ok(tool.may_run_code(&files, &changed, &text))
@@ -330,13 +330,13 @@ const EVERYWHERE: [&str; 13] = [
 /// Identifies a tool's programs by what the system says about their files, without starting them.
 ///
 /// Interpreters and the packages beside a program count, too. None where there are too many packages to look at.
-fn programs(site: &Site, tool: &Tool) -> Option<String> {
-    programs_of(site, &tool.programs, &tool.outside)
+fn programs(context: &RunContext, tool: &Tool) -> Option<String> {
+    programs_of(context, &tool.programs, &tool.outside)
 }
 
 /// Identifies programs by their names, together with the settings outside the tree that they read.
-pub(crate) fn programs_of(site: &Site, names: &[String], outside: &[String]) -> Option<String> {
-    let (root, path) = (site.project.root(), site.environment.get("PATH"));
+pub(crate) fn programs_of(context: &RunContext, names: &[String], outside: &[String]) -> Option<String> {
+    let (root, path) = (context.project.root(), context.environment.get("PATH"));
     let mut text = String::new();
     for name in names {
         let Some(found) = program(root, path, name) else {
@@ -358,28 +358,28 @@ pub(crate) fn programs_of(site: &Site, names: &[String], outside: &[String]) -> 
         }
     }
     for name in outside.iter().map(String::as_str).chain(EVERYWHERE) {
-        let Some(path) = expand(name, &site.environment) else { continue };
+        let Some(path) = expand(name, &context.environment) else { continue };
         text.push_str(&of_settings(&path));
     }
     Some(text)
 }
 
 /// Everything else outside the tree that an answer depends on: settings in the folders above, and borrowed packages.
-fn surroundings(site: &Site, tool: &Tool, seat: &DetectedTool) -> Option<String> {
+fn surroundings(context: &RunContext, tool: &Tool, reviewer: &DetectedTool) -> Option<String> {
     let mut text = String::new();
     // Many tools read settings from every folder above, up to the root.
-    for folder in folder(&site.project).ancestors() {
+    for folder in folder(&context.project).ancestors() {
         tool.found_above().iter().for_each(|name| text.push_str(&of_settings(&folder.join(name))));
     }
-    for borrowed in borrowed(site.project.root(), tool, seat) {
+    for borrowed in borrowed(context.project.root(), tool, reviewer) {
         text.push_str(&of_packages(&borrowed)?);
     }
     Some(text)
 }
 
 /// The package folders that a tool borrows: in the places it looks at, and in all folders above them.
-fn borrowed(root: &Path, tool: &Tool, seat: &DetectedTool) -> BTreeSet<PathBuf> {
-    let places = seat.places.keys().map(|place| root.join(place));
+fn borrowed(root: &Path, tool: &Tool, reviewer: &DetectedTool) -> BTreeSet<PathBuf> {
+    let places = reviewer.places.keys().map(|place| root.join(place));
     let folders: BTreeSet<PathBuf> = places
         .chain([root.to_owned()])
         .flat_map(|place| place.ancestors().map(Path::to_owned).collect::<Vec<_>>())
@@ -514,34 +514,34 @@ impl Memo {
     /// Everything that can change an answer has to be part of the digest. A forgotten part means that an old answer is
     /// given for a new question.
     pub(crate) fn of(
-        site: &Site,
+        context: &RunContext,
         tool: &Tool,
-        seat: &DetectedTool,
+        reviewer: &DetectedTool,
         (base, commit): (&Oid, &Oid),
     ) -> Result<Option<Memo>, GitError> {
         // A tool's row can say that the same question may have another answer tomorrow.
-        let kept = site.settings.checks.cache_mb != 0 && tool.memo != Some(false);
+        let kept = context.settings.checks.cache_mb != 0 && tool.memo != Some(false);
         // A link out of the tree leads to files that the digest does not cover.
-        if !kept || leads_out(site, commit)? {
+        if !kept || leads_out(context, commit)? {
             return Ok(None);
         }
-        let trees = [site.repo.tree_of(base)?, site.repo.tree_of(commit)?];
+        let trees = [context.repo.tree_of(base)?, context.repo.tree_of(commit)?];
         let env: Vec<String> = crate::check::KEPT
             .iter()
-            .map(|name| format!("{name}={:?}", site.environment.get(*name)))
+            .map(|name| format!("{name}={:?}", context.environment.get(*name)))
             .collect();
-        let sandbox = (&site.settings.agents.sandbox, site.sandbox_words());
+        let sandbox = (&context.settings.agents.sandbox, context.sandbox_words());
         let said = (
             env!("CARGO_PKG_VERSION"),
             tool,
-            seat,
+            reviewer,
             env,
             sandbox,
-            &site.settings.agents.writable,
-            &site.settings.agents.readable,
+            &context.settings.agents.writable,
+            &context.settings.agents.readable,
         );
         let Ok(said) = serde_json::to_vec(&said) else { return Ok(None) };
-        let (programs, around) = (programs(site, tool), surroundings(site, tool, seat));
+        let (programs, around) = (programs(context, tool), surroundings(context, tool, reviewer));
         let (Some(programs), Some(around)) = (programs, around) else { return Ok(None) };
         let [base, commit] = &trees;
         let mut hasher = blake3::Hasher::new();
@@ -552,7 +552,8 @@ impl Memo {
         }
         // The whole digest: whoever writes the judged code may search for two trees with the same short name.
         let asked = hasher.finalize().to_hex().to_string();
-        let path = folder(&site.project).join("answers").join(format!("{}-{asked}.json", slug(&tool.name)));
+        let path =
+            folder(&context.project).join("answers").join(format!("{}-{asked}.json", slug(&tool.name)));
         Ok(Some(Memo { path, asked }))
     }
 
@@ -585,10 +586,10 @@ impl Memo {
 }
 
 /// Whether a link of a commit leads out of its tree, to files that may change.
-pub(crate) fn leads_out(site: &Site, commit: &Oid) -> Result<bool, GitError> {
-    let links = site.repo.list_tree(commit)?.into_iter().filter(|entry| entry.mode == Mode::Symlink);
+pub(crate) fn leads_out(context: &RunContext, commit: &Oid) -> Result<bool, GitError> {
+    let links = context.repo.list_tree(commit)?.into_iter().filter(|entry| entry.mode == Mode::Symlink);
     for link in links {
-        let target = site.repo.read_blob(&link.oid)?;
+        let target = context.repo.read_blob(&link.oid)?;
         if is_outside(&link.path.to_string(), &String::from_utf8_lossy(&target)) {
             return Ok(true);
         }
@@ -627,12 +628,12 @@ pub(crate) fn oldest_first(dir: &Path) -> Vec<(u64, PathBuf)> {
 }
 
 /// Records the use and the size of a folder of prepared packages, and cuts the caches to their limit.
-pub(crate) fn keep_prepared(site: &Site, dir: &Path) {
+pub(crate) fn keep_prepared(context: &RunContext, dir: &Path) {
     let known = fs::read(dir.join(ABOUT)).ok().and_then(|bytes| serde_json::from_slice::<About>(&bytes).ok());
     let bytes = known.map_or_else(|| size_of(dir), |about| about.bytes);
     let about = About { bytes, used: now().0, ..About::default() };
     let _ = write_atomic(&dir.join(ABOUT), &serde_json::to_vec(&about).unwrap_or_default());
-    trim(&site.project, site.settings.checks.cache_mb << 20);
+    trim(&context.project, context.settings.checks.cache_mb << 20);
 }
 
 /// Removes the oldest warm folders until the rest fits the limit.
@@ -721,7 +722,7 @@ mod tests {
         fn take(&self, base: &[&str], runs: bool) -> Warm {
             let mut warm = Warm::lock(self.0.path().join("tool")).unwrap().unwrap();
             let is_part = |commit: &str| base.contains(&commit);
-            assert!(warm.trusted(&is_part, &trash) && (!runs || warm.set_aside(&trash)));
+            assert!(warm.trusted(&is_part, &trash) && (!runs || warm.filter_out(&trash)));
             warm.runs = runs;
             warm
         }

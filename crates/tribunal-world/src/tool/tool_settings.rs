@@ -4,7 +4,7 @@
 //! twice: findings on changed lines that only the base's settings produce are kept, and say where they come from.
 
 use super::tools::{Asked, Looked, changed_files, detect_one, sorted};
-use crate::site::Site;
+use crate::context::RunContext;
 use std::collections::BTreeSet;
 use tribunal_agent::tool::{PutBack, Tool};
 use tribunal_core::defence::{Defence, stands};
@@ -30,15 +30,20 @@ struct OldSettings {
 
 impl OldSettings {
     /// Makes that tree; none if the change leaves the settings alone.
-    fn of(site: &Site, tool: &Tool, base: &Oid, commit: &Oid) -> Result<Option<OldSettings>, GitError> {
-        let repo = &site.repo;
+    fn of(
+        context: &RunContext,
+        tool: &Tool,
+        base: &Oid,
+        commit: &Oid,
+    ) -> Result<Option<OldSettings>, GitError> {
+        let repo = &context.repo;
         let changed: BTreeSet<String> =
             repo.changed_paths(base, commit)?.iter().map(ToString::to_string).collect();
         let text = |at: &Oid, path: &str| -> Result<Option<String>, GitError> {
             let bytes = repo.file_at(at, &GitPath::from(path))?;
             Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
         };
-        let (mut whole, mut placed) = (imported(site, tool, base, &changed)?, Vec::new());
+        let (mut whole, mut placed) = (imported(context, tool, base, &changed)?, Vec::new());
         for path in changed.iter().filter(|path| tool.has_settings_in(path)) {
             match tool.put_back(path, text(base, path)?.as_deref(), text(commit, path)?.as_deref()) {
                 PutBack::Nothing => {}
@@ -63,21 +68,21 @@ impl OldSettings {
 ///
 /// A configuration in JavaScript consists of its modules, so changing a module changes the settings.
 fn imported(
-    site: &Site,
+    context: &RunContext,
     tool: &Tool,
     base: &Oid,
     changed: &BTreeSet<String>,
 ) -> Result<BTreeSet<String>, GitError> {
     let is_code = |path: &str| CODE.iter().any(|end| path.ends_with(end));
     let known: BTreeSet<String> =
-        site.repo.list_tree(base)?.iter().map(|entry| entry.path.to_string()).collect();
+        context.repo.list_tree(base)?.iter().map(|entry| entry.path.to_string()).collect();
     let is_data = |path: &str| DATA.iter().any(|end| path.ends_with(end));
     let mut open: Vec<String> = known.iter().filter(|path| tool.has_settings_in(path)).cloned().collect();
     let (mut seen, mut found) = (BTreeSet::new(), BTreeSet::new());
     for _ in 0..DEPTH {
         let mut next = Vec::new();
         for path in open {
-            let Some(bytes) = site.repo.file_at(base, &GitPath::from(path.as_str()))? else { continue };
+            let Some(bytes) = context.repo.file_at(base, &GitPath::from(path.as_str()))? else { continue };
             let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
             let text = String::from_utf8_lossy(&bytes);
             let named = if is_code(&path) { named_in(&text, folder) } else { extended_in(&text, folder) };
@@ -108,13 +113,16 @@ impl Asked<'_> {
             return Ok(Ok(looked));
         }
         looked.notes.extend(self.muted(change, commit)?);
-        let Some(old) = OldSettings::of(self.site, self.tool, base, commit)? else { return Ok(Ok(looked)) };
+        let Some(old) = OldSettings::of(self.context, self.tool, base, commit)? else {
+            return Ok(Ok(looked));
+        };
         let name = &self.tool.name;
         let files = old.files.iter().cloned().collect::<Vec<String>>().join(", ");
         let mut changed = changed_files(change);
         // The settings files themselves are left out: they are the base's again in this tree.
         changed.retain(|path| !old.files.contains(path));
-        let Some(seat) = detect_one(&self.site.repo, self.tool, base, &old.tree, &changed, &|_| true)? else {
+        let Some(reviewer) = detect_one(&self.context.repo, self.tool, base, &old.tree, &changed, &|_| true)?
+        else {
             if changed.iter().any(|path| self.tool.is_for(path)) {
                 looked.notes.push(format!(
                     "this change brings the settings that {name} judges it by ({files}); the base has none"
@@ -123,9 +131,9 @@ impl Asked<'_> {
             return Ok(Ok(looked));
         };
         let (at, index) = (self.dir.join("settings"), self.dir.join("settings-index"));
-        let tree = self.site.shelf.checkout_as(&at, &index, commit, &old.tree, "check")?;
+        let tree = self.context.worktree_pool.checkout_as(&at, &index, commit, &old.tree, "check")?;
         let (run, cache) = (format!("{}-settings", self.name), self.dir.join("settings-cache"));
-        let again = Asked { name: &run, seat: &seat, tree: &tree, cache: &cache, ..*self };
+        let again = Asked { name: &run, reviewer: &reviewer, tree: &tree, cache: &cache, ..*self };
         let failed = |why: &str| {
             format!(
                 "{name} did not run with the settings of the base, and this change changes them ({files}): {why}\n\
@@ -167,7 +175,7 @@ impl Asked<'_> {
             if !self.tool.is_for(path) {
                 continue;
             }
-            let Some(bytes) = self.site.repo.file_at(commit, &GitPath::from(path))? else { continue };
+            let Some(bytes) = self.context.repo.file_at(commit, &GitPath::from(path))? else { continue };
             let text = String::from_utf8_lossy(&bytes);
             let lines: Vec<&str> = text.lines().collect();
             let added = file.hunks.iter().flat_map(|hunk| hunk.new_start..hunk.new_start + hunk.new_len);

@@ -6,11 +6,11 @@
 
 use super::cache::{Memo, Wanted, Warm, may_run_code};
 use crate::check::{Command, contained, tail, tmp_in};
+use crate::context::base::fork;
+use crate::context::{RunContext, slug};
 use crate::launch::base_program::Judged;
 use crate::project::inside;
 use crate::sandbox::enforced;
-use crate::site::base::fork;
-use crate::site::{Site, slug};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -24,7 +24,7 @@ use tribunal_core::ids::{Check, LoopId, Revision};
 use tribunal_core::ledger::Entry;
 use tribunal_core::review_loop::{Checked, Failure, FailureKind, Loop, LoopReport};
 use tribunal_core::tool::DetectedTool;
-use tribunal_engine::docket::{AsideNote, Docket, Note};
+use tribunal_engine::run_state::{FilteredNote, Note, RunState};
 use tribunal_engine::world::Report;
 use tribunal_findings::track::Change;
 use tribunal_findings::{ToolForm, ToolPart, ToolReport, ToolRun, read_answer, read_rewrite};
@@ -38,11 +38,11 @@ const FILES_AT_ONCE: usize = 500;
 /// The purpose of a run in which a tool judges.
 const CHECK: &str = "check";
 /// How many filtered findings of each tool are kept.
-const ASIDE_MAX: usize = 500;
+const FILTERED_MAX: usize = 500;
 
 /// Whether a check is a tool.
-pub(crate) fn is_one(check: &Check, docket: &Docket) -> bool {
-    docket.tools().iter().any(|tool| tool.name == check.as_str())
+pub(crate) fn is_one(check: &Check, run_state: &RunState) -> bool {
+    run_state.tools().iter().any(|tool| tool.name == check.as_str())
 }
 
 /// One look of one tool at one revision.
@@ -66,7 +66,7 @@ pub(crate) struct Looked {
     /// Findings about changed lines.
     pub(crate) found: Vec<Claim>,
     /// Findings about other lines.
-    pub(crate) aside: Vec<Claim>,
+    pub(crate) filtered: Vec<Claim>,
     /// Parts of its output that could not be read.
     pub(crate) unread: Vec<String>,
     /// What it did not look at, and why.
@@ -80,36 +80,36 @@ pub(crate) struct Looked {
 }
 
 impl Looking {
-    /// Gathers what the look needs from the docket.
+    /// Gathers what the look needs from the run state.
     pub(crate) fn gather(
-        site: &Site,
+        context: &RunContext,
         effect: &EffectId,
-        lp: &Loop,
+        review_loop: &Loop,
         check: &Check,
         revision: &Revision,
-        docket: &Docket,
+        run_state: &RunState,
     ) -> Option<Looking> {
-        let seat = docket.tools().iter().find(|tool| tool.name == check.as_str())?;
-        site.tools.get(check.as_str())?;
+        let reviewer = run_state.tools().iter().find(|tool| tool.name == check.as_str())?;
+        context.tools.get(check.as_str())?;
         Some(Looking {
             effect: effect.clone(),
             check: check.clone(),
-            of: lp.id().clone(),
+            of: review_loop.id().clone(),
             revision: revision.clone(),
-            base: docket.review().map(|review| review.base.clone()),
-            missing: seat.missing.clone(),
-            held: held(lp, check),
+            base: run_state.review().map(|review| review.base.clone()),
+            missing: reviewer.missing.clone(),
+            held: held(review_loop, check),
         })
     }
 
     /// Asks the tool and reports. Blocks, so it runs on a worker.
-    pub(crate) fn run(self, site: &Site) {
-        let report = match self.look(site) {
+    pub(crate) fn run(self, context: &RunContext) {
+        let report = match self.look(context) {
             Ok(Ok(looked)) => {
                 // Counted before the list is cut, so that the report names the real number.
-                let count = u32::try_from(looked.aside.len()).unwrap_or(u32::MAX);
-                let claims = looked.aside.into_iter().take(ASIDE_MAX).collect();
-                let note = AsideNote {
+                let count = u32::try_from(looked.filtered.len()).unwrap_or(u32::MAX);
+                let claims = looked.filtered.into_iter().take(FILTERED_MAX).collect();
+                let note = FilteredNote {
                     of: self.of.clone(),
                     check: self.check.clone(),
                     count,
@@ -119,37 +119,38 @@ impl Looking {
                 let unread = looked.unread.into_iter().take(10);
                 let unread = unread.map(|why| Note::Warning(format!("{}: not read: {why}", self.check)));
                 let told = looked.missed.into_iter().chain(looked.notes).map(Note::Warning);
-                let notes = std::iter::once(Note::Aside(Box::new(note))).chain(told).chain(unread).collect();
+                let notes =
+                    std::iter::once(Note::Filtered(Box::new(note))).chain(told).chain(unread).collect();
                 let report = LoopReport::Checked(Checked { findings: looked.found });
-                return site.report(&self.effect, Report::Loop(report), notes);
+                return context.report(&self.effect, Report::Loop(report), notes);
             }
             Ok(Err(why)) => why,
             Err(error) => error.to_string(),
         };
-        site.fail(&self.effect, Failure::new(FailureKind::DidNotRun, report), Vec::new());
+        context.fail(&self.effect, Failure::new(FailureKind::DidNotRun, report), Vec::new());
     }
 
-    fn look(&self, site: &Site) -> Result<Result<Looked, String>, GitError> {
+    fn look(&self, context: &RunContext) -> Result<Result<Looked, String>, GitError> {
         if !self.missing.is_empty() {
             let missing = self.missing.join(", ");
             return Ok(Err(format!("{} is configured here and not installed ({missing})", self.check)));
         }
-        let Some(tool) = site.tools.get(self.check.as_str()) else {
+        let Some(tool) = context.tools.get(self.check.as_str()) else {
             return Ok(Err(format!("there is no tool {}", self.check)));
         };
-        let commit = site.commit_of(&self.revision)?;
+        let commit = context.commit_of(&self.revision)?;
         let base = match &self.base {
             Some(base) => Oid::parse(base)?,
-            None => fork(site, &commit)?,
+            None => fork(context, &commit)?,
         };
-        look(site, tool, &slug(&self.effect.to_string()), (&base, &commit), &self.held)
+        look(context, tool, &slug(&self.effect.to_string()), (&base, &commit), &self.held)
     }
 }
 
 /// Files with open findings of this check.
-fn held(lp: &Loop, check: &Check) -> Vec<String> {
+fn held(review_loop: &Loop, check: &Check) -> Vec<String> {
     let of = |entry: &Entry| entry.by.iter().any(|by| matches!(by, Source::Check(known) if known == check));
-    let open = lp.ledger().iter().filter(|(_, entry)| entry.fate == Fate::Open && of(entry));
+    let open = review_loop.ledger().iter().filter(|(_, entry)| entry.fate == Fate::Open && of(entry));
     open.filter_map(|(_, entry)| entry.claim.file.clone()).collect()
 }
 
@@ -213,42 +214,50 @@ pub(crate) fn program(root: &Path, path: Option<&OsString>, name: &str) -> Optio
 
 /// Asks a tool about a change. The inner error says why it did not run.
 fn look(
-    site: &Site,
+    context: &RunContext,
     tool: &Tool,
     name: &str,
     (base, commit): (&Oid, &Oid),
     held: &[String],
 ) -> Result<Result<Looked, String>, GitError> {
-    let change = match change_between(&site.repo, base, commit)? {
+    let change = match change_between(&context.repo, base, commit)? {
         Ok(change) => change,
         Err(why) => return Ok(Err(why)),
     };
     let changed = changed_files(&change);
     // Whether the tool is installed was asked before. Here it only matters whether there is something to look at.
-    let Some(seat) = detect_one(&site.repo, tool, base, commit, &changed, &|_| true)? else {
+    let Some(reviewer) = detect_one(&context.repo, tool, base, commit, &changed, &|_| true)? else {
         return Ok(Ok(Looked::default()));
     };
-    let memo = Memo::of(site, tool, &seat, (base, commit))?;
+    let memo = Memo::of(context, tool, &reviewer, (base, commit))?;
     if let Some((looked, run)) = memo.as_ref().and_then(Memo::read) {
         return Ok(Ok(Looked { known: Some(run), ..looked }));
     }
-    let dir = site.dir.join("checks").join(name);
-    site.shelf.discard(&dir)?;
+    let dir = context.dir.join("checks").join(name);
+    context.worktree_pool.discard(&dir)?;
     fs::create_dir_all(&dir).map_err(|source| GitError::Io { path: dir.clone(), source })?;
-    let runs = may_run_code(site, tool, &change, commit)?;
-    let mut warm = Warm::take(site, &Wanted { tool, name: &tool.name, base, commit, runs })?;
+    let runs = may_run_code(context, tool, &change, commit)?;
+    let mut warm = Warm::take(context, &Wanted { tool, name: &tool.name, base, commit, runs })?;
     // Code of the change is about to run in an empty folder. The base fills it first, so that what is kept afterwards
     // comes from the base.
     if let Some(warm) = warm.as_mut().filter(|warm| runs && warm.is_cold()) {
-        begin_at_base(site, tool, &seat, (name, &dir), warm, base)?;
+        begin_at_base(context, tool, &reviewer, (name, &dir), warm, base)?;
     }
     let tree = match &warm {
-        Some(warm) => warm.tree(site, commit)?,
-        None => site.shelf.checkout(&dir.join("tree"), &dir.join("index"), commit, "check")?,
+        Some(warm) => warm.tree(context, commit)?,
+        None => context.worktree_pool.checkout(&dir.join("tree"), &dir.join("index"), commit, "check")?,
     };
-    let cache = cache_of(site, &warm, &tool.name, &dir, runs);
-    let asked =
-        Asked { site, tool, seat: &seat, name, dir: &dir, tree: &tree, cache: &cache, base: Some(base) };
+    let cache = cache_of(context, &warm, &tool.name, &dir, runs);
+    let asked = Asked {
+        context,
+        tool,
+        reviewer: &reviewer,
+        name,
+        dir: &dir,
+        tree: &tree,
+        cache: &cache,
+        base: Some(base),
+    };
     // Whether the answer depends only on what it is kept by. If open findings influenced it, it is not kept.
     let mut alone = true;
     let said = match asked.ask(&changed)? {
@@ -267,12 +276,12 @@ fn look(
         Ok(looked) => asked.also_by_base(looked, &change, (base, commit))?,
         Err(why) => Err(why),
     };
-    site.shelf.discard(&dir)?;
+    context.worktree_pool.discard(&dir)?;
     if let Some(warm) = warm {
-        warm.give_back(site, Some(commit));
+        warm.give_back(context, Some(commit));
     }
     if let (Some(memo), Ok(looked), true) = (&memo, &said, alone) {
-        memo.write(&site.run, looked);
+        memo.write(&context.run, looked);
     }
     Ok(said)
 }
@@ -282,35 +291,41 @@ fn look(
 /// Where code of the change runs, the next change of the same base must begin with the same folder, so it has to come
 /// from the base. What the tool says of the base does not matter here, nor whether it succeeds.
 fn begin_at_base(
-    site: &Site,
+    context: &RunContext,
     tool: &Tool,
-    seat: &DetectedTool,
+    reviewer: &DetectedTool,
     (name, dir): (&str, &Path),
     warm: &mut Warm,
     base: &Oid,
 ) -> Result<(), GitError> {
-    let trash = |path: &Path| site.shelf.discard(path).is_ok();
+    let trash = |path: &Path| context.worktree_pool.discard(path).is_ok();
     // If it cannot be recorded that code runs in the folder, none does.
     if warm.will_run(base).is_err() {
         return Ok(());
     }
-    let (tree, cache) = (warm.tree(site, base)?, warm.data());
+    let (tree, cache) = (warm.tree(context, base)?, warm.data());
     let name = format!("{name}-first");
-    let _ = Asked { site, tool, seat, name: &name, dir, tree: &tree, cache: &cache, base: Some(base) }
+    let _ = Asked { context, tool, reviewer, name: &name, dir, tree: &tree, cache: &cache, base: Some(base) }
         .check(&tool.check, &[])?;
     // A copy of the base's result is made before code of the change can write there.
-    let _ = warm.set_aside(&trash);
+    let _ = warm.filter_out(&trash);
     Ok(())
 }
 
 /// The folder that a tool may write to: the warm one, or one of this run.
 ///
 /// If code of the change runs, the folder is gone after this look, because the next round may judge other code.
-pub(crate) fn cache_of(site: &Site, warm: &Option<Warm>, name: &str, dir: &Path, runs: bool) -> PathBuf {
+pub(crate) fn cache_of(
+    context: &RunContext,
+    warm: &Option<Warm>,
+    name: &str,
+    dir: &Path,
+    runs: bool,
+) -> PathBuf {
     match warm {
         Some(warm) => warm.data(),
         None if runs => dir.join("cache"),
-        None => site.dir.join("cache").join(slug(name)),
+        None => context.dir.join("cache").join(slug(name)),
     }
 }
 
@@ -361,14 +376,14 @@ fn stopped(
             let key = |claim: &Claim| (claim.file.clone(), claim.rule.clone(), claim.claim.clone());
             let known: BTreeSet<_> = before.findings.iter().map(key).collect();
             let broke = |claim: &Claim| claim.severity == Severity::Blocker && !known.contains(&key(claim));
-            let (new, aside): (Vec<Claim>, Vec<Claim>) =
-                std::mem::take(&mut looked.aside).into_iter().partition(broke);
+            let (new, filtered): (Vec<Claim>, Vec<Claim>) =
+                std::mem::take(&mut looked.filtered).into_iter().partition(broke);
             let since = match before.broken {
                 None => "it compiled before this change",
                 Some(_) => "it was not said before this change",
             };
             let told = |claim: Claim| Claim { claim: format!("{} ({since})", claim.claim), ..claim };
-            looked.aside = aside;
+            looked.filtered = filtered;
             if !new.is_empty() {
                 looked.found.extend(new.into_iter().map(told));
                 return Ok(Looked { missed, ..looked });
@@ -393,9 +408,9 @@ fn is_same_stop(part: &ToolPart, was: &ToolPart) -> bool {
 /// it.
 pub(crate) fn sorted(tool: &Tool, report: ToolReport, change: &Change) -> (Looked, Option<String>) {
     let weighed = report.findings.into_iter().filter_map(|claim| tool.weigh(claim));
-    let (found, aside): (Vec<Claim>, Vec<Claim>) = weighed.partition(|claim| is_changed(claim, change));
+    let (found, filtered): (Vec<Claim>, Vec<Claim>) = weighed.partition(|claim| is_changed(claim, change));
     let stopped = report.broken.filter(|_| found.iter().all(|claim| claim.severity != Severity::Blocker));
-    (Looked { found, aside, unread: report.unread, ..Looked::default() }, stopped)
+    (Looked { found, filtered, unread: report.unread, ..Looked::default() }, stopped)
 }
 
 /// Whether a finding is about the change: one of its lines, its file if there is no line, or nothing in particular.
@@ -409,9 +424,9 @@ pub(crate) fn is_changed(claim: &Claim, change: &Change) -> bool {
 
 /// One tool in its checkout.
 pub(crate) struct Asked<'a> {
-    pub(crate) site: &'a Site,
+    pub(crate) context: &'a RunContext,
     pub(crate) tool: &'a Tool,
-    pub(crate) seat: &'a DetectedTool,
+    pub(crate) reviewer: &'a DetectedTool,
     pub(crate) name: &'a str,
     pub(crate) dir: &'a Path,
     pub(crate) tree: &'a Tree,
@@ -443,23 +458,27 @@ impl Asked<'_> {
     fn before(&self, base: &Oid) -> Result<Option<ToolReport>, GitError> {
         // A cache of its own: cargo compares the times of files, and would take one commit for the other.
         let own = format!("{}-base", self.tool.name);
-        let runs = may_run_code(self.site, self.tool, &Change::default(), base)?;
+        let runs = may_run_code(self.context, self.tool, &Change::default(), base)?;
         let wanted = Wanted { tool: self.tool, name: &own, base, commit: base, runs: false };
-        let mut warm = Warm::take(self.site, &wanted)?;
+        let mut warm = Warm::take(self.context, &wanted)?;
         // The base's code may run in this folder, but only once the folder records that it did.
         if runs && warm.as_mut().is_some_and(|warm| warm.will_run(base).is_err()) {
             warm = None;
         }
-        let cache = cache_of(self.site, &warm, &own, self.dir, runs);
+        let cache = cache_of(self.context, &warm, &own, self.dir, runs);
         let name = format!("{}-base", self.name);
-        let tree =
-            self.site.shelf.checkout(&self.dir.join("base"), &self.dir.join("base-index"), base, "check")?;
+        let tree = self.context.worktree_pool.checkout(
+            &self.dir.join("base"),
+            &self.dir.join("base-index"),
+            base,
+            "check",
+        )?;
         let there = Asked { name: &name, tree: &tree, cache: &cache, ..*self };
         // A tool that fails at the base for other reasons does not tell who is to blame here.
         let clear = |was: &ToolReport| was.failed.is_empty() || left_out(self.tool, was).is_some();
         let said = there.check(&self.onward(&self.tool.check), &[])?.ok().filter(clear);
         if let Some(warm) = warm {
-            warm.give_back(self.site, None);
+            warm.give_back(self.context, None);
         }
         Ok(said)
     }
@@ -494,7 +513,7 @@ impl Asked<'_> {
                 .filter(|path| self.looks_at(path))
                 .map(|path| GitPath::from(path.as_str()))
                 .collect();
-            let diff = self.site.repo.diff_text(self.tree.base(), &captured.tree, &only, TEXT_MAX)?;
+            let diff = self.context.repo.diff_text(self.tree.base(), &captured.tree, &only, TEXT_MAX)?;
             if diff.cut {
                 return Ok(Err(format!("{} rewrites more than {TEXT_MAX} bytes", self.tool.name)));
             }
@@ -505,7 +524,7 @@ impl Asked<'_> {
 
     /// Whether a changed file is one that the tool was asked about.
     fn looks_at(&self, path: &str) -> bool {
-        self.seat.places.iter().any(|(place, files)| match place.as_str() {
+        self.reviewer.places.iter().any(|(place, files)| match place.as_str() {
             "" => files.iter().any(|file| file == path),
             place => {
                 let rest = path.strip_prefix(place).and_then(|rest| rest.strip_prefix('/'));
@@ -550,15 +569,16 @@ impl Asked<'_> {
         let cache = self.cache;
         fs::create_dir_all(cache).map_err(|error| format!("{}: {error}", cache.display()))?;
         // Without folders of the tree: a program of the change must not take the tool's place.
-        let path = self.site.environment.get("PATH").map(|path| self.site.plain_path(path, self.tree.path()));
-        let own = program(self.site.project.root(), path.as_ref(), self.tool.program());
+        let path =
+            self.context.environment.get("PATH").map(|path| self.context.plain_path(path, self.tree.path()));
+        let own = program(self.context.project.root(), path.as_ref(), self.tool.program());
         let own = own.map_or_else(|| self.tool.program().to_owned(), |path| path.display().to_string());
         // A tool that takes no files looks at the whole place in one run.
         let named = words.iter().any(|word| word == "{files}");
         let (words, own, programs) = self.words_of_base(words, own)?;
         let words = &words;
         let mut runs = Vec::new();
-        for (place, files) in &self.seat.places {
+        for (place, files) in &self.reviewer.places {
             let borrowed = self.borrow(place)?;
             let batches: Vec<&[String]> =
                 if named { files.chunks(FILES_AT_ONCE).collect() } else { vec![&[]] };
@@ -569,7 +589,7 @@ impl Asked<'_> {
                     .cloned()
                     .chain(probe.iter().map(|path| path.display().to_string()))
                     .collect();
-                let config = self.seat.configured.as_deref().unwrap_or("auto");
+                let config = self.reviewer.configured.as_deref().unwrap_or("auto");
                 let cache_text = cache.display().to_string();
                 let fill = Fill { program: &own, files: &files, config, cache: &cache_text };
                 let env = self.tool.env.iter().map(|(k, v)| (k.into(), fill.text(v).into())).collect();
@@ -584,7 +604,7 @@ impl Asked<'_> {
                     ..Command::default()
                 };
                 let tree = self.tree.path();
-                let (how, out) = contained(self.site, self.name, runs.len(), tree, self.dir, &command)?;
+                let (how, out) = contained(self.context, self.name, runs.len(), tree, self.dir, &command)?;
                 // A tool that failed says why itself, so the probe is only looked at after a success.
                 if how == ExitHow::Code(0) && probe.is_some_and(|probe| self.is_untouched(&probe)) {
                     let name = &self.tool.name;
@@ -615,9 +635,11 @@ impl Asked<'_> {
         // A variable may name a file as well, such as `BASH_ENV=lint/env.sh`.
         let variables = self.tool.env.iter().map(|(name, value)| OsString::from(format!("{name}={value}")));
         let called = called.chain(variables);
-        self.site.takes_orders_elsewhere(judged, &called.collect::<Vec<OsString>>()).map_err(did_not_run)?;
-        let first = self.site.lead_to_base(judged, &mut program).map_err(did_not_run)?;
-        let then = self.site.lead_to_base(judged, &mut all).map_err(did_not_run)?;
+        self.context
+            .takes_orders_elsewhere(judged, &called.collect::<Vec<OsString>>())
+            .map_err(did_not_run)?;
+        let first = self.context.lead_to_base(judged, &mut program).map_err(did_not_run)?;
+        let then = self.context.lead_to_base(judged, &mut all).map_err(did_not_run)?;
         let text = |word: OsString| word.to_string_lossy().into_owned();
         let [program] = program;
         Ok((all.into_iter().map(text).collect(), text(program), first.or(then)))
@@ -630,7 +652,7 @@ impl Asked<'_> {
             // The nearest one counts: a package of a workspace may use a folder of the packages above it.
             let above = std::iter::successors(Some(place), |p| (!p.is_empty()).then(|| up(p)));
             let own = above
-                .map(|folder| self.site.project.root().join(folder).join(name))
+                .map(|folder| self.context.project.root().join(folder).join(name))
                 .find(|path| path.symlink_metadata().is_ok_and(|meta| meta.is_dir()));
             let Some(own) = own else { continue };
             let inside = if place.is_empty() { name.clone() } else { format!("{place}/{name}") };
@@ -662,7 +684,7 @@ impl Asked<'_> {
             let said = if said.is_empty() { tail(&out_dir.join("stdout")) } else { said };
             let said = if said.is_empty() { said } else { format!("\n{said}") };
             let hint =
-                enforced::way_out(self.site.network(Some(self.tool.network)), &format!("{out}\n{err}"));
+                enforced::way_out(self.context.network(Some(self.tool.network)), &format!("{out}\n{err}"));
             let hint = hint.map_or("", |_| "; it has no network: `network = true` in its row gives it one");
             format!("{} did not run: {why} (exit code {code}){hint}{said}", self.tool.name)
         })?;

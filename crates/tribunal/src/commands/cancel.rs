@@ -23,15 +23,15 @@ pub fn run(globals: &Globals, args: &Cancel) -> Result<Done, Failure> {
         None => resume::unfinished(&place)?,
     };
     let seen = place.read(&id)?;
-    let docket = seen.docket()?;
-    let Some(run) = &docket.run else { return Err(never_began(&id)) };
+    let run_state = seen.run_state()?;
+    let Some(run) = &run_state.run else { return Err(never_began(&id)) };
     // Past this point the result may be on its way to the branch; cancelling could not take that back.
     if let Some(ending) = run.closing() {
         return Err(too_late(&id, ending, run.ending().is_some()));
     }
     let by = super::decide::user(None);
-    let letter = Body::Cancel { by }.letter(Time(now())).map_err(Failure::bug)?;
-    tribunal_journal::post(&seen.dir, &letter)?;
+    let message = Body::Cancel { by }.message(Time(now())).map_err(Failure::bug)?;
+    tribunal_journal::post(&seen.dir, &message)?;
     if seen.is_live() {
         out::say(&format!("run {id} is being called off; its agents are ended"));
         return Ok(Done::Passed);
@@ -40,7 +40,7 @@ pub fn run(globals: &Globals, args: &Cancel) -> Result<Done, Failure> {
     // Nobody runs it, so closing is all that is left, and ending cancelled is a success here.
     let settings = config::here(Some(&place), &SetArgs::default())?.settings;
     let done = resume::close(globals, &place, &settings, &id)?;
-    match place.read(&id)?.docket()?.run.as_ref().and_then(|run| run.ending()) {
+    match place.read(&id)?.run_state()?.run.as_ref().and_then(|run| run.ending()) {
         Some(Ending::Cancelled) => {
             out::say(&format!("run {id} is called off; nobody was running it"));
             Ok(Done::Passed)

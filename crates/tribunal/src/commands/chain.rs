@@ -50,10 +50,10 @@ pub fn run(globals: &Globals, artifact: Artifact, args: &ChainArgs, wanted: &str
     let (id, engine) = begun.map_err(|error| config.located(error))?;
     if !globals.quiet {
         out::say(&format!("run {id}"));
-        run::tell_noticed(engine.docket());
-        run::tell_taken_over(engine.docket());
+        run::tell_noticed(engine.run_state());
+        run::tell_taken_over(engine.run_state());
     }
-    let chain = engine.docket().about.chain.clone();
+    let chain = engine.run_state().about.chain.clone();
     for warning in chain.iter().flat_map(|chain| &chain.warnings) {
         out::say(&format!("warning: {}", plain::line(warning)));
     }

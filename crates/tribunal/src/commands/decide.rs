@@ -14,7 +14,7 @@ use crate::place::{Place, Seen, never_began};
 use crate::progress::now;
 use tribunal_core::effect::EffectId;
 use tribunal_core::ids::{LoopId, Of, Time};
-use tribunal_engine::Docket;
+use tribunal_engine::RunState;
 use tribunal_engine::inbox::{self, Answer, OpenQuestion, Reaction};
 use tribunal_engine::mail::Body;
 use tribunal_journal::Posted;
@@ -32,17 +32,17 @@ pub fn run(globals: &Globals, args: &Decide) -> Result<Done, Failure> {
     let place = Place::here()?;
     // A setting that cannot be read is refused now: once the answer is recorded, it counts.
     config::here(Some(&place), &args.set)?;
-    let (seen, docket, question) = asked(&place, args.run.as_deref(), &args.id)?;
+    let (seen, run_state, question) = asked(&place, args.run.as_deref(), &args.id)?;
     if !args.no_resume && !seen.is_live() {
         // The same holds for a run that could not go on after the answer.
-        resume::kept(&place, &seen.id, &docket.about)?;
+        resume::kept(&place, &seen.id, &run_state.about)?;
     }
     // Agents work after one of these answers, so it is not spent on a run whose agents cannot be launched.
     let works = matches!(args.option, Reaction::Again | Reaction::AskAgain | Reaction::Fixed);
     if works && !args.no_resume && !seen.is_live() {
         resume::check_agents(&place, &place.project()?, &seen.id)?;
     }
-    let body = letter(&place, &seen, &docket, &question, args)?;
+    let body = message(&place, &seen, &run_state, &question, args)?;
     out::say(&post(&seen, &question, &body)?);
     if args.no_resume || seen.is_live() {
         return Ok(Done::Passed);
@@ -76,8 +76,8 @@ pub fn record(place: &Place, run: &str, id: &str, answer: Answer) -> Result<Stri
 /// If there is an answer already, the same choice is fine and another choice is an error. A repeated command is
 /// therefore harmless.
 pub fn post(seen: &Seen, question: &OpenQuestion, body: &Body) -> Result<String, Failure> {
-    let letter = body.letter(Time(now())).map_err(Failure::bug)?;
-    match tribunal_journal::post(&seen.dir, &letter)? {
+    let message = body.message(Time(now())).map_err(Failure::bug)?;
+    match tribunal_journal::post(&seen.dir, &message)? {
         Posted::First => Ok(format!("{}: {}", question.subject, answer_words(body))),
         Posted::Already(earlier) => {
             let earlier = Body::read(&earlier).map_err(Failure::bug)?;
@@ -93,7 +93,7 @@ pub fn post(seen: &Seen, question: &OpenQuestion, body: &Body) -> Result<String,
 }
 
 /// The question of this name, in the newest run that has it open.
-fn asked(place: &Place, run: Option<&str>, id: &str) -> Result<(Seen, Docket, OpenQuestion), Failure> {
+fn asked(place: &Place, run: Option<&str>, id: &str) -> Result<(Seen, RunState, OpenQuestion), Failure> {
     let wanted_id = id;
     let runs = match run {
         Some(wanted) => vec![place.find(Some(wanted))?],
@@ -104,8 +104,8 @@ fn asked(place: &Place, run: Option<&str>, id: &str) -> Result<(Seen, Docket, Op
     for id in runs {
         // A run that cannot be read may be the one that asks, so no older question of that name is answered in its
         // place. Once a newer run has answered the name, an unreadable older one no longer matters.
-        let docket = match place.begun(&id) {
-            Ok(Some(docket)) => docket,
+        let run_state = match place.begun(&id) {
+            Ok(Some(run_state)) => run_state,
             Ok(None) if run.is_some() => return Err(never_began(&id)),
             Ok(None) => continue,
             Err(failure) if run.is_some() => return Err(failure),
@@ -113,22 +113,22 @@ fn asked(place: &Place, run: Option<&str>, id: &str) -> Result<(Seen, Docket, Op
             Err(failure) => return Err(failure.hint("--run RUN names another run")),
         };
         let seen = place.read(&id)?;
-        let open = inbox::questions(&docket);
-        if let Some(question) = inbox::find(&docket, &open, wanted_id) {
+        let open = inbox::questions(&run_state);
+        if let Some(question) = inbox::find(&run_state, &open, wanted_id) {
             let question = question.clone();
-            return Ok((seen, docket, question));
+            return Ok((seen, run_state, question));
         }
         others.extend(open.into_iter().map(|question| question.id));
-        late = late.or_else(|| answered(&seen, &docket, wanted_id));
+        late = late.or_else(|| answered(&seen, &run_state, wanted_id));
     }
     Err(unknown(wanted_id, &others, late))
 }
 
 /// The answer that a closed question of this name got, in words.
-fn answered(seen: &Seen, docket: &Docket, wanted: &str) -> Option<String> {
+fn answered(seen: &Seen, run_state: &RunState, wanted: &str) -> Option<String> {
     let mail = seen.reader.mail().ok()?;
-    let mut letters = mail.iter().filter_map(|mail| {
-        let body = Body::read(&mail.letter).ok()?;
+    let mut messages = mail.iter().filter_map(|mail| {
+        let body = Body::read(&mail.message).ok()?;
         match &body {
             Body::Decide { effect, .. }
             | Body::DecideLane { effect, .. }
@@ -137,15 +137,15 @@ fn answered(seen: &Seen, docket: &Docket, wanted: &str) -> Option<String> {
         }
     });
     // Questions about one subject are answered one after the other, so the n-th answer belongs to the n-th question.
-    let found = match inbox::closed(docket, wanted) {
+    let found = match inbox::closed(run_state, wanted) {
         Some((about, n)) => {
             let of = |effect: &EffectId| match about.as_str() {
                 inbox::HELD => effect.of == Of::run(),
                 about => inbox::short(&LoopId::new(effect.of.as_str())) == about,
             };
-            letters.filter(|(effect, _)| of(effect)).nth(usize::try_from(n).unwrap_or(1).saturating_sub(1))
+            messages.filter(|(effect, _)| of(effect)).nth(usize::try_from(n).unwrap_or(1).saturating_sub(1))
         }
-        None => letters.find(|(effect, _)| effect.of.as_str() == wanted || effect.to_string() == wanted),
+        None => messages.find(|(effect, _)| effect.of.as_str() == wanted || effect.to_string() == wanted),
     };
     found.map(|(_, body)| answer_words(&body))
 }
@@ -168,18 +168,18 @@ fn unknown(id: &str, others: &[String], late: Option<String>) -> Failure {
     }
 }
 
-fn letter(
+fn message(
     place: &Place,
     seen: &Seen,
-    docket: &Docket,
+    run_state: &RunState,
     question: &OpenQuestion,
     args: &Decide,
 ) -> Result<Body, Failure> {
     // Only if the question offers it; otherwise the refusal below is the better message.
     let revision = if args.option == Reaction::Fixed && question.offers.contains(&Reaction::Fixed) {
         let project = place.project()?;
-        let settings = resume::kept(place, &seen.id, &docket.about)?;
-        let fixed = tribunal_world::fixed(&project, &settings, &seen.id, docket, &question.effect);
+        let settings = resume::kept(place, &seen.id, &run_state.about)?;
+        let fixed = tribunal_world::fixed(&project, &settings, &seen.id, run_state, &question.effect);
         Some(fixed.map_err(|error| not_fixed(error, question))?)
     } else {
         None
@@ -190,14 +190,14 @@ fn letter(
 
 /// The failure for an answer `fixed` without any change, with the other answers as a hint.
 fn not_fixed(error: SetupError, question: &OpenQuestion) -> Failure {
-    let nothing = matches!(error, SetupError::NothingMended { .. });
+    let nothing = matches!(error, SetupError::NothingFixed { .. });
     let failure = Failure::from(error);
     if !nothing {
         return failure;
     }
     let others = question.offers.iter().filter(|offer| **offer != Reaction::Fixed).map(|offer| offer.word());
     let others: Vec<&str> = others.collect();
-    failure.hint(format!("mend it there and say so again, or answer with {}", others.join(", ")))
+    failure.hint(format!("fix it there and say so again, or answer with {}", others.join(", ")))
 }
 
 /// The name of the person who decides: the one given, else the user's.

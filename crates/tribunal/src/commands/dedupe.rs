@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 use tribunal_core::finding::{Claim, Severity, Source};
-use tribunal_core::ids::{Check, Seat};
+use tribunal_core::ids::{Check, Reviewer};
 use tribunal_findings::dedupe::decide;
 use tribunal_view::dedupe::DedupeView;
 
@@ -71,7 +71,7 @@ pub fn run(globals: &Globals, args: &Dedupe) -> Result<Done, Failure> {
 fn source(one: &Listed) -> Source {
     match one.by.strip_prefix("check:") {
         Some(check) => Source::Check(Check::new(check)),
-        None => Source::Seat(Seat::new(&one.by)),
+        None => Source::Reviewer(Reviewer::new(&one.by)),
     }
 }
 

@@ -19,11 +19,11 @@ use tribunal_agent::Adapters;
 use tribunal_core::ids::{PlanId, Time};
 use tribunal_core::run::Run;
 use tribunal_docs::words;
-use tribunal_engine::Docket;
-use tribunal_engine::docket::AskedNote;
+use tribunal_engine::RunState;
 use tribunal_engine::history::Chronicle;
 use tribunal_engine::inbox::{self, Answer, OpenQuestion, Reaction};
 use tribunal_engine::mail::Body;
+use tribunal_engine::run_state::AskedNote;
 use tribunal_engine::settings::{RoleSettings, Settings};
 use tribunal_view::facts::RunView;
 use tribunal_view::{diff, plain, summary};
@@ -108,7 +108,7 @@ fn begin(globals: &Globals, args: &Do, place: &Place, ask: DoAsk) -> Result<Done
     if !globals.quiet {
         out::say(&format!("run {id}"));
         who.iter().for_each(|who| out::say(who));
-        super::run::tell_noticed(engine.docket());
+        super::run::tell_noticed(engine.run_state());
     }
     let (waiting, shown) = (args.waiting, Default::default());
     let stay = Stay {
@@ -151,13 +151,13 @@ fn choose(settings: &mut Settings, args: &Do) -> Result<Option<String>, Failure>
     }
     if let Some(reviewer) = &args.reviewer {
         // A role of its own wins over the general one, so the flag must set every reviewer of a task.
-        for seat in agents.task_seats.iter().map(String::as_str).chain(["reviewer"]) {
-            role(seat, reviewer, &mut agents.roles);
+        for place in agents.task_reviewers.iter().map(String::as_str).chain(["reviewer"]) {
+            role(place, reviewer, &mut agents.roles);
         }
     }
     let has = |name: &str| agents.roles.get(name).is_some_and(|role| role.adapter.is_some());
-    let reviewed =
-        has("reviewer") || (!agents.task_seats.is_empty() && agents.task_seats.iter().all(|s| has(s)));
+    let reviewed = has("reviewer")
+        || (!agents.task_reviewers.is_empty() && agents.task_reviewers.iter().all(|s| has(s)));
     // Settings that name agents are the user's decision and stay as they are.
     if !agents.default.is_empty() || (has("dev") && reviewed) {
         return Ok(None);
@@ -196,17 +196,17 @@ fn by_flag(args: &Do, error: SetupError, other: impl FnOnce(SetupError) -> Failu
 
 /// Works on the last change again, or begins another change on top if the last one has landed.
 fn go_on(globals: &Globals, args: &Do, place: &Place, words: &str) -> Result<Done, Failure> {
-    let (id, docket) = last(place)?;
-    let Some(asked) = docket.about.asked.clone() else { return Err(none_yet()) };
+    let (id, run_state) = last(place)?;
+    let Some(asked) = run_state.about.asked.clone() else { return Err(none_yet()) };
     let seen = place.read(&id)?;
     // Its orchestrator holds the lock of the run, so nothing could go on from here.
     if seen.is_live() {
         return Err(Failure::usage(format!("run {id} is at work"))
             .hint("wait for it, or call it off with `tribunal cancel`"));
     }
-    match docket.run.as_ref().and_then(Run::ending) {
+    match run_state.run.as_ref().and_then(Run::ending) {
         Some(ending) if ending.is_good() => {
-            let earlier = before(*asked, &docket);
+            let earlier = before(*asked, &run_state);
             begin(globals, args, place, DoAsk { words: words.to_owned(), earlier, ..DoAsk::default() })
         }
         Some(ending) => {
@@ -214,14 +214,14 @@ fn go_on(globals: &Globals, args: &Do, place: &Place, words: &str) -> Result<Don
                 .hint("`tribunal do \"…\"` begins another"))
         }
         None => {
-            let question = open_question(&docket).ok_or_else(|| {
+            let question = open_question(&run_state).ok_or_else(|| {
                 Failure::usage(format!("run {id} was interrupted, and has nothing to show yet"))
                     .hint(format!("`tribunal resume {id}` goes on with it"))
             })?;
             // Checked before the answer is recorded: the first answer counts, and it must not be spent on a run that
             // cannot go on.
             resume::check_agents(place, &place.project()?, &id)?;
-            resume::kept(place, &id, &docket.about)?;
+            resume::kept(place, &id, &run_state.about)?;
             again(&seen, &question, words, args.rounds)?;
             drop(seen);
             match asks(globals, args) {
@@ -233,18 +233,18 @@ fn go_on(globals: &Globals, args: &Do, place: &Place, words: &str) -> Result<Don
 }
 
 /// Everything that was asked for up to now, oldest first; the builder of the next change reads it.
-fn before(asked: AskedNote, docket: &Docket) -> Vec<String> {
+fn before(asked: AskedNote, run_state: &RunState) -> Vec<String> {
     let AskedNote { earlier, words, .. } = asked;
-    earlier.into_iter().chain([words]).chain(docket.more.iter().cloned()).collect()
+    earlier.into_iter().chain([words]).chain(run_state.more.iter().cloned()).collect()
 }
 
 /// The newest run that was asked for in words.
-fn last(place: &Place) -> Result<(String, Docket), Failure> {
+fn last(place: &Place) -> Result<(String, RunState), Failure> {
     for id in place.runs() {
-        if let Some(docket) = place.begun(&id)?
-            && docket.about.asked.is_some()
+        if let Some(run_state) = place.begun(&id)?
+            && run_state.about.asked.is_some()
         {
-            return Ok((id, docket));
+            return Ok((id, run_state));
         }
     }
     Err(none_yet())
@@ -255,8 +255,8 @@ fn none_yet() -> Failure {
 }
 
 /// The question that keeps the change from going on.
-fn open_question(docket: &Docket) -> Option<OpenQuestion> {
-    land::held_question(docket).or_else(|| inbox::questions(docket).into_iter().next())
+fn open_question(run_state: &RunState) -> Option<OpenQuestion> {
+    land::held_question(run_state).or_else(|| inbox::questions(run_state).into_iter().next())
 }
 
 /// Has the change worked on again. Where the question does not allow that, the refusal says which answers it takes.
@@ -286,17 +286,17 @@ fn drop_it(seen: &Seen, question: &OpenQuestion) -> Result<(), Failure> {
     if matches!(question.reason, inbox::Reason::Held(_)) {
         return answer(seen, question, Reaction::Stop, "", None);
     }
-    let letter = Body::Drop { plan: PlanId::new(words::PLAN), by: decide::user(None) };
-    let letter = letter.letter(Time(now())).map_err(Failure::bug)?;
-    tribunal_journal::post(&seen.dir, &letter)?;
+    let message = Body::Drop { plan: PlanId::new(words::PLAN), by: decide::user(None) };
+    let message = message.message(Time(now())).map_err(Failure::bug)?;
+    tribunal_journal::post(&seen.dir, &message)?;
     Ok(())
 }
 
 /// Asks what becomes of a change that waits, until the person has decided or leaves it for later.
 fn ask(globals: &Globals, args: &Do, place: &Place, mut done: Done) -> Result<Done, Failure> {
     while done == Done::Waits {
-        let (id, docket) = last(place)?;
-        let Some(question) = open_question(&docket) else { return Ok(done) };
+        let (id, run_state) = last(place)?;
+        let Some(question) = open_question(&run_state) else { return Ok(done) };
         let offers = |reaction| question.offers.contains(&reaction);
         let lands = if offers(Reaction::Land) { "[l]and it   " } else { "" };
         let works = if offers(Reaction::Again) { "[a]gain with a note   " } else { "" };
@@ -352,12 +352,12 @@ fn line() -> Result<Option<String>, Failure> {
 }
 
 /// Shows the result: the change, what is open and what it cost.
-pub fn tell(stay: &Stay<'_>, docket: &Docket, view: &RunView) -> Result<(), Failure> {
-    let change = tribunal_world::change_of(stay.project, stay.id, docket).unwrap_or_default();
+pub fn tell(stay: &Stay<'_>, run_state: &RunState, view: &RunView) -> Result<(), Failure> {
+    let change = tribunal_world::change_of(stay.project, stay.id, run_state).unwrap_or_default();
     if stay.globals.json {
         let mut value = serde_json::to_value(view).map_err(Failure::bug)?;
         if let Some(fields) = value.as_object_mut() {
-            let words = docket.about.asked.as_ref().map(|asked| asked.words.clone());
+            let words = run_state.about.asked.as_ref().map(|asked| asked.words.clone());
             fields.insert("words".to_owned(), words.into());
             fields.insert("diff".to_owned(), String::from_utf8_lossy(&change).into_owned().into());
         }

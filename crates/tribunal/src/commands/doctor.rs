@@ -58,7 +58,7 @@ pub fn run(globals: &Globals, args: &Doctor) -> Result<Done, Failure> {
         if !globals.quiet && !globals.json {
             out::say("asking each installed agent for one line; this costs what one short answer costs");
         }
-        let sandbox = Sandbox::of(&settings.agents.sandbox, || Containment::detect().can_wall());
+        let sandbox = Sandbox::of(&settings.agents.sandbox, || Containment::detect().can_sandbox());
         contracts(&mut view, &adapters, &environment, scratch.path(), (sandbox, &settings.agents.readable));
     }
     // The order matters: `launchable` looks only where no problem was found before it.
@@ -142,16 +142,16 @@ fn commands(root: &Path, settings: &Settings, environment: &Environment) -> Opti
 
 fn machine(place: Option<&Place>, settings: &Settings) -> DoctorView {
     let containment = Containment::detect();
-    let sandbox = Sandbox::of(&settings.agents.sandbox, || containment.can_wall());
+    let sandbox = Sandbox::of(&settings.agents.sandbox, || containment.can_sandbox());
     let facts = tribunal_world::sandbox_facts(sandbox, &containment, settings);
     let root = place.map_or(Path::new("."), |place| place.root.as_path());
     let room = rustix::fs::statvfs(root).ok();
     DoctorView {
         containment: containment.name().to_owned(),
         containment_partial: containment.is_partial(),
-        sandbox: sandbox::walls(&facts),
+        sandbox: sandbox::state_words(&facts),
         promises: sandbox::promises(&facts),
-        sandbox_missing: sandbox != Sandbox::Walls,
+        sandbox_missing: sandbox != Sandbox::Raised,
         git: tribunal_git::git_version(root).unwrap_or_default(),
         disk_free: room.map_or(0, |room| room.f_bavail.saturating_mul(room.f_frsize)),
         kept: place.map_or(0, |place| size(&place.root.join(FOLDER), 0)),

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::out;
 use crate::place::{Place, Seen};
 use std::collections::BTreeMap;
-use tribunal_engine::DocketError;
+use tribunal_engine::RunStateError;
 use tribunal_engine::replay::{Replay, Row};
 use tribunal_view::events::Event;
 use tribunal_view::explain::{self, Decision};
@@ -57,7 +57,7 @@ fn stories(seen: &Seen) -> Result<Vec<Story>, Failure> {
     seen.reader.each(1, |row| {
         let (fact, kind) = replay.take(&row)?;
         if kind == Row::Note {
-            return Ok::<(), DocketError>(());
+            return Ok::<(), RunStateError>(());
         }
         let decided = matches!(kind, Row::Decision { .. });
         let event = facts::event(&seen.id, row.seq, row.at, &fact);

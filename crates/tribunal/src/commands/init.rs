@@ -230,11 +230,11 @@ mod tests {
 
     #[test]
     fn installed_agents_are_chosen() {
-        let check = |agents: &[&str], maker: &str, judge: Option<&str>| {
+        let check = |agents: &[&str], builder: &str, judge: Option<&str>| {
             let agents: Vec<String> = agents.iter().map(|agent| (*agent).to_owned()).collect();
             let table: toml::Table = toml::from_str(&written(&agents, None)).unwrap();
             let agents = &table["agents"];
-            assert_eq!(agents["default"].as_str(), Some(maker), "{table:?}");
+            assert_eq!(agents["default"].as_str(), Some(builder), "{table:?}");
             let reviewer = agents["roles"]["reviewer"].get("adapter").map(|name| name.as_str().unwrap());
             assert_eq!(reviewer, judge, "{table:?}");
         };

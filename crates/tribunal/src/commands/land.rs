@@ -12,7 +12,7 @@ use crate::out;
 use crate::place::{Place, Seen};
 use tribunal_core::held::Arrival;
 use tribunal_core::run::{Ending, Run, RunStage};
-use tribunal_engine::Docket;
+use tribunal_engine::RunState;
 use tribunal_engine::inbox::{self, Answer, OpenQuestion, Reaction, Reason};
 use tribunal_view::plain;
 use tribunal_world::Project;
@@ -27,18 +27,18 @@ pub fn run(globals: &Globals, args: &Land) -> Result<Done, Failure> {
         None => newest_held(&place)?,
     };
     let seen = place.read(&id)?;
-    let docket = seen.docket()?;
-    let Some(question) = held_question(&docket) else {
+    let run_state = seen.run_state()?;
+    let Some(question) = held_question(&run_state) else {
         // The answer was given and the landing was interrupted: resuming is all it takes.
-        if is_landing(&docket) && !seen.is_live() {
+        if is_landing(&run_state) && !seen.is_live() {
             drop(seen);
             return resume::go_on(globals, &place, &id, args.waiting, None);
         }
-        return not_held(&place, &id, &docket);
+        return not_held(&place, &id, &run_state);
     };
     // Checked before the answer is recorded: the run has to go on right after it.
     if !seen.is_live() {
-        resume::kept(&place, &id, &docket.about)?;
+        resume::kept(&place, &id, &run_state.about)?;
     }
     answer(&seen, &question, &decide::user(args.by.clone()), "")?;
     if seen.is_live() {
@@ -55,11 +55,11 @@ pub fn run(globals: &Globals, args: &Land) -> Result<Done, Failure> {
 /// `resume` calls it first, so nobody is asked about a landing that has happened.
 pub fn if_there(place: &Place, project: &Project, id: &str) -> Result<(), Failure> {
     let seen = place.read(id)?;
-    let docket = seen.docket()?;
-    let Some(question) = held_question(&docket) else { return Ok(()) };
+    let run_state = seen.run_state()?;
+    let Some(question) = held_question(&run_state) else { return Ok(()) };
     let Reason::Held(held) = &question.reason else { return Ok(()) };
     // A live run looks at the branch itself.
-    let arrival = if seen.is_live() { None } else { tribunal_world::arrived(project, id, &docket)? };
+    let arrival = if seen.is_live() { None } else { tribunal_world::arrived(project, id, &run_state)? };
     if arrival.is_some_and(|arrival| held.looks_again(&arrival)) {
         answer(&seen, &question, &decide::user(None), "the branch contains it")?;
     }
@@ -67,19 +67,19 @@ pub fn if_there(place: &Place, project: &Project, id: &str) -> Result<(), Failur
 }
 
 /// True if the run was on its way to the branch when it was interrupted.
-fn is_landing(docket: &Docket) -> bool {
+fn is_landing(run_state: &RunState) -> bool {
     let on_its_way = |run: &Run| {
         let again = run.ground().is_some()
             || matches!(run.stage(), RunStage::Finishing | RunStage::Rebasing | RunStage::Carrying);
         // With a question open it waits for a person and is not on its way.
-        again && run.ending().is_none() && inbox::questions(docket).is_empty()
+        again && run.ending().is_none() && inbox::questions(run_state).is_empty()
     };
-    docket.run.as_ref().is_some_and(on_its_way)
+    run_state.run.as_ref().is_some_and(on_its_way)
 }
 
 /// The question about a held result, if it is open.
-pub(super) fn held_question(docket: &Docket) -> Option<OpenQuestion> {
-    inbox::questions(docket).into_iter().find(|open| matches!(open.reason, Reason::Held(_)))
+pub(super) fn held_question(run_state: &RunState) -> Option<OpenQuestion> {
+    inbox::questions(run_state).into_iter().find(|open| matches!(open.reason, Reason::Held(_)))
 }
 
 fn answer(seen: &Seen, question: &OpenQuestion, by: &str, note: &str) -> Result<(), Failure> {
@@ -97,7 +97,10 @@ fn answer(seen: &Seen, question: &OpenQuestion, by: &str, note: &str) -> Result<
 /// The newest run whose result is held. A run that cannot be read may be that one, so its error is returned.
 fn newest_held(place: &Place) -> Result<String, Failure> {
     for id in place.runs() {
-        if place.begun(&id)?.is_some_and(|docket| held_question(&docket).is_some() || is_landing(&docket)) {
+        if place
+            .begun(&id)?
+            .is_some_and(|run_state| held_question(&run_state).is_some() || is_landing(&run_state))
+        {
             return Ok(id);
         }
     }
@@ -106,9 +109,11 @@ fn newest_held(place: &Place) -> Result<String, Failure> {
 }
 
 /// Says why there is nothing to land. If the branch has the result already, that is a success.
-fn not_held(place: &Place, id: &str, docket: &Docket) -> Result<Done, Failure> {
-    match docket.run.as_ref().and_then(Run::ending) {
-        Some(Ending::Passed | Ending::Concerns) if docket.left.is_none() => still_there(place, id, docket),
+fn not_held(place: &Place, id: &str, run_state: &RunState) -> Result<Done, Failure> {
+    match run_state.run.as_ref().and_then(Run::ending) {
+        Some(Ending::Passed | Ending::Concerns) if run_state.left.is_none() => {
+            still_there(place, id, run_state)
+        }
         Some(ending) => {
             Err(Failure::usage(format!("run {id} ended {}: it has nothing to land", ending.word()))
                 .hint(format!("`tribunal show {id}` says what became of it")))
@@ -119,9 +124,9 @@ fn not_held(place: &Place, id: &str, docket: &Docket) -> Result<Done, Failure> {
 }
 
 /// Checks that the branch still has the result of a run that ended good: having had it once proves nothing today.
-fn still_there(place: &Place, id: &str, docket: &Docket) -> Result<Done, Failure> {
-    let (project, branch) = (place.project()?, plain::line(&docket.about.branch));
-    let Some(why) = taken_away(&project, id, docket)? else {
+fn still_there(place: &Place, id: &str, run_state: &RunState) -> Result<Done, Failure> {
+    let (project, branch) = (place.project()?, plain::line(&run_state.about.branch));
+    let Some(why) = taken_away(&project, id, run_state)? else {
         out::say(&format!("{branch} has the result of run {id}"));
         return Ok(Done::Passed);
     };
@@ -132,13 +137,13 @@ fn still_there(place: &Place, id: &str, docket: &Docket) -> Result<Done, Failure
 /// A sentence if the user's branch lost the result of a run again; `None` if it has it or never had it.
 ///
 /// `status` and `land` both call this. They once disagreed about a merge that kept nothing of a result.
-pub fn taken_away(project: &Project, id: &str, docket: &Docket) -> Result<Option<String>, Failure> {
-    let branch = plain::line(&docket.about.branch);
+pub fn taken_away(project: &Project, id: &str, run_state: &RunState) -> Result<Option<String>, Failure> {
+    let branch = plain::line(&run_state.about.branch);
     let is_good =
-        matches!(docket.run.as_ref().and_then(Run::ending), Some(Ending::Passed | Ending::Concerns));
-    let had_it = is_good && docket.left.is_none();
-    let why = match tribunal_world::arrived(project, id, docket)? {
-        Some(Arrival::Undone(paths)) if !had_it && held_question(docket).is_some() => {
+        matches!(run_state.run.as_ref().and_then(Run::ending), Some(Ending::Passed | Ending::Concerns));
+    let had_it = is_good && run_state.left.is_none();
+    let why = match tribunal_world::arrived(project, id, run_state)? {
+        Some(Arrival::Undone(paths)) if !had_it && held_question(run_state).is_some() => {
             let paths = plain::line(&paths.join(", "));
             let why = "it contains the result, and commits after it took it away again";
             return Ok(Some(format!("{branch} does not have the result of run {id}: {why}: {paths}")));

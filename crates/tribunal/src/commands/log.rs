@@ -11,7 +11,7 @@ use crate::out;
 use crate::place::{Place, Seen};
 use crate::watched::is_end;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use tribunal_engine::{DocketError, Fact};
+use tribunal_engine::{Fact, RunStateError};
 use tribunal_view::style::Style;
 use tribunal_view::{events, log};
 
@@ -79,7 +79,7 @@ impl Tail<'_> {
                 text.push_str(&if *json { events::json(&event) } else { log::line(&event, *began, *style) });
                 text.push('\n');
             }
-            Ok::<(), DocketError>(())
+            Ok::<(), RunStateError>(())
         })?;
         if text.is_empty() { Ok(()) } else { out::data(&text) }
     }

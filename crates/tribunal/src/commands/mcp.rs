@@ -15,7 +15,7 @@ pub fn run(args: &Mcp) -> Result<Done, Failure> {
     // The folder of a launch holds the socket that the agent reports through; without it there is only the project.
     let served = match &args.dir {
         Some(dir) => tribunal_server::serve(dir),
-        None => tribunal_server::serve_desk(Arc::new(Project::new(Place::here()?))),
+        None => tribunal_server::serve_editor_tools(Arc::new(Project::new(Place::here()?))),
     };
     served.map_err(|error| Failure::work(error.to_string()))?;
     Ok(Done::Passed)

@@ -14,7 +14,7 @@ use serde::Serialize;
 use std::fmt::Write;
 use std::io::IsTerminal;
 use tribunal_engine::replay::{Replay, Row};
-use tribunal_engine::{DocketError, Fact};
+use tribunal_engine::{Fact, RunStateError};
 use tribunal_view::style::{Mark, Style};
 use tribunal_view::{log, words};
 
@@ -109,7 +109,7 @@ fn replay(seen: &Seen, steps: bool, style: Style) -> Result<(Outcome, Vec<Step>)
             let line = log::line(&event, began, style).trim_end().to_owned();
             told.push(Step { seq: row.seq, sign, line });
         }
-        Ok::<(), DocketError>(())
+        Ok::<(), RunStateError>(())
     })?;
     // A journal that ends in the middle of a turn was cut off: the machines would still decide something.
     outcome.unsettled = replay.unsettled();

@@ -54,12 +54,17 @@ pub fn run(globals: &Globals, args: &Report) -> Result<Done, Failure> {
 
 /// The review of a run as it stands, without the remarks of editor agents.
 pub fn of(history: &History, run: &str, run_dir: &Path) -> Review {
-    let docket = &history.docket;
-    let commands = commands(docket).iter().map(CommandView::line).collect();
-    let notes =
-        [commands, unreviewed(docket), status::gates(run_dir), docket.about.unkept(), from_agents(docket)]
-            .concat();
-    history.review(run, notes, &facts::questions(docket, run))
+    let run_state = &history.run_state;
+    let commands = commands(run_state).iter().map(CommandView::line).collect();
+    let notes = [
+        commands,
+        unreviewed(run_state),
+        status::gates(run_dir),
+        run_state.about.unkept(),
+        from_agents(run_state),
+    ]
+    .concat();
+    history.review(run, notes, &facts::questions(run_state, run))
 }
 
 /// Adds the remarks of editor agents, or leaves the review as it is if the mailbox cannot be read.
@@ -89,17 +94,19 @@ fn text(
         review
     };
     // Kept outside of `items`, which borrows from it.
-    let docket = &history.docket;
-    let last = last_word(docket);
-    let who: Vec<Vec<Identity>> =
-        last.iter().map(|(_, entry, lp)| spoken::identities(docket, lp.id(), entry)).collect();
+    let run_state = &history.run_state;
+    let last = last_word(run_state);
+    let who: Vec<Vec<Identity>> = last
+        .iter()
+        .map(|(_, entry, review_loop)| spoken::identities(run_state, review_loop.id(), entry))
+        .collect();
     let items = || -> Vec<Item<'_>> {
         let found = last.iter().zip(&who);
         found
-            .map(|((id, entry, lp), who)| Item {
+            .map(|((id, entry, review_loop), who)| Item {
                 id: *id,
                 entry: entry.as_ref(),
-                round: lp.round(),
+                round: review_loop.round(),
                 provenance: history.provenance(*id),
                 who,
             })

@@ -11,10 +11,10 @@ use crate::failure::Failure;
 use crate::out;
 use crate::place::{Place, never_began};
 use tribunal_core::run::Run;
-use tribunal_engine::Docket;
+use tribunal_engine::RunState;
 use tribunal_engine::budget::Caps;
-use tribunal_engine::docket::RunNote;
 use tribunal_engine::history::History;
+use tribunal_engine::run_state::RunNote;
 use tribunal_engine::settings::Settings;
 use tribunal_world::{Artifact, Project};
 
@@ -52,13 +52,13 @@ pub fn kept(place: &Place, id: &str, about: &RunNote) -> Result<Settings, Failur
 
 /// Refuses to go on if the agents of a run could not be launched, unless the run needs none any more.
 pub fn check_agents(place: &Place, project: &Project, id: &str) -> Result<(), Failure> {
-    let docket = place.read(id)?.docket()?;
+    let run_state = place.read(id)?.run_state()?;
     // A run that builds nothing has the agents it found when it began, or none.
-    let about = &docket.about;
+    let about = &run_state.about;
     let builds = about.builds();
     // Everything is built here; a missing agent must not keep a result from its branch.
     let built = |run: &Run| run.closing().is_some() || run.held().is_some();
-    if docket.run.as_ref().is_none_or(built) || !builds {
+    if run_state.run.as_ref().is_none_or(built) || !builds {
         return Ok(());
     }
     tribunal_world::check_agents(project, &kept(place, id, about)?).map_err(|error| {
@@ -78,7 +78,7 @@ pub fn unfinished(place: &Place) -> Result<String, Failure> {
     let mut over = true;
     for id in place.runs() {
         match place.begun(&id)? {
-            Some(docket) if is_open(&docket) => return Ok(id),
+            Some(run_state) if is_open(&run_state) => return Ok(id),
             Some(_) => {}
             // The newest run may have died before it began, which is another message than "it is over".
             None => over &= id != newest,
@@ -93,13 +93,13 @@ pub fn unfinished(place: &Place) -> Result<String, Failure> {
 
 /// The newest run of a phase that is not over.
 pub fn of_phase(place: &Place, phase: &str) -> Result<Option<String>, Failure> {
-    earlier(place, |docket| docket.about.review.is_none() && docket.about.phase == phase)
+    earlier(place, |run_state| run_state.about.review.is_none() && run_state.about.phase == phase)
 }
 
 /// The newest run that makes this artifact and is not over.
 pub fn of_chain(place: &Place, artifact: Artifact, feature: &str) -> Result<Option<String>, Failure> {
-    earlier(place, |docket| {
-        let chain = docket.about.chain.as_ref();
+    earlier(place, |run_state| {
+        let chain = run_state.about.chain.as_ref();
         chain.is_some_and(|chain| chain.artifact == artifact && chain.feature == feature)
     })
 }
@@ -108,12 +108,12 @@ pub fn of_chain(place: &Place, artifact: Artifact, feature: &str) -> Result<Opti
 ///
 /// A run that cannot be read may be the one that is meant, so no other is begun in its place. If a newer run of the
 /// same kind is over, a person has already begun another, and the unreadable one no longer matters.
-fn earlier(place: &Place, meant: impl Fn(&Docket) -> bool) -> Result<Option<String>, Failure> {
+fn earlier(place: &Place, meant: impl Fn(&RunState) -> bool) -> Result<Option<String>, Failure> {
     let mut over = false;
     for id in place.runs() {
         match place.begun(&id) {
-            Ok(Some(docket)) if meant(&docket) => {
-                if is_open(&docket) {
+            Ok(Some(run_state)) if meant(&run_state) => {
+                if is_open(&run_state) {
                     return Ok(Some(id));
                 }
                 over = true;
@@ -127,8 +127,8 @@ fn earlier(place: &Place, meant: impl Fn(&Docket) -> bool) -> Result<Option<Stri
     Ok(None)
 }
 
-fn is_open(docket: &Docket) -> bool {
-    docket.run.as_ref().is_some_and(|run| run.ending().is_none())
+fn is_open(run_state: &RunState) -> bool {
+    run_state.run.as_ref().is_some_and(|run| run.ending().is_none())
 }
 
 /// Resumes a run with the settings it began with, and stays with it. `caps` are the new limits of what it may spend.
@@ -139,18 +139,18 @@ pub fn go_on(
     waiting: WaitArgs,
     caps: Option<Caps>,
 ) -> Result<Done, Failure> {
-    let docket = place.read(id)?.docket()?;
-    if docket.run.is_none() {
+    let run_state = place.read(id)?.run_state()?;
+    if run_state.run.is_none() {
         return Err(never_began(id));
     }
-    let settings = kept(place, id, &docket.about)?;
+    let settings = kept(place, id, &run_state.about)?;
     go_on_with(globals, place, &settings, id, (waiting, false), caps)
 }
 
 /// The same, for a command that asks right afterwards what becomes of the result.
 pub fn go_on_and_ask(globals: &Globals, place: &Place, id: &str, waiting: WaitArgs) -> Result<Done, Failure> {
-    let docket = place.read(id)?.docket()?;
-    let settings = kept(place, id, &docket.about)?;
+    let run_state = place.read(id)?.run_state()?;
+    let settings = kept(place, id, &run_state.about)?;
     go_on_with(globals, place, &settings, id, (waiting, true), None)
 }
 
@@ -159,8 +159,8 @@ pub fn go_on_and_ask(globals: &Globals, place: &Place, id: &str, waiting: WaitAr
 /// It launches nothing any more, so the settings of now may stand in for lost ones. Cancelling is the way out for a run
 /// whose settings are gone, and must not need them.
 pub fn close(globals: &Globals, place: &Place, now: &Settings, id: &str) -> Result<Done, Failure> {
-    let docket = place.read(id)?.docket()?;
-    let kept = tribunal_world::kept_settings(&place.run_dir(id), &docket.about);
+    let run_state = place.read(id)?.run_state()?;
+    let kept = tribunal_world::kept_settings(&place.run_dir(id), &run_state.about);
     go_on_with(globals, place, kept.as_ref().unwrap_or(now), id, (WaitArgs::default(), false), None)
 }
 
@@ -172,8 +172,8 @@ fn go_on_with(
     (waiting, asks): (WaitArgs, bool),
     caps: Option<Caps>,
 ) -> Result<Done, Failure> {
-    let History { docket, chronicle: before, .. } = History::read(&place.read(id)?.reader)?;
-    if docket.run.is_none() {
+    let History { run_state, chronicle: before, .. } = History::read(&place.read(id)?.reader)?;
+    if run_state.run.is_none() {
         return Err(never_began(id));
     }
     let project = place.project()?;

@@ -19,12 +19,12 @@ use tribunal_core::ids::FindingId;
 use tribunal_core::ledger::Entry;
 use tribunal_core::review_loop::{Loop, Outcome};
 use tribunal_core::run::Ending;
-use tribunal_engine::Docket;
-use tribunal_engine::docket::ReviewNote;
+use tribunal_engine::RunState;
 use tribunal_engine::history::{Chronicle, History};
 use tribunal_engine::review::{commands, last_word};
+use tribunal_engine::run_state::ReviewNote;
 use tribunal_engine::spoken::identities;
-use tribunal_view::examined::{self, Aside, Examined, Judge, Row, Since, Stands};
+use tribunal_view::examined::{self, Examined, Filtered, Judge, Row, Since, Stands};
 use tribunal_view::facts::RunView;
 use tribunal_view::log::NOBODY;
 use tribunal_view::sarif::{self, Item};
@@ -81,7 +81,7 @@ pub fn run(globals: &Globals, args: &Review) -> Result<Done, Failure> {
     let (id, engine) = tribunal_world::begin_review(&project, plan).map_err(|error| config.located(error))?;
     if !globals.quiet {
         out::say(&format!("run {id}"));
-        super::run::tell_noticed(engine.docket());
+        super::run::tell_noticed(engine.run_state());
     }
     let shown = Shown { form: args.format, verbose: args.verbose };
     let (waiting, settings) = (args.waiting, &settings);
@@ -141,12 +141,12 @@ fn panel(note: &ReviewNote) -> String {
         };
         text.push_str(&format!("  tool      {}{why}{missing}\n", plain::line(&tool.name)));
     }
-    for seat in &note.seats {
+    for reviewer in &note.reviewers {
         text.push_str(&format!(
             "  reviewer  {} — {} ({})\n",
-            plain::line(&seat.id),
-            plain::line(&seat.why),
-            seat.found
+            plain::line(&reviewer.id),
+            plain::line(&reviewer.why),
+            reviewer.found
         ));
     }
     for absent in note.absent.iter().chain(&note.uncommitted) {
@@ -163,7 +163,7 @@ fn confirmed(
     plan: &mut ReviewPlan,
 ) -> Result<bool, Failure> {
     // A panel that the person named needs no confirmation.
-    let asks = !args.yes && args.panel.is_empty() && !plan.note.seats.is_empty();
+    let asks = !args.yes && args.panel.is_empty() && !plan.note.reviewers.is_empty();
     if !asks || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Ok(true);
     }
@@ -178,11 +178,12 @@ fn confirmed(
             "" | "y" | "yes" => return Ok(true),
             "n" | "no" => return Ok(false),
             answer => match answer.split_once('=') {
-                Some((old, new)) => match tribunal_world::replace_seat(project, plan, old.trim(), new.trim())
-                {
-                    Ok(()) => out::say(panel(&plan.note).trim_end()),
-                    Err(error) => out::say(&error.to_string()),
-                },
+                Some((old, new)) => {
+                    match tribunal_world::replace_reviewer(project, plan, old.trim(), new.trim()) {
+                        Ok(()) => out::say(panel(&plan.note).trim_end()),
+                        Err(error) => out::say(&error.to_string()),
+                    }
+                }
                 None => out::say("write it as old=new, by the names above"),
             },
         }
@@ -197,10 +198,10 @@ pub fn tell(
     review: reviewed::Review,
     view: &RunView,
 ) -> Result<(), Failure> {
-    let docket = &history.docket;
-    let Some(note) = docket.about.review.as_deref() else { return Ok(()) };
+    let run_state = &history.run_state;
+    let Some(note) = run_state.about.review.as_deref() else { return Ok(()) };
     let form = shown.form.unwrap_or(if globals.json { ReviewForm::Json } else { ReviewForm::Text });
-    let last = last_word(docket);
+    let last = last_word(run_state);
     // These two print findings alone, so nothing else is built for them.
     if matches!(form, ReviewForm::Sarif | ReviewForm::Github) {
         return as_items(history, note, &last, |items| show_items(form, items));
@@ -209,22 +210,22 @@ pub fn tell(
         run: review.run.clone(),
         target: plain::line(&note.target),
         end: end_of(view),
-        reason: reason(docket, view),
+        reason: reason(run_state, view),
         rounds: review.rounds(),
         judges: judges(&review, note),
         previous: note.previous.clone(),
-        filtered: asides(docket, note),
-        commands: commands(docket),
-        notes: notes(docket, note),
-        take: docket.left.clone(),
+        filtered: filtered(run_state, note),
+        commands: commands(run_state),
+        notes: notes(run_state, note),
+        take: run_state.left.clone(),
         done: view.finish.clone(),
-        next: unapproved(docket, note, &review.run).into_iter().collect(),
+        next: unapproved(run_state, note, &review.run).into_iter().collect(),
         verbose: shown.verbose,
-        findings: rows(review.findings, docket, note, &last),
+        findings: rows(review.findings, run_state, note, &last),
     };
     // Without a finding in the way `--fix` would change nothing.
     if one.end == Stands::Over(Ending::Shut) && !note.fix && one.findings.iter().any(|row| row.in_the_way) {
-        one.next.push("the same command with --fix has it mended".to_owned());
+        one.next.push("the same command with --fix has it fixed".to_owned());
     }
     show(form, &one, out::stdout_style(globals))
 }
@@ -235,20 +236,20 @@ type LastWord<'a> = (FindingId, Cow<'a, Entry>, &'a Loop);
 /// The findings as they are shown, each with its rule and how it compares with the last review.
 fn rows(
     stories: Vec<reviewed::Story>,
-    docket: &Docket,
+    run_state: &RunState,
     note: &ReviewNote,
     last: &[LastWord<'_>],
 ) -> Vec<Row> {
     // Once: searching the list for every finding took seconds with thousands of them.
     let entries: HashMap<FindingId, &Entry> =
         last.iter().map(|(id, entry, _)| (*id, entry.as_ref())).collect();
-    let aside = said_aside(docket);
+    let filtered = said_filtered(run_state);
     let row = |story: reviewed::Story| {
         let entry = entries.get(&story.finding.id).copied();
         let rule = entry.and_then(|entry| entry.claim.rule.as_deref());
         Row {
             rule: rule.map(plain::line).unwrap_or_default(),
-            since: entry.map_or(Since::Unknown, |entry| since(entry, &aside, note)),
+            since: entry.map_or(Since::Unknown, |entry| since(entry, &filtered, note)),
             in_the_way: story.is_in_the_way(),
             finding: story.finding,
         }
@@ -267,16 +268,19 @@ fn as_items(
 ) -> Result<(), Failure> {
     let earlier = note.previous.is_some();
     let compared: Vec<Entry> = last.iter().map(|(_, entry, _)| compared(entry, earlier)).collect();
-    let round = |lp: &Loop| lp.round() + u32::from(earlier);
-    let who: Vec<_> = last.iter().map(|(_, entry, lp)| identities(&history.docket, lp.id(), entry)).collect();
+    let round = |review_loop: &Loop| review_loop.round() + u32::from(earlier);
+    let who: Vec<_> = last
+        .iter()
+        .map(|(_, entry, review_loop)| identities(&history.run_state, review_loop.id(), entry))
+        .collect();
     let items: Vec<Item<'_>> = last
         .iter()
         .zip(&compared)
         .zip(&who)
-        .map(|(((id, _, lp), entry), who)| Item {
+        .map(|(((id, _, review_loop), entry), who)| Item {
             id: *id,
             entry,
-            round: round(lp),
+            round: round(review_loop),
             provenance: history.provenance(*id),
             who,
         })
@@ -285,14 +289,14 @@ fn as_items(
 }
 
 /// The command that shows what fixers made and nobody approved.
-fn unapproved(docket: &Docket, note: &ReviewNote, id: &str) -> Option<String> {
-    let lp = docket.examined()?;
+fn unapproved(run_state: &RunState, note: &ReviewNote, id: &str) -> Option<String> {
+    let review_loop = run_state.examined()?;
     // The first judged revision is what was given; only a later one is a fixer's work.
-    let made = lp.revision().filter(|made| lp.judged().first() != Some(made))?;
-    let approved = lp.outcome().is_some_and(Outcome::is_good);
+    let made = review_loop.revision().filter(|made| review_loop.judged().first() != Some(made))?;
+    let approved = review_loop.outcome().is_some_and(Outcome::is_good);
     let head = note.head.get(..12).unwrap_or(&note.head);
     (!approved).then(|| {
-        format!("git diff {head} refs/tribunal/{id}/rev/{made} shows what was mended and not approved")
+        format!("git diff {head} refs/tribunal/{id}/rev/{made} shows what was fixed and not approved")
     })
 }
 
@@ -319,10 +323,10 @@ fn show_items(form: ReviewForm, items: &[Item<'_>]) -> Result<(), Failure> {
 }
 
 /// Why the review ended as it did, in a few words.
-fn reason(docket: &Docket, view: &RunView) -> String {
+fn reason(run_state: &RunState, view: &RunView) -> String {
     // The findings are settled, but a person is asked about the way to the branch: that question is the reason.
-    let held = docket.run.as_ref().is_some_and(|run| run.held().is_some());
-    let outcome = docket.examined().and_then(|lp| lp.outcome()).filter(|_| !held);
+    let held = run_state.run.as_ref().is_some_and(|run| run.held().is_some());
+    let outcome = run_state.examined().and_then(|review_loop| review_loop.outcome()).filter(|_| !held);
     let words = match outcome {
         None => view.questions.first().map_or("it is not over", |question| question.why.as_str()),
         Some(Outcome::Passed | Outcome::PassedWithWarnings) => "nothing is in the way",
@@ -358,7 +362,7 @@ fn judges(review: &reviewed::Review, note: &ReviewNote) -> Vec<Judge> {
         })
         .collect();
     let tools = note.tools.iter().map(|tool| (&tool.name, true));
-    for (name, is_check) in tools.chain(note.seats.iter().map(|seat| (&seat.id, false))) {
+    for (name, is_check) in tools.chain(note.reviewers.iter().map(|reviewer| (&reviewer.id, false))) {
         if !judges.iter().any(|judge| judge.name == *name) {
             judges.push(Judge { name: name.clone(), is_check, ..Judge::default() });
         }
@@ -366,7 +370,7 @@ fn judges(review: &reviewed::Review, note: &ReviewNote) -> Vec<Judge> {
     judges
 }
 
-fn asides(docket: &Docket, note: &ReviewNote) -> Vec<Aside> {
+fn filtered(run_state: &RunState, note: &ReviewNote) -> Vec<Filtered> {
     let row = |claim: &Claim| {
         let place = match (&claim.file, claim.line) {
             (Some(file), Some(line)) => format!("{file}:{line} "),
@@ -376,18 +380,18 @@ fn asides(docket: &Docket, note: &ReviewNote) -> Vec<Aside> {
         let rule = claim.rule.as_ref().map(|rule| format!(" ({rule})")).unwrap_or_default();
         plain::line(&format!("{place}{}: {}{rule}", claim.severity, claim.claim))
     };
-    let each = docket.asides.values().filter(|aside| aside.count > 0);
-    each.map(|aside| Aside {
-        by: aside.check.to_string(),
-        count: aside.count,
+    let each = run_state.filtered.values().filter(|filtered| filtered.count > 0);
+    each.map(|filtered| Filtered {
+        by: filtered.check.to_string(),
+        count: filtered.count,
         // The count is always shown, so that nobody takes "filtered" for "clean".
-        rows: if note.include_filtered { aside.claims.iter().map(row).collect() } else { Vec::new() },
+        rows: if note.include_filtered { filtered.claims.iter().map(row).collect() } else { Vec::new() },
     })
     .collect()
 }
 
 /// How a finding compares with the last review of the same target.
-fn since(entry: &Entry, aside: &HashSet<Words<'_>>, note: &ReviewNote) -> Since {
+fn since(entry: &Entry, filtered: &HashSet<Words<'_>>, note: &ReviewNote) -> Since {
     if note.previous.is_none() {
         return Since::Unknown;
     }
@@ -397,7 +401,7 @@ fn since(entry: &Entry, aside: &HashSet<Words<'_>>, note: &ReviewNote) -> Since 
     match (taken_over, gone) {
         (false, _) => Since::New,
         (true, false) => Since::Persisting,
-        (true, true) if is_aside(entry, aside) => Since::Elsewhere,
+        (true, true) if is_filtered(entry, filtered) => Since::Elsewhere,
         (true, true) => Since::Resolved,
     }
 }
@@ -412,23 +416,23 @@ fn words_of(claim: &Claim) -> Words<'_> {
 /// True if a tool still reports the finding, but on lines that did not change.
 ///
 /// Such a finding is filtered, not fixed, and must not be shown as resolved.
-fn is_aside(entry: &Entry, aside: &HashSet<Words<'_>>) -> bool {
+fn is_filtered(entry: &Entry, filtered: &HashSet<Words<'_>>) -> bool {
     let file = entry.claim.file.as_deref();
     let mut said = entry.words().iter().map(|words| &words.claim);
-    said.any(|claim| aside.contains(&(file, claim.rule.as_deref(), &claim.claim)))
+    said.any(|claim| filtered.contains(&(file, claim.rule.as_deref(), &claim.claim)))
 }
 
 /// The findings that were filtered because their lines did not change.
-fn said_aside(docket: &Docket) -> HashSet<Words<'_>> {
-    docket.asides.values().flat_map(|aside| &aside.claims).map(words_of).collect()
+fn said_filtered(run_state: &RunState) -> HashSet<Words<'_>> {
+    run_state.filtered.values().flat_map(|filtered| &filtered.claims).map(words_of).collect()
 }
 
 /// Notes about tools that were not run again, because the tree, the tool and the settings are unchanged.
-fn known(docket: &Docket) -> Vec<String> {
+fn known(run_state: &RunState) -> Vec<String> {
     let mut by_run: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for aside in docket.asides.values() {
-        let Some(run) = &aside.known else { continue };
-        by_run.entry(run).or_default().push(aside.check.to_string());
+    for filtered in run_state.filtered.values() {
+        let Some(run) = &filtered.known else { continue };
+        by_run.entry(run).or_default().push(filtered.check.to_string());
     }
     let line = |(run, tools): (&str, Vec<String>)| {
         format!("not run again: {}; tree, tool and settings are as in {run}", tools.join(", "))
@@ -437,37 +441,38 @@ fn known(docket: &Docket) -> Vec<String> {
 }
 
 /// The result of the polish loop, if there was one.
-fn polished(docket: &Docket) -> Option<String> {
-    let lp = docket.polish()?;
-    Some(match lp.outcome()? {
+fn polished(run_state: &RunState) -> Option<String> {
+    let review_loop = run_state.polish()?;
+    Some(match review_loop.outcome()? {
         outcome if outcome.is_good() => "it was polished, and the polish was judged".to_owned(),
         outcome => format!("a polish was dropped ({}): what passed before it stands", outcome.word()),
     })
 }
 
-fn notes(docket: &Docket, note: &ReviewNote) -> Vec<String> {
+fn notes(run_state: &RunState, note: &ReviewNote) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
-    if note.seats.is_empty() {
+    if note.reviewers.is_empty() {
         notes.push("judged by tools and checks alone: no reviewer is configured".to_owned());
     }
-    let left = |lp: &Loop| {
-        lp.ledger()
+    let left = |review_loop: &Loop| {
+        review_loop
+            .ledger()
             .iter()
             .any(|(_, entry)| entry.fixer.as_ref().is_some_and(|fixer| fixer.as_str() == NOBODY))
     };
-    if note.fix && docket.loops.values().any(left) {
-        notes.push("what no tool mends was left: no agent is configured".to_owned());
+    if note.fix && run_state.loops.values().any(left) {
+        notes.push("what no tool fixes was left: no agent is configured".to_owned());
     }
-    notes.extend(known(docket));
+    notes.extend(known(run_state));
     notes.extend(note.uncommitted.iter().map(|files| format!("not judged: {files}")));
-    notes.extend(polished(docket));
+    notes.extend(polished(run_state));
     notes.extend(note.absent.iter().map(|absent| format!("did not judge: {absent}")));
     let unread = note.unread.iter().map(|one| {
         format!("an earlier review could not be read, so what it left open is not known here: {one}")
     });
     notes.extend(unread);
     notes.extend(note.unasked.iter().map(|one| format!("was not looked at again: {one}")));
-    notes.extend(docket.lost.values().map(|lost| plain::clipped(lost, 600)));
-    notes.extend(docket.warnings.iter().map(|warning| plain::clipped(warning, 600)));
+    notes.extend(run_state.lost.values().map(|lost| plain::clipped(lost, 600)));
+    notes.extend(run_state.warnings.iter().map(|warning| plain::clipped(warning, 600)));
     notes
 }

@@ -15,10 +15,10 @@ use crate::{config, out, signals, test_command};
 use std::io::IsTerminal;
 use std::path::Path;
 use tribunal_core::run::Ending;
-use tribunal_engine::docket::RunNote;
 use tribunal_engine::history::{Chronicle, History};
+use tribunal_engine::run_state::RunNote;
 use tribunal_engine::settings::Settings;
-use tribunal_engine::{Docket, DocketError, End, Engine, Stamped, Watch};
+use tribunal_engine::{End, Engine, RunState, RunStateError, Stamped, Watch};
 use tribunal_journal::Reader;
 use tribunal_protocol::projection::Projection;
 use tribunal_view::facts::RunView;
@@ -66,8 +66,8 @@ pub fn run(globals: &Globals, args: &Run) -> Result<Done, Failure> {
         tribunal_world::begin(&project, settings, &ask).map_err(|error| config.located(error))?;
     if !globals.quiet {
         out::say(&format!("run {id}"));
-        tell_noticed(engine.docket());
-        tell_taken_over(engine.docket());
+        tell_noticed(engine.run_state());
+        tell_taken_over(engine.run_state());
     }
     let (waiting, uat) = (args.waiting, args.uat);
     let shown = Default::default();
@@ -132,25 +132,25 @@ impl Stay<'_> {
 
     fn stay(&self, mut engine: Engine<RealWorld>, before: Chronicle) -> Result<Stayed, Failure> {
         let handle = engine.world().handle();
-        let progress = Progress::new(self.globals, self.id, engine.docket(), before, self.waiting.attach);
+        let progress = Progress::new(self.globals, self.id, engine.run_state(), before, self.waiting.attach);
         let interrupt = move |signal| handle.interrupt(signal);
         let caught =
             signals::catch(self.settings.run.grace_s, interrupt, progress.at_work(), progress.speaker())?;
         // Scripts of the protocol follow only runs that build plans.
-        let files = builds(&engine.docket().about).then(|| Projection::open(self.project, self.id));
+        let files = builds(&engine.run_state().about).then(|| Projection::open(self.project, self.id));
         let (run, root) = (&self.settings.run, self.project.root());
-        let notices = Notices::new(run, self.id, root, engine.docket());
+        let notices = Notices::new(run, self.id, root, engine.run_state());
         // A single review may find very much, so its history is folded as it comes and nothing is left to read at the
         // end. A run of a thousand loops would hold all of that in memory a second time; there the journal is read
         // instead.
-        let single = engine.docket().about.review.is_some();
+        let single = engine.run_state().about.review.is_some();
         let history = single.then(|| self.history().ok()).flatten();
         let mut watching = Watching { progress, files, notices, history };
         let ended = engine.run(&mut watching);
         let Watching { progress, files, notices, history } = watching;
         // The run has stopped: from here on Ctrl-C ends the command as usual.
         drop(caught);
-        let why = files.and_then(|files| files.map_or_else(Some, |files| files.finish(engine.docket())));
+        let why = files.and_then(|files| files.map_or_else(Some, |files| files.finish(engine.run_state())));
         // The user's own commands may take a while; a log names them as what it waits for.
         let told = notices.filter(|_| ended.is_ok()).map(|notices| {
             progress.waits_for("run.on_end and run.on_escalation");
@@ -166,7 +166,7 @@ impl Stay<'_> {
     fn told(&self, stayed: Stayed) -> Result<Done, Failure> {
         let Stayed { engine, chronicle, history, end, warnings } = stayed;
         warnings.iter().for_each(|why| out::say(&format!("warning: {why}")));
-        let done = self.tell(engine.docket(), &chronicle, history, &end)?;
+        let done = self.tell(engine.run_state(), &chronicle, history, &end)?;
         self.tried_out(engine, done)
     }
 
@@ -191,7 +191,7 @@ impl Stay<'_> {
 
     /// Starts the acceptance test if the person asked for it or sits at a terminal; otherwise it stays in the inbox.
     fn tried_out(&self, engine: Engine<RealWorld>, done: Done) -> Result<Done, Failure> {
-        let about = engine.docket().about.clone();
+        let about = engine.run_state().about.clone();
         // The lock of the run goes with the engine: the test that follows may take minutes.
         drop(engine);
         let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
@@ -207,7 +207,7 @@ impl Stay<'_> {
     }
 
     /// The review of the findings and the history it is made from, which is read from the journal if nobody kept it.
-    fn reviewed(&self, history: Option<History>, dir: &Path) -> Result<(Review, History), DocketError> {
+    fn reviewed(&self, history: Option<History>, dir: &Path) -> Result<(Review, History), RunStateError> {
         let history = match history {
             Some(history) => history,
             None => self.history()?,
@@ -216,30 +216,30 @@ impl Stay<'_> {
     }
 
     /// The history of the run as far as it is in the journal.
-    fn history(&self) -> Result<History, DocketError> {
+    fn history(&self) -> Result<History, RunStateError> {
         History::read(&Reader::open(&self.project.run_dir(self.id))?)
     }
 
     fn tell(
         &self,
-        docket: &Docket,
+        run_state: &RunState,
         chronicle: &Chronicle,
         history: Option<History>,
         end: &End,
     ) -> Result<Done, Failure> {
         let dir = self.project.run_dir(self.id);
         let path = dir.join("report.md");
-        let review = dir.join(super::status::review_name(docket));
+        let review = dir.join(super::status::review_name(run_state));
         let around = Around {
             id: self.id.to_owned(),
             live: false,
             report: Some(path.clone()),
             review: Some(review.clone()),
             gates: super::status::gates(&dir),
-            next_phase: next_phase(self.project, &docket.about.phase),
+            next_phase: next_phase(self.project, &run_state.about.phase),
         };
-        let mut view = facts::run_view(docket, chronicle, &around);
-        add_places(&mut view, &dir, docket);
+        let mut view = facts::run_view(run_state, chronicle, &around);
+        add_places(&mut view, &dir, run_state);
         if let Err(error) = tribunal_world::write_atomic(&path, report::markdown(&view).as_bytes()) {
             out::say(&format!("warning: the report could not be written: {error}"));
             // The output must not name a file that is not there.
@@ -253,12 +253,14 @@ impl Stay<'_> {
         }
         // After the report is written: it lies in the project, but the output is read where the command was given.
         self.globals.elsewhere().iter().for_each(|dir| view.from_elsewhere(dir));
-        let said = if docket.about.review.is_some() {
+        let said = if run_state.about.review.is_some() {
             let (review, history) = told?;
             super::review::tell(self.globals, &self.shown, &history, review, &view)
-        } else if docket.about.asked.is_some() && !matches!(end, End::Suspended { .. }) && !self.globals.quiet
+        } else if run_state.about.asked.is_some()
+            && !matches!(end, End::Suspended { .. })
+            && !self.globals.quiet
         {
-            super::do_::tell(self, docket, &view)
+            super::do_::tell(self, run_state, &view)
         } else if self.globals.json {
             out::json(&view)
         } else if matches!(end, End::Suspended { .. }) {
@@ -287,11 +289,11 @@ impl Stay<'_> {
                     out::say(&format!("{spent}\nhint: `{command}` goes on"));
                 }
                 // The summary names the commands; these three forms do not have it.
-                let untold = self.globals.quiet || self.globals.json || docket.about.review.is_some();
+                let untold = self.globals.quiet || self.globals.json || run_state.about.review.is_some();
                 if *end == End::Waiting && untold {
                     tell_answers(&view);
                 }
-                Ok(Done::of(end, docket.left.is_some()))
+                Ok(Done::of(end, run_state.left.is_some()))
             }
         }
     }
@@ -309,13 +311,17 @@ fn builds(about: &RunNote) -> bool {
 }
 
 /// Prints what was noticed in the plans, before anybody works on them.
-pub fn tell_noticed(docket: &Docket) {
-    docket.about.warnings.iter().for_each(|noticed| out::say(&format!("warning: {}", plain::line(noticed))));
+pub fn tell_noticed(run_state: &RunState) {
+    run_state
+        .about
+        .warnings
+        .iter()
+        .for_each(|noticed| out::say(&format!("warning: {}", plain::line(noticed))));
 }
 
 /// Prints which tasks an earlier run has committed, so that nobody wonders why they are not built.
-pub fn tell_taken_over(docket: &Docket) {
-    for plan in docket.run.iter().flat_map(|run| run.spec().plans.iter()) {
+pub fn tell_taken_over(run_state: &RunState) {
+    for plan in run_state.run.iter().flat_map(|run| run.spec().plans.iter()) {
         if let Some(done) = &plan.done {
             let (id, tasks, next) = (&plan.id, done.tasks, done.tasks + 1);
             out::say(&format!(
@@ -342,8 +348,8 @@ struct Watching {
 }
 
 impl Watch for Watching {
-    fn committed(&mut self, docket: &Docket, facts: &[Stamped]) {
-        self.progress.committed(docket, facts);
+    fn committed(&mut self, run_state: &RunState, facts: &[Stamped]) {
+        self.progress.committed(run_state, facts);
         if let Some(history) = &mut self.history
             && facts.iter().any(|stamped| history.apply(stamped.at, &stamped.fact).is_err())
         {
@@ -351,10 +357,10 @@ impl Watch for Watching {
             self.history = None;
         }
         if let Some(Ok(files)) = &mut self.files {
-            files.committed(docket, facts);
+            files.committed(run_state, facts);
         }
         if let Some(notices) = &mut self.notices {
-            notices.committed(docket, facts);
+            notices.committed(run_state, facts);
         }
     }
 }
@@ -368,18 +374,18 @@ fn tell_answers(view: &RunView) {
 }
 
 /// Adds to each question the checkout in which a person may fix things, if it is still there.
-pub fn add_places(view: &mut RunView, run_dir: &Path, docket: &Docket) {
-    let open = tribunal_engine::inbox::questions(docket);
+pub fn add_places(view: &mut RunView, run_dir: &Path, run_state: &RunState) {
+    let open = tribunal_engine::inbox::questions(run_state);
     for question in &mut view.questions {
         let effect = open.iter().find(|open| open.id == question.id).map(|open| &open.effect);
-        let place = effect.and_then(|effect| tribunal_world::place_to_fix(run_dir, docket, effect));
+        let place = effect.and_then(|effect| tribunal_world::place_to_fix(run_dir, run_state, effect));
         // A checkout may have been cleaned up meanwhile.
         question.place = place.filter(|place| place.exists()).map(|place| place.display().to_string());
     }
 }
 
 /// Writes the review into the run's folder: no file of the user's is written while a run lives.
-fn write_review(told: &Result<(Review, History), DocketError>, path: &Path) -> Result<(), String> {
+fn write_review(told: &Result<(Review, History), RunStateError>, path: &Path) -> Result<(), String> {
     let (review, _) = told.as_ref().map_err(ToString::to_string)?;
     let text = tribunal_view::review::markdown(review);
     tribunal_world::write_atomic(path, text.as_bytes()).map_err(|error| error.to_string())

@@ -36,8 +36,8 @@ pub fn run(globals: &Globals, args: &Show) -> Result<Done, Failure> {
                     said.iter().map(|line| format!("  {}\n", style.wrap(line, "    "))).collect();
                 out::data(&(detail::finding(finding, style) + &said))?;
             }
-            Found::Loop(lp) if globals.json => out::json(lp)?,
-            Found::Loop(lp) => out::data(&detail::one_loop(lp, &view, style))?,
+            Found::Loop(review_loop) if globals.json => out::json(review_loop)?,
+            Found::Loop(review_loop) => out::data(&detail::one_loop(review_loop, &view, style))?,
         },
     }
     Ok(Done::Passed)
@@ -83,11 +83,14 @@ fn find<'a>(view: &'a RunView, what: &str) -> Result<Found<'a>, Failure> {
         });
     }
     // The last loop of that name is shown: a lane may hold several of one task.
-    let is = |lp: &&LoopView| lp.id == what || lp.id.rsplit_once('.').is_some_and(|(short, _)| short == what);
+    let is = |review_loop: &&LoopView| {
+        review_loop.id == what || review_loop.id.rsplit_once('.').is_some_and(|(short, _)| short == what)
+    };
     view.loops.iter().rev().find(is).map(Found::Loop).ok_or_else(|| {
         let of = |plan: Option<&str>| {
-            let those = view.loops.iter().filter(|lp| plan.is_none() || lp.plan.as_deref() == plan);
-            those.map(|lp| lp.id.as_str()).collect::<Vec<_>>().join(", ")
+            let those =
+                view.loops.iter().filter(|review_loop| plan.is_none() || review_loop.plan.as_deref() == plan);
+            those.map(|review_loop| review_loop.id.as_str()).collect::<Vec<_>>().join(", ")
         };
         match view.plans.iter().any(|plan| plan.id == what) {
             true => Failure::usage(format!("{shown} is a plan; its loops can be shown"))

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::out;
 use crate::place::{Place, Seen};
 use std::path::Path;
-use tribunal_engine::Docket;
+use tribunal_engine::RunState;
 use tribunal_engine::history::History;
 use tribunal_engine::review::{gate_notes, rule_notes};
 use tribunal_journal::Reader;
@@ -38,7 +38,7 @@ pub fn run(globals: &Globals, args: &Status) -> Result<Done, Failure> {
             let mut view = view(&seen)?;
             // The journal knows the branch as it was at its last fact; it may have changed since.
             if !seen.is_live() {
-                view.warnings.extend(land::taken_away(&place.project()?, &id, &seen.docket()?)?);
+                view.warnings.extend(land::taken_away(&place.project()?, &id, &seen.run_state()?)?);
             }
             view
         }
@@ -72,13 +72,13 @@ pub fn view_of(seen: &Seen, history: &History) -> Result<RunView, Failure> {
         id: seen.id.clone(),
         live: seen.is_live(),
         report: there("report.md"),
-        review: there(&review_name(&history.docket)),
+        review: there(&review_name(&history.run_state)),
         gates: gates(&seen.dir),
         next_phase: None,
     };
-    let mut view = facts::run_view(&history.docket, &history.chronicle, &around);
-    super::run::add_places(&mut view, &seen.dir, &history.docket);
-    facts::mark_answered(&mut view, &history.docket, &seen.reader.mail()?);
+    let mut view = facts::run_view(&history.run_state, &history.chronicle, &around);
+    super::run::add_places(&mut view, &seen.dir, &history.run_state);
+    facts::mark_answered(&mut view, &history.run_state, &seen.reader.mail()?);
     if view.live {
         // A live run is as old as this moment; its last fact may be minutes back.
         view.at = view.at.max(crate::progress::now());
@@ -87,8 +87,8 @@ pub fn view_of(seen: &Seen, history: &History) -> Result<RunView, Failure> {
 }
 
 /// The name of the review in the run's folder: `NN-REVIEW.md`.
-pub fn review_name(docket: &Docket) -> String {
-    let path = review_path(&docket.about.phase_path);
+pub fn review_name(run_state: &RunState) -> String {
+    let path = review_path(&run_state.about.phase_path);
     let name = Path::new(&path).file_name().map(|name| name.to_string_lossy().into_owned());
     name.unwrap_or_else(|| "REVIEW.md".to_owned())
 }

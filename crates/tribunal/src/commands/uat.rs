@@ -207,7 +207,7 @@ fn report(globals: &Globals, uat: &Uat, path: &std::path::Path) -> Result<Done, 
     match uat.status() {
         "complete" => text.push_str("The phase is accepted.\n"),
         "issues_found" => text
-            .push_str(&format!("The phase is not complete. When it is mended: tribunal uat {}\n", uat.phase)),
+            .push_str(&format!("The phase is not complete. When it is fixed: tribunal uat {}\n", uat.phase)),
         _ => text.push_str(&format!("Not all were answered. To go on: tribunal uat {}\n", uat.phase)),
     }
     out::data(&text)?;
@@ -224,15 +224,15 @@ pub fn open(place: &Place) -> Vec<QuestionView> {
     let mut seen: Vec<String> = Vec::new();
     let mut items = Vec::new();
     for id in place.runs() {
-        let Ok(docket) = place.read(&id).and_then(|seen| seen.docket()) else { continue };
-        let about = &docket.about;
+        let Ok(run_state) = place.read(&id).and_then(|seen| seen.run_state()) else { continue };
+        let about = &run_state.about;
         // A review and an artifact build nothing to try out. Of several runs of a phase, the newest counts.
         if about.review.is_some() || about.phase.is_empty() || seen.contains(&about.phase) {
             continue;
         }
         // Noted before the checks below: an older run of the phase must not bring back an item that the newest settled.
         seen.push(about.phase.clone());
-        let ending = docket.run.as_ref().and_then(|run| run.ending());
+        let ending = run_state.run.as_ref().and_then(|run| run.ending());
         if wanted(ending, &about.autonomy) && !accepted(place, &about.phase_path, &about.phase) {
             items.push(item(&id, &about.phase));
         }

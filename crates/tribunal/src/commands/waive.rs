@@ -31,8 +31,8 @@ pub fn run(globals: &Globals, args: &Waive) -> Result<Done, Failure> {
     // one.
     let n = waiver::of_mail(&mail).get(&finding).map_or(1, |last| last.n.saturating_add(1));
     let waiver = Waiver { finding, n, by: user(args.by.clone()), why: args.note.clone(), until };
-    let letter = Body::Waive(waiver.clone()).letter(at).map_err(Failure::bug)?;
-    if let Posted::Already(_) = tribunal_journal::post(&seen.dir, &letter)? {
+    let message = Body::Waive(waiver.clone()).message(at).map_err(Failure::bug)?;
+    if let Posted::Already(_) = tribunal_journal::post(&seen.dir, &message)? {
         let text = format!("{finding} was waived by somebody else just now");
         return Err(Failure::work(text).hint("try again"));
     }
@@ -72,13 +72,16 @@ fn found(place: &Place, args: &Waive) -> Result<(Seen, FindingId), Failure> {
             Ok(seen) => seen,
         };
         // Only reviews that can be read are searched, but the one that was named has to be.
-        let docket = match seen.docket() {
+        let run_state = match seen.run_state() {
             Err(error) if is_wanted => return Err(error),
             Err(_) => continue,
-            Ok(docket) => docket,
+            Ok(run_state) => run_state,
         };
-        let Some(review) = &docket.about.review else { continue };
-        let Some(lp) = docket.examined().filter(|lp| lp.tracked().is_some()) else { continue };
+        let Some(review) = &run_state.about.review else { continue };
+        let Some(review_loop) = run_state.examined().filter(|review_loop| review_loop.tracked().is_some())
+        else {
+            continue;
+        };
         let newest = last.entry(review.key.clone()).or_insert_with(|| run.clone());
         if *newest != run && is_wanted {
             let text = format!(
@@ -86,7 +89,7 @@ fn found(place: &Place, args: &Waive) -> Result<(Seen, FindingId), Failure> {
             );
             return Err(Failure::usage(text).hint(format!("`tribunal report {newest}` lists what it found")));
         }
-        let stands = lp.ledger().get(id).is_some_and(|entry| waiver::stands(&entry.fate));
+        let stands = review_loop.ledger().get(id).is_some_and(|entry| waiver::stands(&entry.fate));
         if *newest == run && stands && (is_wanted || wanted.is_none()) {
             return Ok((seen, id));
         }

@@ -129,7 +129,7 @@ fn range(key: &str) -> (i64, i64) {
         "plan.rounds_max" | "qa.rounds_max" | "phase.rounds_max" => (1, 100),
         "task.rounds_max" => (0, 100),
         "task.iterations_max" | "task.stale_limit" | "plan.tasks_max" => (1, 1000),
-        "checks.timeout_s" | "agents.maker_timeout_s" | "agents.reviewer_timeout_s" => (1, 604_800),
+        "checks.timeout_s" | "agents.builder_timeout_s" | "agents.reviewer_timeout_s" => (1, 604_800),
         "gates.lease_ttl_s" => (1, 604_800),
         "run.grace_s" => (0, 3600),
         "run.on_timeout_s" => (1, 3600),

@@ -114,7 +114,7 @@ fn the_environment_speaks_toml_or_strings() {
     let config = Home::new()
         .env("TRIBUNAL_RUN_PARALLEL_MAX", "9")
         .env("TRIBUNAL_RUN_PLAIN_SUMMARY", "false")
-        .env("TRIBUNAL_AGENTS_TASK_SEATS", "[\"a\", \"b\"]")
+        .env("TRIBUNAL_AGENTS_TASK_REVIEWERS", "[\"a\", \"b\"]")
         .env("TRIBUNAL_AGENTS_DEFAULT", "scripted")
         .env("TRIBUNAL_CHECKS_COMMANDS_TEST", "[\"make\", \"test\"]")
         .env("TRIBUNAL_RUN", "x")
@@ -123,7 +123,7 @@ fn the_environment_speaks_toml_or_strings() {
         .load();
     assert_eq!(config.settings.run.parallel_max, 9);
     assert!(!config.settings.run.plain_summary);
-    assert_eq!(config.settings.agents.task_seats, ["a", "b"]);
+    assert_eq!(config.settings.agents.task_reviewers, ["a", "b"]);
     assert_eq!(config.settings.agents.default, "scripted");
     assert_eq!(config.settings.checks.commands["test"], ["make", "test"]);
 }
@@ -224,7 +224,7 @@ fn what_reaches_beyond_the_sandbox_counts_when_it_is_trusted() {
 /// Who set a cap pays for what runs: the repository may lower it, and needs trust to raise it.
 #[test]
 fn a_repository_lowers_a_cap_of_the_user_and_never_raises_it() {
-    let own = "[budget]\nrun_cents = 500\nmaker_cents = 100\n";
+    let own = "[budget]\nrun_cents = 500\nbuilder_cents = 100\n";
     let home = |text: &str| Home::new().file("user.toml", own).project(text);
     let cents = |home: &Home, key: &str| value(&home.load(), key);
     let (user, project) = (|n: &str| (n.to_owned(), Layer::User), |n: &str| (n.to_owned(), Layer::Project));
@@ -240,8 +240,8 @@ fn a_repository_lowers_a_cap_of_the_user_and_never_raises_it() {
         assert_eq!(trusted.load().untrusted_note(), None);
     }
     // What is reserved for a launch is counted where its cost is not told: less of it is more launches under a cap.
-    assert_eq!(cents(&home("[budget]\nmaker_cents = 1\n"), "budget.maker_cents"), user("100"));
-    assert_eq!(cents(&home("[budget]\nmaker_cents = 200\n"), "budget.maker_cents"), project("200"));
+    assert_eq!(cents(&home("[budget]\nbuilder_cents = 1\n"), "budget.builder_cents"), user("100"));
+    assert_eq!(cents(&home("[budget]\nbuilder_cents = 200\n"), "budget.builder_cents"), project("200"));
     // Who set none gets the repository's, and says otherwise for one run with a flag.
     let free = Home::new().project("[budget]\nrun_cents = 900\n");
     assert_eq!(cents(&free, "budget.run_cents"), project("900"));
@@ -290,8 +290,8 @@ fn mistakes_are_named_with_their_place() {
         ("run = 3\n", "tribunal.toml:1:1: `run` is a table of settings, not an integer"),
         ("[run]\neffort = {}\n", "tribunal.toml:2:1: `run.effort` is a string, not a table"),
         (
-            "[agents]\ntask_seats = [1]\n",
-            "tribunal.toml:2:1: `agents.task_seats` is a list of strings, not of integer",
+            "[agents]\ntask_reviewers = [1]\n",
+            "tribunal.toml:2:1: `agents.task_reviewers` is a list of strings, not of integer",
         ),
         (
             "[checks.commands]\nunit = \"make test\"\n",

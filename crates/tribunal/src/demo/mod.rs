@@ -102,7 +102,7 @@ fn scene(scenario: Scenario) -> &'static str {
 fn intro(scenario: Scenario) -> &'static str {
     match scenario {
         Scenario::Pass => {
-            "Four plans in two waves. One plan is rejected and revised, one task fails its review and is mended,\n\
+            "Four plans in two waves. One plan is rejected and revised, one task fails its review and is fixed,\n\
              one reviewer crashes and is asked again, one landing conflicts and is repaired."
         }
         Scenario::Stale => "A plan is rejected, and the architect hands it back as it was: nothing moves.",

@@ -11,7 +11,7 @@ mod tools;
 use crate::failure::Failure;
 use crate::place::Place;
 use crate::progress::now;
-use crate::web::{Shelf, Shown};
+use crate::web::{RunCache, Shown};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use start::Starter;
@@ -22,7 +22,7 @@ use tribunal_core::ids::{FindingId, Time};
 use tribunal_engine::editor::{REMARKS_MAX, Remark, Remarks, Word};
 use tribunal_engine::mail::Body;
 use tribunal_journal::Posted;
-use tribunal_server::Desk;
+use tribunal_server::EditorTools;
 use tribunal_view::facts::FindingView;
 use tribunal_view::{plain, typed};
 
@@ -37,17 +37,17 @@ const A_PERSON: &str = "A person decides these, with the command that stands bes
 
 /// The tools of one project, as the MCP server calls them.
 ///
-/// Runs are read through a `Shelf`, as in the browser, so a long session does not read a journal anew for every call.
+/// Runs are read through a `RunCache`, as in the browser, so a long session does not read a journal anew for every call.
 pub struct Project {
     place: Place,
-    shelf: Shelf,
+    run_cache: RunCache,
     starter: Starter,
 }
 
 impl Project {
     /// The tools for the project at `place`.
     pub fn new(place: Place) -> Project {
-        Project { shelf: Shelf::new(place.clone()), place, starter: Starter::default() }
+        Project { run_cache: RunCache::new(place.clone()), place, starter: Starter::default() }
     }
 
     fn answer(&self, who: &str, tool: &str, args: Map<String, Value>) -> Result<Value, Failure> {
@@ -70,7 +70,7 @@ impl Project {
 
     fn shown(&self, which: &Which) -> Result<Arc<Shown>, Failure> {
         let run = self.place.find(which.run.as_deref())?;
-        self.shelf.snapshot(&run)
+        self.run_cache.snapshot(&run)
     }
 
     fn run(&self, which: &Which) -> Result<Value, Failure> {
@@ -166,8 +166,8 @@ impl Project {
             }
             let n = remarks.next(id);
             let remark = Remark { finding: id, n, by: by.clone(), word: word.clone() };
-            let letter = Body::Editor(remark.clone()).letter(Time(now())).map_err(Failure::bug)?;
-            if tribunal_journal::post(&self.place.run_dir(run), &letter)? == Posted::First {
+            let message = Body::Editor(remark.clone()).message(Time(now())).map_err(Failure::bug)?;
+            if tribunal_journal::post(&self.place.run_dir(run), &message)? == Posted::First {
                 return Ok(json!({
                     "recorded": remark.words(),
                     "means": "it is kept and shown to people; it settles nothing",
@@ -187,9 +187,9 @@ impl Project {
             None => self.place.runs(),
         };
         // A run that is over asks nothing, and folding all of them would take long.
-        let open = runs.iter().filter(|run| which.run.is_some() || !self.shelf.line(run).over);
+        let open = runs.iter().filter(|run| which.run.is_some() || !self.run_cache.line(run).over);
         let questions: Vec<Value> = open
-            .filter_map(|run| self.shelf.snapshot(run).ok())
+            .filter_map(|run| self.run_cache.snapshot(run).ok())
             .flat_map(|shown| shown.view.questions.clone())
             .take(tools::LIMIT_MAX)
             .map(|question| {
@@ -261,7 +261,7 @@ pub fn tool_names() -> Vec<String> {
     tools::all().into_iter().map(|tool| tool.name).collect()
 }
 
-impl Desk for Project {
+impl EditorTools for Project {
     fn about(&self) -> String {
         ABOUT.to_owned()
     }

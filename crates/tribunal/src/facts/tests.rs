@@ -4,23 +4,23 @@ use super::*;
 use tribunal_core::cover::Shown;
 use tribunal_core::effect::{EffectId, Step, Try};
 use tribunal_core::finding::{Answer, Claim, Fate, Severity, Source, Verdict};
-use tribunal_core::ids::{Of, Revision, Seat, Time};
+use tribunal_core::ids::{Of, Reviewer, Revision, Time};
 use tribunal_core::ledger::{Delta, Mark, Tracked};
 use tribunal_core::machine::{self, Machine};
 use tribunal_core::policy::{Policy, Use};
 use tribunal_core::review_loop::{LoopEvent, LoopIn, LoopReport, Opened, Opening};
 use tribunal_core::run::{Land, PlanGate, PlanSpec, Policies, RunSpec};
 use tribunal_core::words::Remarks;
-use tribunal_engine::docket::{LaunchNote, RunNote};
 use tribunal_engine::history::History;
-use tribunal_engine::{DocketError, Stamped};
+use tribunal_engine::run_state::{LaunchNote, RunNote};
+use tribunal_engine::{RunStateError, Stamped};
 use tribunal_journal::{Head, Journal, NewRow, Reader, Turn};
 use tribunal_view::log;
 use tribunal_view::style::Style;
 
 fn spec() -> RunSpec {
     let policies = Policies {
-        plan: Policy { seats: vec![Seat::new("reviewer")], rounds_max: 1, ..Policy::of(Use::Plan) },
+        plan: Policy { reviewers: vec![Reviewer::new("reviewer")], rounds_max: 1, ..Policy::of(Use::Plan) },
         task: Policy::of(Use::Task),
         repair: Policy::of(Use::Task),
         qa: Policy::of(Use::Qa),
@@ -92,16 +92,16 @@ pub fn facts() -> Vec<Vec<Fact>> {
     let id = LoopId::new("01-01/plan.1");
     let opening = Opening::Judge { revision: Revision::new("r0"), open: Vec::new(), since: None };
     let opened = Opened { id: id.clone(), policy: spec().policies.plan, opening, at: Time(2_000) };
-    let mut lp = Loop::open(&opened);
+    let mut review_loop = Loop::open(&opened);
     let mut events = vec![LoopEvent::Opened(Box::new(opened))];
-    events.extend(machine::settle(&mut lp).unwrap());
+    events.extend(machine::settle(&mut review_loop).unwrap());
     let of_loop =
         |events: Vec<LoopEvent>| events.into_iter().map(|event| Fact::Loop(id.clone(), event)).collect();
     let mut turns: Vec<Vec<Fact>> = vec![first, of_loop(events)];
 
-    let judge = lp.wants().into_keys().find(|effect| matches!(effect.step, Step::Judge(_))).unwrap();
+    let judge = review_loop.wants().into_keys().find(|effect| matches!(effect.step, Step::Judge(_))).unwrap();
     let intended =
-        machine::turn(&mut lp, &LoopIn::Intend { effect: judge.clone(), at: Time(3_000) }).unwrap();
+        machine::turn(&mut review_loop, &LoopIn::Intend { effect: judge.clone(), at: Time(3_000) }).unwrap();
     turns.push(of_loop(intended));
     let claim = Claim::new(Severity::Blocker, "no task reads it").at("PLAN.md", Some(7));
     let answer = Answer {
@@ -118,30 +118,32 @@ pub fn facts() -> Vec<Vec<Fact>> {
         wordless: false,
     };
     let report = LoopReport::Judged { answer: Box::new(answer), shown: Shown::whole(1), put: Vec::new() };
-    let answered = machine::turn(&mut lp, &LoopIn::Report { effect: judge.clone(), at: Time(4_000), report });
+    let answered =
+        machine::turn(&mut review_loop, &LoopIn::Report { effect: judge.clone(), at: Time(4_000), report });
     let mut answered: Vec<Fact> = of_loop(answered.unwrap());
     answered.insert(0, Fact::Note(launch(&judge)));
     turns.push(answered);
-    let track = lp.wants().into_keys().find(|effect| effect.step == Step::Track).unwrap();
+    let track = review_loop.wants().into_keys().find(|effect| effect.step == Step::Track).unwrap();
     let tracked = Tracked {
         id: FindingId(1),
-        by: [Source::Seat(Seat::new("reviewer"))].into(),
+        by: [Source::Reviewer(Reviewer::new("reviewer"))].into(),
         claim,
         severity: Severity::Blocker,
         fate: Fate::Open,
-        says: Some(Source::Seat(Seat::new("reviewer"))),
+        says: Some(Source::Reviewer(Reviewer::new("reviewer"))),
         words: Vec::new(),
         remarks: Remarks::default(),
         referred: None,
         contested: false,
         mark: Mark::New,
-        makers: true,
+        builders: true,
         touched: false,
         region: None,
         fixer: None,
     };
     let report = LoopReport::Tracked { findings: vec![tracked], delta: Delta { new: 1, ..Delta::default() } };
-    let tracked = machine::turn(&mut lp, &LoopIn::Report { effect: track, at: Time(5_000), report }).unwrap();
+    let tracked =
+        machine::turn(&mut review_loop, &LoopIn::Report { effect: track, at: Time(5_000), report }).unwrap();
     turns.push(of_loop(tracked));
     turns
 }
@@ -166,16 +168,16 @@ fn a_journal_is_read_for_people() {
     let reader = Reader::open(&run).unwrap();
     let story = History::read(&reader).unwrap();
     let around = Around { id: "r".to_owned(), ..Around::default() };
-    let view = run_view(&story.docket, &story.chronicle, &around);
+    let view = run_view(&story.run_state, &story.chronicle, &around);
     insta::assert_snapshot!(serde_json::to_string_pretty(&view).unwrap());
-    assert_eq!(story.docket, Docket::read(&reader).unwrap());
+    assert_eq!(story.run_state, RunState::read(&reader).unwrap());
 
     let mut lines = Vec::new();
     let read = reader.each(1, |row| {
         let fact = Fact::decode(&row)?;
         let event = event("r", row.seq, row.at, &fact);
         lines.extend(event.map(|event| log::line(&event, 1_000, Style::PLAIN)));
-        Ok::<(), DocketError>(())
+        Ok::<(), RunStateError>(())
     });
     read.unwrap();
     insta::assert_snapshot!(lines.join("\n"));
@@ -194,36 +196,36 @@ fn live_and_later_agree() {
         chronicle.extend(&facts.into_iter().map(stamp).collect::<Vec<_>>());
     }
     let around = Around::default();
-    let live = run_view(&story.docket, &chronicle, &around);
-    assert_eq!(live, run_view(&story.docket, &story.chronicle, &around));
+    let live = run_view(&story.run_state, &chronicle, &around);
+    assert_eq!(live, run_view(&story.run_state, &story.chronicle, &around));
 }
 
-/// What a seat says again is not raised again: the words of a round agree with the findings there are.
+/// What a reviewer says again is not raised again: the words of a round agree with the findings there are.
 #[test]
 fn a_finding_is_raised_once() {
     let id = LoopId::new("01-01/task-1.1");
-    let seat = Seat::new("reviewer");
+    let reviewer = Reviewer::new("reviewer");
     let claim = |text: &str| Claim::new(Severity::Blocker, text).at("a.rs", Some(1));
     let tracked = |n: u32, mark: Mark| Tracked {
         id: FindingId(n),
-        by: [Source::Seat(seat.clone())].into(),
+        by: [Source::Reviewer(reviewer.clone())].into(),
         claim: claim(&format!("fault {n}")),
         severity: Severity::Blocker,
         fate: Fate::Open,
-        says: Some(Source::Seat(Seat::new("reviewer"))),
+        says: Some(Source::Reviewer(Reviewer::new("reviewer"))),
         words: Vec::new(),
         remarks: Remarks::default(),
         referred: None,
         contested: false,
         mark,
-        makers: true,
+        builders: true,
         touched: false,
         region: None,
         fixer: None,
     };
     let mut chronicle = Chronicle::default();
     let mut round = |number: u32, raised: &[&str], findings: Vec<Tracked>| {
-        let step = Step::Judge(seat.clone());
+        let step = Step::Judge(reviewer.clone());
         let effect = EffectId { of: Of::new(id.as_str()), entry: number, step, n: Try::default(), launch: 1 };
         let answer = Answer {
             verdict: Verdict::Reject,

@@ -89,7 +89,7 @@ pub fn validate(path: &Path, dir: &Path) -> Result<Answer, Failure> {
     let Some(plan) = read.value else {
         let said = read.diagnostics.first();
         let said = said.map(|d| format!("{}:{}: {}", d.line, d.column, d.message)).unwrap_or_default();
-        return refused(format!("{}:{said}. Fix: mend the frontmatter", path.display()));
+        return refused(format!("{}:{said}. Fix: fix the frontmatter", path.display()));
     };
     if !plan.has_frontmatter {
         return refused(format!("{}: no frontmatter. Fix: begin it with `---`", path.display()));

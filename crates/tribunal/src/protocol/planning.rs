@@ -251,7 +251,7 @@ pub fn suggest(command: &str, result: Option<&str>) -> Result<Answer, Failure> {
         ],
         ("qa" | "verify" | "uat", true) => &[("tribunal run", "run the next phase")],
         ("qa" | "verify" | "uat", false) => {
-            &[("tribunal show", "see what failed"), ("tribunal resume", "go on when it is mended")]
+            &[("tribunal show", "see what failed"), ("tribunal resume", "go on when it is fixed")]
         }
         ("review", false) | ("review-plan", false) => {
             &[("tribunal show", "read the findings"), ("tribunal run --review", "judge the revised plans")]

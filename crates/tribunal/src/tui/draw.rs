@@ -145,15 +145,19 @@ fn lines(model: &Model, of: View) -> Vec<(Option<Mark>, String)> {
             .iter()
             // Newest first; `State::loop_of` counts in the same direction.
             .rev()
-            .map(|lp| {
-                let who: Vec<&str> =
-                    view.running.iter().filter(|one| one.of == lp.id).map(|one| one.who.as_str()).collect();
+            .map(|review_loop| {
+                let who: Vec<&str> = view
+                    .running
+                    .iter()
+                    .filter(|one| one.of == review_loop.id)
+                    .map(|one| one.who.as_str())
+                    .collect();
                 let who = if who.is_empty() { String::new() } else { format!(" — {}", who.join(", ")) };
-                let stands = lp.stands();
+                let stands = review_loop.stands();
                 // The number after the dot only tells two loops of one task apart.
-                let name = lp.id.rsplit_once('.').map_or(lp.id.as_str(), |(name, _)| name);
-                let text = format!("{name} {}/{} {stands}{who}", lp.round, lp.rounds_max);
-                (Some(mark_of(lp)), text)
+                let name = review_loop.id.rsplit_once('.').map_or(review_loop.id.as_str(), |(name, _)| name);
+                let text = format!("{name} {}/{} {stands}{who}", review_loop.round, review_loop.rounds_max);
+                (Some(mark_of(review_loop)), text)
             })
             .collect(),
         View::Findings => view
@@ -195,9 +199,9 @@ fn lines(model: &Model, of: View) -> Vec<(Option<Mark>, String)> {
     }
 }
 
-fn mark_of(lp: &LoopView) -> Mark {
-    match &lp.outcome {
-        None if lp.state == LoopStage::Waiting => Mark::Warning,
+fn mark_of(review_loop: &LoopView) -> Mark {
+    match &review_loop.outcome {
+        None if review_loop.state == LoopStage::Waiting => Mark::Warning,
         None => Mark::Running,
         Some(outcome) if outcome.is_good() => Mark::Complete,
         Some(_) => Mark::Failed,
@@ -221,8 +225,8 @@ fn text(model: &Model, state: &State, style: Words) -> String {
     let at = state.selected();
     match state.view {
         View::Loops => {
-            let Some(lp) = state.loop_of(view) else { return view.happened.clone() };
-            let mut text = detail::one_loop(lp, view, style);
+            let Some(review_loop) = state.loop_of(view) else { return view.happened.clone() };
+            let mut text = detail::one_loop(review_loop, view, style);
             if !model.output.is_empty() {
                 text.push_str("  at work now, last lines\n");
                 model.output.iter().for_each(|line| text.push_str(&format!("    {line}\n")));

@@ -13,7 +13,7 @@ use crate::commands::decide;
 use crate::exit::Done;
 use crate::failure::Failure;
 use crate::place::Place;
-use crate::web::Shelf;
+use crate::web::RunCache;
 use crate::{args, progress};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
@@ -38,7 +38,7 @@ const ROUNDS: u32 = 2;
 pub fn watch(place: &Place, run: String, colour: bool) -> Result<Done, Failure> {
     let signal = signals()?;
     let mut terminal = ratatui::try_init().map_err(no_terminal)?;
-    let mut watch = Watch { place, shelf: Shelf::new(place.clone()), state: State::new(run), colour };
+    let mut watch = Watch { place, run_cache: RunCache::new(place.clone()), state: State::new(run), colour };
     let seen = watch.until_quit(&mut terminal, &signal);
     // Whatever happened, the terminal is the person's again before anything is printed.
     let restored = ratatui::try_restore();
@@ -103,7 +103,7 @@ fn signals() -> Result<Arc<AtomicUsize>, Failure> {
 
 struct Watch<'a> {
     place: &'a Place,
-    shelf: Shelf,
+    run_cache: RunCache,
     state: State,
     colour: bool,
 }
@@ -140,8 +140,8 @@ impl Watch<'_> {
 
     fn model(&self) -> Result<Model, Failure> {
         let runs: Vec<RunLine> =
-            self.place.runs().iter().take(RUNS).map(|run| self.shelf.line(run)).collect();
-        let shown = self.shelf.snapshot(&self.state.run)?;
+            self.place.runs().iter().take(RUNS).map(|run| self.run_cache.line(run)).collect();
+        let shown = self.run_cache.snapshot(&self.state.run)?;
         let output =
             self.state.running(&shown.view).map(|of| output::tail(&self.place.run_dir(&self.state.run), &of));
         Ok(Model { runs, shown, output: output.unwrap_or_default(), now: progress::now() })

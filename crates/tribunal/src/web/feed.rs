@@ -7,7 +7,7 @@
 use crate::facts;
 use crate::place::Seen;
 use crate::watched::{is_end, some_rows};
-use tribunal_engine::{DocketError, Fact};
+use tribunal_engine::{Fact, RunStateError};
 use tribunal_server::web::{Feed, News};
 use tribunal_view::web::told;
 
@@ -29,7 +29,7 @@ impl Tail {
         Tail { seen, next: after.saturating_add(1), began: None, ended: false, over: false }
     }
 
-    fn read(&mut self) -> Result<Vec<News>, DocketError> {
+    fn read(&mut self) -> Result<Vec<News>, RunStateError> {
         let began = self.began()?;
         let mut news = Vec::new();
         let Tail { seen, next, ended, .. } = self;
@@ -47,7 +47,7 @@ impl Tail {
     }
 
     /// When the run began. On the first call it also finds out whether the run has ended before what is sent here.
-    fn began(&mut self) -> Result<u64, DocketError> {
+    fn began(&mut self) -> Result<u64, RunStateError> {
         if let Some(began) = self.began {
             return Ok(began);
         }

@@ -4,7 +4,7 @@
 //! page, script or forged request can run anything. Who may ask at all is decided before, in `tribunal-server`.
 
 mod feed;
-mod shelf;
+mod run_cache;
 
 use crate::commands::decide;
 use crate::failure::Failure;
@@ -12,7 +12,7 @@ use crate::out;
 use crate::place::Place;
 use crate::{args, watched};
 use feed::Tail;
-pub use shelf::{Shelf, Shown};
+pub use run_cache::{RunCache, Shown};
 use std::sync::Arc;
 use tribunal_core::ids::FindingId;
 use tribunal_engine::inbox::Answer as Answered;
@@ -31,21 +31,21 @@ const ICON: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 16 1
 /// The pages of one project.
 pub struct Pages {
     place: Place,
-    shelf: Shelf,
+    run_cache: RunCache,
     quiet: bool,
 }
 
 impl Pages {
     /// The pages of the project at `place`.
     pub fn new(place: Place, quiet: bool) -> Pages {
-        Pages { shelf: Shelf::new(place.clone()), place, quiet }
+        Pages { run_cache: RunCache::new(place.clone()), place, quiet }
     }
 
     /// Reads the newest run before anybody asks for it: the first look at a long journal takes a while.
     pub fn warm(&self) {
         if let Some(newest) = self.place.runs().first() {
             // A request for the run will report why it cannot be read.
-            let _ = self.shelf.snapshot(newest);
+            let _ = self.run_cache.snapshot(newest);
         }
     }
 
@@ -59,14 +59,14 @@ impl Pages {
             (_, [""]) => Ok(page(self.runs())),
             (_, ["inbox"]) => Ok(page(self.inbox(request, None))),
             // The name is checked before it becomes a part of a path.
-            (_, ["runs", run, rest @ ..]) if self.shelf.has(run) => self.run(request, run, rest, from),
+            (_, ["runs", run, rest @ ..]) if self.run_cache.has(run) => self.run(request, run, rest, from),
             _ => Ok(no(404, "There is no such page.")),
         }
     }
 
     fn runs(&self) -> String {
         let all = self.place.runs();
-        let lines: Vec<RunLine> = all.iter().take(RUNS_SHOWN).map(|run| self.shelf.line(run)).collect();
+        let lines: Vec<RunLine> = all.iter().take(RUNS_SHOWN).map(|run| self.run_cache.line(run)).collect();
         pages::runs(&lines, all.len().saturating_sub(RUNS_SHOWN), self.waiting())
     }
 
@@ -78,7 +78,7 @@ impl Pages {
             let after = request.last_event.or(after).unwrap_or(0);
             return Ok(Answer::Stream(Box::new(Tail::new(self.place.read(run)?, after))));
         }
-        let shown = self.shelf.snapshot(run)?;
+        let shown = self.run_cache.snapshot(run)?;
         let at = usize::try_from(from).unwrap_or(0);
         let waiting = self.waiting();
         let (view, review) = (&shown.view, &shown.review);
@@ -125,9 +125,9 @@ impl Pages {
 
     /// The open questions of all runs that are not over.
     fn questions(&self) -> Vec<QuestionView> {
-        let open = |run: &String| !self.shelf.line(run).over;
+        let open = |run: &String| !self.run_cache.line(run).over;
         let runs = self.place.runs().into_iter().filter(open);
-        runs.filter_map(|run| self.shelf.snapshot(&run).ok())
+        runs.filter_map(|run| self.run_cache.snapshot(&run).ok())
             .flat_map(|shown| shown.view.questions.clone())
             .collect()
     }
@@ -149,7 +149,7 @@ impl Pages {
             let rounds = field("rounds").parse().unwrap_or(1);
             let note = field("note").to_owned();
             let answer = Answered { reaction, by, note, rounds, revision: None };
-            match self.shelf.has(field("run")) {
+            match self.run_cache.has(field("run")) {
                 true => decide::record(&self.place, field("run"), field("id"), answer),
                 false => Err(Failure::usage("there is no such run")),
             }

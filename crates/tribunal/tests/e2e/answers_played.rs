@@ -135,13 +135,13 @@ fn played(rows: &[&Row]) -> (tempfile::TempDir, Stage, BTreeMap<String, String>)
     rows.iter().for_each(|row| std::fs::write(answers.join(&row.id), row.spoken()).unwrap());
     let program = stage.root().join("scene/reviewer.sh");
     let dir = answers.display();
-    std::fs::write(&program, format!("{READ_WORD}sed \"s/{WORD}/$word/g\" \"{dir}/$TRIBUNAL_SEAT\"\n"))
+    std::fs::write(&program, format!("{READ_WORD}sed \"s/{WORD}/$word/g\" \"{dir}/$TRIBUNAL_REVIEWER\"\n"))
         .unwrap();
-    let seats: Vec<String> = rows.iter().map(|row| format!("{:?}", row.id)).collect();
+    let reviewers: Vec<String> = rows.iter().map(|row| format!("{:?}", row.id)).collect();
     let settings = format!(
         "[run]\nparallel_max = 8\nattempts_max = 1\n[plan]\nreview = \"never\"\n[task]\nrounds_max = 1\n[agents]\n\
-         task_seats = [{}]\n[agents.roles.reviewer]\nadapter = \"command\"\nargs = [\"sh\", {:?}]\n",
-        seats.join(", "),
+         task_reviewers = [{}]\n[agents.roles.reviewer]\nadapter = \"command\"\nargs = [\"sh\", {:?}]\n",
+        reviewers.join(", "),
         program.display().to_string()
     );
     stage.write("tribunal.toml", &settings).unwrap();
@@ -161,18 +161,18 @@ fn is_inside(file: &str) -> bool {
     !file.is_empty() && !file.starts_with('/') && !file.contains("..") && !file.contains('\\')
 }
 
-/// Verdicts by seat, wherever an event has both.
+/// Verdicts by reviewer, wherever an event has both.
 fn recorded(event: &Value, said: &mut BTreeMap<String, String>) {
     match event {
         Value::Object(map) => {
-            if let (Some(Value::String(seat)), Some(Value::String(verdict))) =
-                (map.get("seat"), map.get("verdict"))
+            if let (Some(Value::String(reviewer)), Some(Value::String(verdict))) =
+                (map.get("reviewer"), map.get("verdict"))
             {
                 // A finding that must be fixed outranks the verdict that was stated.
                 let raised = map.get("raised").and_then(Value::as_array).into_iter().flatten();
                 let mut severities = raised.filter_map(|claim| claim["severity"].as_str());
                 let objects = severities.any(|severity| severity != "suggestion");
-                said.insert(seat.clone(), if objects { "reject".to_owned() } else { verdict.clone() });
+                said.insert(reviewer.clone(), if objects { "reject".to_owned() } else { verdict.clone() });
             }
             map.values().for_each(|value| recorded(value, said));
         }

@@ -56,7 +56,7 @@ fn a_check_does_not_hold_up_the_end_of_a_run() {
     let cancel = show.stage.tribunal(&["cancel"]).unwrap();
     assert_eq!(cancel.code, Some(0), "{}", cancel.said());
     show.stage
-        .wait_for(&running, |docket| docket.run.as_ref().is_some_and(|run| run.ending().is_some()))
+        .wait_for(&running, |run_state| run_state.run.as_ref().is_some_and(|run| run.ending().is_some()))
         .unwrap();
     rustix::io::write(&gate, b"\n").unwrap();
     assert!(running.reaches(&went_on).unwrap(), "the end came only when the check's time was over");
@@ -334,7 +334,7 @@ fn an_agent_told_more_than_its_budget_is_an_event_and_lowers_what_the_plan_has_l
     let prompts = prompts(&show);
     let judged = prompts.iter().find(|(name, _)| name.contains("task-1") && name.contains("judge"));
     let (_, judged) = judged.expect("a reviewer of the task");
-    assert!(judged.contains("[left out to keep to 2400 tokens: what the maker says it did]"), "{judged}");
+    assert!(judged.contains("[left out to keep to 2400 tokens: what the builder says it did]"), "{judged}");
     assert!(
         judged.contains("whoever asks.") && judged.contains("+++ b/bin/one.sh"),
         "the work is told whole"

@@ -343,7 +343,7 @@ fn agents_that_cannot_be_launched() {
             &["tribunal.toml:2", "agents.default", "`clod`", "claude"],
         ),
         (
-            "unknown seat",
+            "unknown reviewer",
             "[agents.roles.loop-reviewer]\nadapter = \"nobody\"\n",
             &["tribunal.toml:2", "agents.roles.loop-reviewer.adapter", "`nobody`"],
         ),

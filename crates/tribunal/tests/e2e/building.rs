@@ -4,7 +4,7 @@ use crate::show::Show;
 use crate::stage::scenes::{self, PLAIN, Plan, Scene};
 use tribunal_core::review_loop::Outcome;
 use tribunal_core::run::{Ending, RunEvent, Standing};
-use tribunal_engine::{Docket, Fact};
+use tribunal_engine::{Fact, RunState};
 use tribunal_journal::Reader;
 
 /// A dev that needs three runs; the second goes on while the checkpoint judges the first, the third is told what it said.
@@ -45,8 +45,8 @@ fn facts(show: &Show) -> Vec<Fact> {
     facts
 }
 
-fn standing<'a>(docket: &'a Docket, plan: &str) -> Standing<'a> {
-    let mut standings = docket.run.as_ref().unwrap().standings();
+fn standing<'a>(run_state: &'a RunState, plan: &str) -> Standing<'a> {
+    let mut standings = run_state.run.as_ref().unwrap().standings();
     standings.find(|(id, _)| id.as_str() == plan).unwrap().1
 }
 
@@ -56,21 +56,25 @@ fn what_a_checkpoint_says_is_used_and_not_counted() {
     const SETTINGS: &str = "[plan]\nreview = \"never\"\n[run]\neffort = \"max\"\nautonomy = \"pure-vibe\"\n[task]\nrounds_max = 1\n";
     let mut show = Show::of(&Scene { script: THREE_RUNS, settings: SETTINGS, ..PLAIN });
     let running = show.stage.program().start(&["run"], &[]).unwrap();
-    let told = |docket: &Docket| {
-        let run = docket.run.as_ref().unwrap();
+    let told = |run_state: &RunState| {
+        let run = run_state.run.as_ref().unwrap();
         run.spec().plans.iter().any(|plan| run.feedback(&plan.id).is_some())
     };
     show.stage.wait_for(&running, told).unwrap();
-    let at = show.docket();
-    let lp = at.loops.values().next_back().unwrap();
-    assert_eq!((lp.round(), lp.iterations()), (0, 1), "the lane went on meanwhile, and nothing was ruled");
+    let at = show.run_state();
+    let review_loop = at.loops.values().next_back().unwrap();
+    assert_eq!(
+        (review_loop.round(), review_loop.iterations()),
+        (0, 1),
+        "the lane went on meanwhile, and nothing was ruled"
+    );
     show.stage.open("go").unwrap();
     let ended = running.wait().unwrap();
     let ended = show.after(&["run"], ended);
     assert_eq!(ended.code, Some(0), "{}", ended.said());
     assert_eq!(show.ended(), Ending::Passed);
-    let docket = show.docket();
-    let task = docket.loops.iter().find(|(id, _)| id.as_str().starts_with("01-01/task-1")).unwrap().1;
+    let run_state = show.run_state();
+    let task = run_state.loops.iter().find(|(id, _)| id.as_str().starts_with("01-01/task-1")).unwrap().1;
     assert_eq!((task.outcome(), task.round(), task.iterations()), (Some(&Outcome::Passed), 1, 3));
     assert!(task.ledger().iter().next().is_none(), "what it says is no finding");
     let held = |fact: &Fact| matches!(fact, Fact::Run(RunEvent::Checkpointed { feedback: Some(_), .. }));
@@ -105,10 +109,14 @@ fn a_stuck_lane_blocks_its_group_and_its_siblings_finish() {
     show.expect(&["run"], 4);
     let offers = ["again", "fixed", "accept", "drop", "stop"];
     assert_eq!(show.questions(), [("01-01".to_owned(), offers.to_vec())], "one question, about the lane");
-    let docket = show.docket();
-    assert!(matches!(standing(&docket, "01-01"), Standing::Stuck(_)));
-    assert_eq!(standing(&docket, "01-02"), Standing::Queued, "its sibling is judged to the end, and waits");
-    assert_eq!(standing(&docket, "01-03"), Standing::Ready, "the next group is not begun");
+    let run_state = show.run_state();
+    assert!(matches!(standing(&run_state, "01-01"), Standing::Stuck(_)));
+    assert_eq!(
+        standing(&run_state, "01-02"),
+        Standing::Queued,
+        "its sibling is judged to the end, and waits"
+    );
+    assert_eq!(standing(&run_state, "01-03"), Standing::Ready, "the next group is not begun");
     let done = |plan: &str| show.stage.launched().iter().any(|effect| effect.starts_with(plan));
     assert!(done("01-02/qa") || done("01-02/task"), "{:?}", show.stage.launched());
     assert!(!done("01-03"), "{:?}", show.stage.launched());
@@ -123,7 +131,7 @@ fn a_stuck_lane_blocks_its_group_and_its_siblings_finish() {
     assert_eq!(show.landed("bin/three.sh").as_deref(), Some("echo three"));
 }
 
-/// A panel looks at everything that landed, chosen by what changed; what it finds is mended on the run branch.
+/// A panel looks at everything that landed, chosen by what changed; what it finds is fixed on the run branch.
 #[test]
 fn a_panel_reviews_what_a_run_built_before_it_comes_to_the_user() {
     const QA: &str = "testing-qa-verification-specialist";
@@ -132,7 +140,7 @@ fn a_panel_reviews_what_a_run_built_before_it_comes_to_the_user() {
 [[turn]]
 role = "reviewer"
 use = "phase"
-seat = "{QA}"
+reviewer = "{QA}"
 round = 1
 do = [ {{ expect = "phase 01" }}, {{ say = "[id:a] [severity:warning] [confidence:95] [file:bin/one.sh:2] issue: it prints the wrong word | suggestion: print 1\nVERDICT: reject" }} ]
 
@@ -145,7 +153,7 @@ do = [ {{ write = "bin/one.sh", text = "#!/bin/sh\necho 1\n", executable = true 
 [[turn]]
 role = "reviewer"
 use = "phase"
-seat = "{QA}"
+reviewer = "{QA}"
 round = 2
 do = [ {{ say = "F-1: resolved\nCHECKED: it prints 1.\nVERDICT: approve" }} ]
 "##
@@ -153,10 +161,11 @@ do = [ {{ say = "F-1: resolved\nCHECKED: it prints 1.\nVERDICT: approve" }} ]
     let mut show = Show::script(&finds);
     let ended = show.expect(&["run", "--panel"], 0);
     assert_eq!(show.ended(), Ending::Passed, "{}", ended.said());
-    let docket = show.docket();
-    let seats: Vec<&str> = docket.review().unwrap().seats.iter().map(|seat| seat.id.as_str()).collect();
-    assert!(seats.contains(&QA) && seats.len() > 1, "{seats:?}");
-    let phase = docket.examined().unwrap();
+    let run_state = show.run_state();
+    let reviewers: Vec<&str> =
+        run_state.review().unwrap().reviewers.iter().map(|reviewer| reviewer.id.as_str()).collect();
+    assert!(reviewers.contains(&QA) && reviewers.len() > 1, "{reviewers:?}");
+    let phase = run_state.examined().unwrap();
     assert_eq!(
         (phase.id().as_str().starts_with("phase."), phase.outcome(), phase.round()),
         (true, Some(&Outcome::Passed), 2)

@@ -109,7 +109,7 @@ fn never_content() -> String {
             )
         });
         let says = format!("{{ say = \"{resolved}{new}VERDICT: needs-revision\" }}");
-        script.push_str(&turn("role = \"reviewer\"\nseat = \"chain-reviewer\"", round, says));
+        script.push_str(&turn("role = \"reviewer\"\nreviewer = \"chain-reviewer\"", round, says));
         (line, before) = (line + now, now);
     }
     script
@@ -121,7 +121,7 @@ fn each_mode_has_its_rounds_and_exhaustion_blocks() {
         let mut show = project("", &never_content());
         let ended = show.expect(&["specify", "hello", "--mode", mode, "say hello to whoever comes"], 1);
         assert_eq!(show.ended(), Ending::Shut, "{mode}: {}", ended.said());
-        assert_eq!(show.docket().examined().unwrap().round(), rounds, "{mode}");
+        assert_eq!(show.run_state().examined().unwrap().round(), rounds, "{mode}");
         assert_eq!(read(&show, &format!("{FOLDER}/spec.md")), None, "what was not approved does not come");
         let one = &meta(&show)["phases"]["specify"];
         assert_eq!((&one["iterations"], &one["approved"]), (&rounds.into(), &false.into()), "{mode}");
@@ -133,7 +133,7 @@ fn each_mode_has_its_rounds_and_exhaustion_blocks() {
     }
     let mut show = project("[chain]\nmode = \"quick\"\n", &never_content());
     show.expect(&["specify", "hello", "say hello to whoever comes"], 1);
-    assert_eq!(show.docket().examined().unwrap().round(), 2, "the setting counts where no flag does");
+    assert_eq!(show.run_state().examined().unwrap().round(), 2, "the setting counts where no flag does");
     show.expect(&["specify", "hello", "--mode", "huge"], 2);
 }
 
@@ -276,11 +276,11 @@ do = [
 ]
 "##;
 
-/// The final reviewer holds the code against the spec, and the executor mends it.
+/// The final reviewer holds the code against the spec, and the executor fixes it.
 const FINAL_REVISED: &str = r##"
 [[turn]]
 role = "reviewer"
-seat = "final-reviewer"
+reviewer = "final-reviewer"
 round = 1
 optional = true
 do = [
@@ -303,7 +303,7 @@ do = [
 
 [[turn]]
 role = "reviewer"
-seat = "final-reviewer"
+reviewer = "final-reviewer"
 round = 2
 optional = true
 do = [ { say = "{finding:1}: resolved\nCHECKED: ran it; it prints hello.\nVERDICT: approved" } ]
@@ -388,7 +388,7 @@ fn code_that_is_not_approved_stays_away_and_warn_lets_go_what_its_panels_approve
     let no = r##"
 [[turn]]
 role = "reviewer"
-seat = "final-reviewer"
+reviewer = "final-reviewer"
 do = [ { say = "[id:a] [severity:blocker] [confidence:95] [file:bin/one.sh:2] issue: the spec asks for hello\nVERDICT: needs-revision" } ]
 "##;
     for (settings, code) in [("", 1), ("[chain]\non_exhausted = \"warn\"\n", 0)] {
@@ -436,12 +436,12 @@ fn a_build_whose_final_review_is_skipped_says_so() {
 
 #[test]
 fn an_executor_that_writes_elsewhere_gets_it_put_back() {
-    let stray = SPEC.replace(
+    let out_of_scope = SPEC.replace(
         "  { say = \"SUMMARY",
         "  { write = \"bin/evil.sh\", text = \"x\\n\" },\n  { write = \"README.md\", text = \"mine\\n\" },\n  { write = \".planning/PROJECT.md\", text = \"mine\\n\" },\n  { say = \"SUMMARY",
     );
-    assert_ne!(stray, SPEC);
-    let mut show = project("", &format!("{stray}{SPEC_REVISED}"));
+    assert_ne!(out_of_scope, SPEC);
+    let mut show = project("", &format!("{out_of_scope}{SPEC_REVISED}"));
     show.expect(&["specify", "hello", "say hello to whoever comes"], 0);
     assert_eq!(show.ended(), Ending::Passed);
     assert_eq!(read(&show, "bin/evil.sh"), None);
@@ -503,7 +503,8 @@ fn a_folder_with_too_many_documents_is_refused_not_cut() {
 
 #[test]
 fn a_person_decides_where_nobody_can_say() {
-    let lost = "\n[[turn]]\nrole = \"reviewer\"\nseat = \"chain-reviewer\"\ndo = [ { fault = \"crash\" } ]\n";
+    let lost =
+        "\n[[turn]]\nrole = \"reviewer\"\nreviewer = \"chain-reviewer\"\ndo = [ { fault = \"crash\" } ]\n";
     let mut show = project("", &format!("{SPEC}{lost}"));
     show.expect(&["specify", "hello", "say hello to whoever comes"], 4);
     let questions = show.questions();
@@ -543,8 +544,8 @@ fn a_step_that_dies_goes_on() {
 }
 
 #[test]
-fn a_person_mends_an_artifact_by_hand() {
-    let lost = "\n[[turn]]\nrole = \"reviewer\"\nseat = \"chain-reviewer\"\nround = 1\ndo = [ { fault = \"crash\" } ]\n";
+fn a_person_fixes_an_artifact_by_hand() {
+    let lost = "\n[[turn]]\nrole = \"reviewer\"\nreviewer = \"chain-reviewer\"\nround = 1\ndo = [ { fault = \"crash\" } ]\n";
     let mut show = project("", &format!("{SPEC}{lost}"));
     show.expect(&["specify", "hello", "say hello to whoever comes"], 4);
     let place = play::place_to_fix(&show.stage, "chain.spec").unwrap();
@@ -554,12 +555,12 @@ fn a_person_mends_an_artifact_by_hand() {
     assert_eq!(show.ended(), Ending::Passed);
     assert!(read(&show, &format!("{FOLDER}/spec.md")).unwrap().contains("It prints salut"));
     let history = read(&show, &format!("{FOLDER}/.review-history.md")).unwrap();
-    assert!(history.contains("mended by Ada"), "{history}");
+    assert!(history.contains("fixed by Ada"), "{history}");
 }
 
 #[test]
 fn a_step_is_called_off_and_begun_again() {
-    let lost = "\n[[turn]]\nrole = \"reviewer\"\nseat = \"chain-reviewer\"\noptional = true\ndo = [ { fault = \"crash\" } ]\n";
+    let lost = "\n[[turn]]\nrole = \"reviewer\"\nreviewer = \"chain-reviewer\"\noptional = true\ndo = [ { fault = \"crash\" } ]\n";
     let mut show = project("", &format!("{SPEC}{lost}"));
     let args = ["specify", "hello", "say hello to whoever comes"];
     show.expect(&args, 4);
@@ -595,7 +596,7 @@ fn what_people_wrote_meanwhile_stays() {
     assert_eq!(read(&show, &format!("{FOLDER}/spec.md")).as_deref(), Some("# Mine, now\n"));
     assert_eq!(read(&show, &format!("{FOLDER}/.meta.json")).as_deref(), Some("no JSON\n"));
     assert!(ended.said().contains("left as they are"), "{}", ended.said());
-    assert!(show.docket().warnings.iter().any(|warning| warning.contains(".meta.json was left as it is")));
+    assert!(show.run_state().warnings.iter().any(|warning| warning.contains(".meta.json was left as it is")));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Whole runs that converge, and runs that do not: how many rounds they take, and how they end.
 
-use crate::review_panel::{BACKEND, Change, QA, fixer, seat};
+use crate::review_panel::{BACKEND, Change, QA, fixer, reviewer};
 use std::fmt::Write;
 use tribunal_core::converge::Pattern;
 use tribunal_core::finding::Fate;
@@ -28,11 +28,11 @@ fn raised_as(severity: &str, n: usize, line: usize, evidence: &str) -> String {
     let issue = FAULTS[(n - 1) % FAULTS.len()];
     let evidence = if evidence.is_empty() { String::new() } else { format!(" | evidence: {evidence}") };
     format!(
-        "[id:a{n}] [severity:{severity}] [confidence:95] [file:a.py:{line}] issue: {issue} (case {n}) | suggestion: mend it{evidence}\n"
+        "[id:a{n}] [severity:{severity}] [confidence:95] [file:a.py:{line}] issue: {issue} (case {n}) | suggestion: fix it{evidence}\n"
     )
 }
 
-/// A file with a line for each fault; those up to `fixed` are mended.
+/// A file with a line for each fault; those up to `fixed` are fixed.
 fn file(lines: usize, fixed: usize) -> String {
     let mut text = "begin = 1\n".to_owned();
     for n in 1..=lines {
@@ -44,7 +44,7 @@ fn file(lines: usize, fixed: usize) -> String {
 /// So many faults in the first round and so many fewer in each one after it.
 fn steady(faults: usize, each: usize) -> Change {
     let all: String = (1..=faults).map(|n| raised(n, n + 1, "")).collect();
-    let mut script = seat(QA, 1, &format!("{all}VERDICT: reject"));
+    let mut script = reviewer(QA, 1, &format!("{all}VERDICT: reject"));
     for (round, fixed) in (2..).zip((each..=faults).step_by(each)) {
         let before = fixed - each;
         let says: String = (before + 1..=fixed).map(|n| format!("FIXED: F-{n}\n")).collect();
@@ -56,13 +56,13 @@ fn steady(faults: usize, each: usize) -> Change {
         } else {
             "VERDICT: reject"
         };
-        script += &seat(QA, round, &format!("{gone}{left}{verdict}"));
+        script += &reviewer(QA, round, &format!("{gone}{left}{verdict}"));
     }
     Change::new(&[("a.py", &file(faults, 0))], &script)
 }
 
 fn passed(change: &Change) -> bool {
-    change.docket().loops.values().next_back().unwrap().outcome() == Some(&Outcome::Passed)
+    change.run_state().loops.values().next_back().unwrap().outcome() == Some(&Outcome::Passed)
 }
 
 /// 9-6-3-0 and 4-3-2-1-0 end by themselves: what was left twice is named first, and nobody is asked.
@@ -84,14 +84,14 @@ fn goalposts(severity: &str, evidence: &str) -> Change {
         let ids = 3 * round - 2..=3 * round;
         ids.map(|n| raised_as(severity, n, n + 1, evidence)).collect()
     };
-    let mut script = seat(QA, 1, &format!("{}VERDICT: reject", three(1)));
+    let mut script = reviewer(QA, 1, &format!("{}VERDICT: reject", three(1)));
     for round in 2..=ROUNDS {
         let fixed = 3 * (round - 1);
         let says: String = (fixed - 2..=fixed).map(|n| format!("FIXED: F-{n}\n")).collect();
         let number = u32::try_from(round).unwrap();
         script += &fixer(BACKEND, number, "a.py", &file(3 * ROUNDS, fixed), &format!("{says}TASK: done"));
         let gone: String = (fixed - 2..=fixed).map(|n| format!("F-{n}: resolved\n")).collect();
-        script += &seat(QA, number, &format!("{gone}{}VERDICT: reject", three(round)));
+        script += &reviewer(QA, number, &format!("{gone}{}VERDICT: reject", three(round)));
     }
     Change::new(&[("a.py", &file(3 * ROUNDS, 0))], &script)
 }
@@ -119,8 +119,8 @@ fn late_findings_without_evidence_and_late_warnings_stay_advisory() {
         assert!(change.rounds() <= 3, "{severity} {evidence}: round {}", change.rounds());
         assert_eq!(change.why(), Why::NoQuorum, "{severity} {evidence}");
         assert!(ended.said().contains("missed earlier"), "{}", ended.said());
-        let docket = change.docket();
-        let last = docket.loops.values().next_back().unwrap();
+        let run_state = change.run_state();
+        let last = run_state.loops.values().next_back().unwrap();
         let late = |fate: &Fate| last.ledger().iter().filter(|(_, entry)| entry.fate == *fate).count();
         assert_eq!((late(&Fate::Advisory), late(&Fate::Open)), (3, 0), "{severity} {evidence}");
     }
@@ -133,8 +133,8 @@ fn late_warnings_of_an_approving_reviewer_end_the_loop() {
     change.review(QA, &["--fix", "--max-rounds", "12"], 0);
     assert_eq!(change.rounds(), 3);
     assert!(passed(&change));
-    let docket = change.docket();
-    let last = docket.loops.values().next_back().unwrap();
+    let run_state = change.run_state();
+    let last = run_state.loops.values().next_back().unwrap();
     let advisory = last.ledger().iter().filter(|(_, entry)| entry.fate == Fate::Advisory).count();
     assert_eq!(
         advisory,
@@ -152,32 +152,32 @@ fn late_notes() -> Change {
     let gone = |round: usize| -> String {
         (3 * round - 5..=3 * round - 3).map(|n| format!("F-{n}: resolved\n")).collect()
     };
-    let mut script = seat(QA, 1, &format!("{}VERDICT: reject", three(1, "blocker")));
+    let mut script = reviewer(QA, 1, &format!("{}VERDICT: reject", three(1, "blocker")));
     for round in 2..=3 {
         let says: String = (3 * round - 5..=3 * round - 3).map(|n| format!("FIXED: F-{n}\n")).collect();
         let number = u32::try_from(round).unwrap();
         script += &fixer(BACKEND, number, "a.py", &file(12, 3 * (round - 1)), &format!("{says}TASK: done"));
     }
-    script += &seat(QA, 2, &format!("{}{}VERDICT: reject", gone(2), three(2, "blocker")));
+    script += &reviewer(QA, 2, &format!("{}{}VERDICT: reject", gone(2), three(2, "blocker")));
     let checked = "CHECKED: every line that was named.\nVERDICT: approve";
     // The final pass puts nothing to it, and gets the same turn.
-    script += &seat(QA, 3, &format!("{}{}{checked}", gone(3), three(3, "warning")));
+    script += &reviewer(QA, 3, &format!("{}{}{checked}", gone(3), three(3, "warning")));
     Change::new(&[("a.py", &file(12, 0))], &script)
 }
 
 /// One fault worded anew each round, its former self called resolved where nothing changed: stale, not five findings.
 #[test]
 fn one_fault_under_new_words_is_one_finding() {
-    let mut script = seat(QA, 1, &format!("{}VERDICT: reject", raised(1, 2, "")));
+    let mut script = reviewer(QA, 1, &format!("{}VERDICT: reject", raised(1, 2, "")));
     for round in 2..=6u32 {
         let text = format!("{}note = {round}\n", file(6, 0));
         script += &fixer(BACKEND, round, "a.py", &text, "FIXED: {finding:1}\nTASK: done");
         let again = raised(round as usize, 2, "");
-        script += &seat(QA, round, &format!("{{finding:1}}: resolved\n{again}VERDICT: reject"));
+        script += &reviewer(QA, round, &format!("{{finding:1}}: resolved\n{again}VERDICT: reject"));
     }
     let change = Change::new(&[("a.py", &file(6, 0))], &script);
     change.review(QA, &["--fix", "--max-rounds", "12"], 4);
     assert!(change.rounds() <= 4, "round {}", change.rounds());
-    let docket = change.docket();
-    assert_eq!(docket.loops.values().next_back().unwrap().ledger().iter().count(), 1);
+    let run_state = change.run_state();
+    assert_eq!(run_state.loops.values().next_back().unwrap().ledger().iter().count(), 1);
 }

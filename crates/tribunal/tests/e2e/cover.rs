@@ -1,6 +1,6 @@
 //! What reviewers are shown of a change that no prompt can hold: all of it, part by part, or nobody approves.
 
-use crate::review_panel::{BACKEND, seat};
+use crate::review_panel::{BACKEND, reviewer};
 use crate::server::Server;
 use crate::show::Show;
 use crate::stage::Stage;
@@ -378,11 +378,11 @@ fn one_of_six(n: usize, x: &str) -> String {
 /// Six files; what a reviewer finds in the first is fixed like this, and approved in the second round.
 fn fixed_review(fix: &str) -> Change {
     let file = |n: usize| (format!("src/f{n}.py"), one_of_six(n, "taken()"));
-    let reject = "[id:a] [severity:blocker] [confidence:95] [file:src/f0.py:2] issue: x is never checked | suggestion: mend it\nVERDICT: reject";
+    let reject = "[id:a] [severity:blocker] [confidence:95] [file:src/f0.py:2] issue: x is never checked | suggestion: fix it\nVERDICT: reject";
     let fixer = format!(
-        "[[turn]]\nrole = \"{BACKEND}\"\nround = 2\ndo = [{fix}, {{ say = \"FIXED: F-1\\nSUMMARY: mended\\nTASK: done\" }}]\n"
+        "[[turn]]\nrole = \"{BACKEND}\"\nround = 2\ndo = [{fix}, {{ say = \"FIXED: F-1\\nSUMMARY: fixed\\nTASK: done\" }}]\n"
     );
-    let script = [seat(QA, 1, reject), fixer, seat(QA, 2, SETTLED), APPROVES.to_owned()];
+    let script = [reviewer(QA, 1, reject), fixer, reviewer(QA, 2, SETTLED), APPROVES.to_owned()];
     let files: Vec<(String, String)> = (0..6).map(file).collect();
     Change::new(&files, &script.concat())
 }

@@ -18,8 +18,8 @@ fn asked(scene: &Scene, question: &str, offers: &[&str]) -> Show {
     show
 }
 
-/// The agents mend their ways: from now on they do what they do anyway.
-fn mend(show: &Show) {
+/// The agents fix their ways: from now on they do what they do anyway.
+fn fix(show: &Show) {
     PLAIN.give_script(&show.stage).unwrap();
 }
 
@@ -33,7 +33,7 @@ fn no_quorum() -> Show {
 fn no_quorum_ask_again() {
     let mut show = no_quorum();
     let made = show.stage.launched().len();
-    mend(&show);
+    fix(&show);
     show.expect(&["decide", TASK, "ask-again"], 0);
     assert_eq!(show.ended(), Ending::Passed);
     assert_eq!(show.stage.launched().len(), made + 1, "only the reviewer was asked again");
@@ -58,7 +58,7 @@ fn no_quorum_asked_again_in_vain() {
 #[test]
 fn no_quorum_fixed() {
     let mut show = no_quorum();
-    mend(&show);
+    fix(&show);
     show.put(&show.place(TASK).join("bin/one.sh"), BY_HAND);
     show.expect(&["decide", TASK, "fixed"], 0);
     assert_eq!(show.ended(), Ending::Passed);
@@ -360,7 +360,7 @@ fn fixed_beside_the_fault_is_judged_whole() {
         show.expect(&["decide", &question, "fixed"], 4);
         let question = format!("{TASK}:{}", n + 1);
         assert_eq!(show.questions()[0].0, question);
-        let open = &tribunal_engine::inbox::questions(&show.docket())[0].findings;
+        let open = &tribunal_engine::inbox::questions(&show.run_state())[0].findings;
         assert!(open.iter().any(|(_, entry)| entry.claim.file.as_deref() == Some(CI)), "{open:?}");
     }
     assert_eq!(show.landed(CI), None);
@@ -379,18 +379,18 @@ fn fixed_by_taking_it_back_is_no_new_fault() {
 /// The lane asks, a new loop judges.
 #[test]
 fn a_stuck_lane_that_is_fixed_is_judged_whole() {
-    for (mends, code) in [(false, 4), (true, 0)] {
-        let mut show = changed_ci(scenes::ONE, 1, if mends { SEES_ALL } else { "" });
+    for (fixes, code) in [(false, 4), (true, 0)] {
+        let mut show = changed_ci(scenes::ONE, 1, if fixes { SEES_ALL } else { "" });
         show.expect(&["decide", TASK, "stop"], 4);
         let place = show.place(LANE);
-        match mends {
+        match fixes {
             true => std::fs::remove_dir_all(place.join(".github")).unwrap(),
             false => show.put(&place.join("bin/one.sh"), BY_HAND),
         }
         show.expect(&["decide", LANE, "fixed"], code);
         assert_eq!(show.landed(CI), None);
-        if !mends {
-            let open = tribunal_engine::inbox::questions(&show.docket()).remove(0);
+        if !fixes {
+            let open = tribunal_engine::inbox::questions(&show.run_state()).remove(0);
             assert_eq!(open.id, format!("{TASK}:2"));
             assert_eq!(open.findings[0].1.claim.file.as_deref(), Some(CI));
         }
@@ -468,7 +468,7 @@ fn fixed_once_more_with_nothing_more() {
     show.expect(&["decide", &again, "fixed"], 2);
     assert_eq!(show.questions()[0].0, again);
     show.expect(&["decide", &again, "accept"], 0);
-    assert_eq!(show.messages().matches("mended by hand").count(), 1, "{}", show.messages());
+    assert_eq!(show.messages().matches("fixed by hand").count(), 1, "{}", show.messages());
 }
 
 /// Who stops a loop is asked about its plan, in words that say what happened.
@@ -478,7 +478,7 @@ fn a_loop_that_was_stopped_says_who_stopped_it() {
         let text = show.expect(&["inbox"], 0).stdout;
         assert!(text.contains("end this loop; then it is asked what becomes of the plan"), "{text}");
         show.expect(&["decide", TASK, "stop", "--by", "Ada"], 4);
-        let open = tribunal_engine::inbox::questions(&show.docket()).remove(0);
+        let open = tribunal_engine::inbox::questions(&show.run_state()).remove(0);
         assert_eq!(open.why, "Ada stopped its loop, and what becomes of the plan is still to be said");
         let text = show.expect(&["inbox"], 0).stdout;
         assert!(text.contains("stop the run"), "{text}");
@@ -559,7 +559,7 @@ fn plan_no_quorum() -> Show {
 #[test]
 fn plan_no_quorum_ask_again() {
     let mut show = plan_no_quorum();
-    mend(&show);
+    fix(&show);
     show.expect(&["decide", "01-01/plan", "ask-again"], 0);
     assert_eq!(show.ended(), Ending::Passed);
 }
@@ -567,7 +567,7 @@ fn plan_no_quorum_ask_again() {
 #[test]
 fn plan_no_quorum_fixed() {
     let mut show = plan_no_quorum();
-    mend(&show);
+    fix(&show);
     let place = show.place("01-01/plan");
     let text = std::fs::read_to_string(&place).unwrap();
     show.put(&place, &text.replace("Write it.", "Write it by hand."));
@@ -625,7 +625,9 @@ fn the_first_answer_counts() {
 fn a_run_that_stays_goes_on_with_the_answer() {
     let mut show = Show::of(&Scene { script: scenes::LOST_FOR_GOOD, ..PLAIN });
     let running = show.stage.program().start(&["run", "--attach"], &[]).unwrap();
-    show.stage.wait_for(&running, |docket| !tribunal_engine::inbox::questions(docket).is_empty()).unwrap();
+    show.stage
+        .wait_for(&running, |run_state| !tribunal_engine::inbox::questions(run_state).is_empty())
+        .unwrap();
     let decided = show.stage.tribunal(&["decide", TASK, "accept", "--by", "Ada"]).unwrap();
     assert_eq!(decided.code, Some(0), "{}", decided.said());
     let ended = running.wait().unwrap();

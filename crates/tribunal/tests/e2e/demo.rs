@@ -8,12 +8,12 @@ use crate::watch::{Terminal, until_gone};
 use rustix::process::Signal;
 use std::path::PathBuf;
 use tribunal_core::run::Ending;
-use tribunal_engine::{Docket, inbox};
+use tribunal_engine::{RunState, inbox};
 use tribunal_journal::Reader;
 
 /// Plays a scenario; gives back what its journal says.
 #[track_caller]
-fn demo(scenario: &str) -> (Docket, String) {
+fn demo(scenario: &str) -> (RunState, String) {
     let (_folder, mut stage) = crate::stage();
     let dir = stage.root().join("the demo");
     let ended =
@@ -27,21 +27,22 @@ fn demo(scenario: &str) -> (Docket, String) {
         let ended = stage.tribunal(args).unwrap();
         assert_eq!(ended.code, Some(0), "{args:?}: {}", ended.said());
     }
-    (Docket::read(&reader).unwrap(), ended.said())
+    (RunState::read(&reader).unwrap(), ended.said())
 }
 
 /// The run's ending, and how the loop of the first plan ended.
-fn ends(docket: &Docket) -> (Option<Ending>, String) {
-    let first = docket.loops.iter().find(|(id, _)| id.as_str().starts_with("01-01/plan"));
-    let outcome = first.and_then(|(_, lp)| lp.outcome()).map(|outcome| outcome.word().to_owned());
-    (docket.run.as_ref().and_then(|run| run.ending()), outcome.unwrap_or_default())
+fn ends(run_state: &RunState) -> (Option<Ending>, String) {
+    let first = run_state.loops.iter().find(|(id, _)| id.as_str().starts_with("01-01/plan"));
+    let outcome =
+        first.and_then(|(_, review_loop)| review_loop.outcome()).map(|outcome| outcome.word().to_owned());
+    (run_state.run.as_ref().and_then(|run| run.ending()), outcome.unwrap_or_default())
 }
 
 #[test]
 fn pass() {
-    let (docket, said) = demo("pass");
-    assert_eq!(ends(&docket), (Some(Ending::Passed), "passed".to_owned()));
-    let landed = docket
+    let (run_state, said) = demo("pass");
+    assert_eq!(ends(&run_state), (Some(Ending::Passed), "passed".to_owned()));
+    let landed = run_state
         .run
         .unwrap()
         .standings()
@@ -70,24 +71,24 @@ fn escalated() {
 
 #[test]
 fn blocked() {
-    let docket = demo("blocked").0;
-    assert_eq!(ends(&docket).0, None);
-    let open: Vec<String> = inbox::questions(&docket).into_iter().map(|open| open.id).collect();
+    let run_state = demo("blocked").0;
+    assert_eq!(ends(&run_state).0, None);
+    let open: Vec<String> = inbox::questions(&run_state).into_iter().map(|open| open.id).collect();
     assert_eq!(open, ["01-02"]);
 }
 
 #[test]
 fn oscillating() {
-    let (docket, said) = demo("oscillating");
-    assert_eq!(ends(&docket).0, None);
-    let open = inbox::questions(&docket);
+    let (run_state, said) = demo("oscillating");
+    assert_eq!(ends(&run_state).0, None);
+    let open = inbox::questions(&run_state);
     let ids: Vec<&str> = open.iter().map(|open| open.id.as_str()).collect();
     assert_eq!(ids, ["01-02/task-1"]);
     assert!(open[0].why.contains("undo each other"), "{}", open[0].why);
     let (_, contested) = open[0].findings.first().unwrap();
     assert!(contested.heard_contest && contested.flipped && contested.reopened == 2, "{contested:?}");
     let heard: Vec<&str> =
-        docket.launches.iter().filter(|l| l.role == "hearing").map(|l| l.effect.as_str()).collect();
+        run_state.launches.iter().filter(|l| l.role == "hearing").map(|l| l.effect.as_str()).collect();
     assert_eq!(heard.len(), 2, "each side is heard once: {heard:?}");
     for words in ["ESCALATED", "undo each other", "came back", "on lines the fix added"] {
         assert!(said.contains(words), "{words}: {said}");
@@ -96,16 +97,16 @@ fn oscillating() {
 
 #[test]
 fn crash() {
-    let (docket, said) = demo("crash");
-    assert_eq!(ends(&docket), (Some(Ending::Passed), "passed".to_owned()));
+    let (run_state, said) = demo("crash");
+    assert_eq!(ends(&run_state), (Some(Ending::Passed), "passed".to_owned()));
     assert!(said.contains("Killed"), "{said}");
 }
 
 /// What hostile agents try is told, and nothing of it lands.
 #[test]
 fn hostile() {
-    let (docket, said) = demo("hostile");
-    assert_eq!(ends(&docket).0, Some(Ending::Passed));
+    let (run_state, said) = demo("hostile");
+    assert_eq!(ends(&run_state).0, Some(Ending::Passed));
     for words in [
         "config.ini holds an AWS access key",
         "its working folder was taken away",
@@ -114,9 +115,9 @@ fn hostile() {
     ] {
         assert!(said.contains(words), "{words}: {said}");
     }
-    let mut found = docket.loops.values().flat_map(|lp| lp.ledger().iter());
+    let mut found = run_state.loops.values().flat_map(|review_loop| review_loop.ledger().iter());
     assert!(found.any(|(_, entry)| entry.claim.claim.contains("leads out of the repository")));
-    assert_eq!(docket.launches.iter().map(|launch| launch.left_behind).max(), Some(5));
+    assert_eq!(run_state.launches.iter().map(|launch| launch.left_behind).max(), Some(5));
     assert!(said.contains("left processes running: 5"), "{said}");
 }
 
@@ -153,27 +154,28 @@ fn waiting(scenario: &str) -> (tempfile::TempDir, Stage) {
 /// Gives one answer; no agent is asked beyond its script.
 #[track_caller]
 fn answers(stage: &Stage, option: &str, code: i32) {
-    let docket = stage.newest().unwrap().unwrap().1;
-    let open = inbox::questions(&docket).remove(0);
+    let run_state = stage.newest().unwrap().unwrap().1;
+    let open = inbox::questions(&run_state).remove(0);
     let rounds: &[&str] = if option == "again" { &["--rounds", "2"] } else { &[] };
     let args = [&["decide", &open.id, option], rounds].concat();
     let ended = stage.tribunal(&args).unwrap();
     assert_eq!(ended.code, Some(code), "{args:?}: {}", ended.said());
-    let docket = stage.newest().unwrap().unwrap().1;
-    let lost: Vec<&String> = docket.lost.values().filter(|lost| lost.contains("beyond its script")).collect();
+    let run_state = stage.newest().unwrap().unwrap().1;
+    let lost: Vec<&String> =
+        run_state.lost.values().filter(|lost| lost.contains("beyond its script")).collect();
     assert!(lost.is_empty(), "{args:?}: {lost:?}");
 }
 
-/// Every answer that a scenario offers, and how the run ends with it. `mend` is what a person does before `fixed`.
+/// Every answer that a scenario offers, and how the run ends with it. `fix` is what a person does before `fixed`.
 #[track_caller]
-fn every_answer(scenario: &str, mend: impl Fn(&std::path::Path), codes: &[(&str, i32)]) {
+fn every_answer(scenario: &str, fix: impl Fn(&std::path::Path), codes: &[(&str, i32)]) {
     let mut offered = Vec::new();
     for (option, code) in codes {
         let (_folder, stage) = waiting(scenario);
         let open = inbox::questions(&stage.newest().unwrap().unwrap().1).remove(0);
         offered = open.offers.iter().map(|offer| offer.word()).collect();
         if *option == "fixed" {
-            mend(&crate::stage::play::place_to_fix(&stage, &open.id).unwrap());
+            fix(&crate::stage::play::place_to_fix(&stage, &open.id).unwrap());
         }
         answers(&stage, option, *code);
         // Who stops a loop is asked about its plan, and can still have it done.
@@ -185,48 +187,52 @@ fn every_answer(scenario: &str, mend: impl Fn(&std::path::Path), codes: &[(&str,
     assert_eq!(told, offered, "{scenario}");
 }
 
-const COUNTS: &str = "#!/bin/sh\n# Mended by hand.\nif [ -z \"$1\" ]; then\n  echo 'usage: count.sh FILE' >&2\n  \
+const COUNTS: &str = "#!/bin/sh\n# Fixed by hand.\nif [ -z \"$1\" ]; then\n  echo 'usage: count.sh FILE' >&2\n  \
     exit 2\nfi\nset -e\nlines=$(wc -l < \"$1\")\necho \"$((lines))\"\n";
 
 #[test]
 fn every_answer_of_blocked() {
-    let mend = |tree: &std::path::Path| std::fs::write(tree.join("bin/count.sh"), COUNTS).unwrap();
-    every_answer("blocked", mend, &[("again", 0), ("fixed", 0), ("accept", 0), ("drop", 1), ("stop", 1)]);
+    let fix = |tree: &std::path::Path| std::fs::write(tree.join("bin/count.sh"), COUNTS).unwrap();
+    every_answer("blocked", fix, &[("again", 0), ("fixed", 0), ("accept", 0), ("drop", 1), ("stop", 1)]);
 }
 
 #[test]
-fn a_wrong_mend_of_blocked_is_seen() {
-    let mend = |tree: &std::path::Path| {
+fn a_wrong_fix_of_blocked_is_seen() {
+    let fix = |tree: &std::path::Path| {
         std::fs::write(tree.join("bin/count.sh"), "#!/bin/sh\nwc -l < $1 | tr -d ' '\n").unwrap();
     };
     let (_folder, stage) = waiting("blocked");
-    mend(&crate::stage::play::place_to_fix(&stage, "01-02").unwrap());
+    fix(&crate::stage::play::place_to_fix(&stage, "01-02").unwrap());
     answers(&stage, "fixed", 0);
-    let docket = stage.newest().unwrap().unwrap().1;
-    let last = docket.loops.values().rfind(|lp| lp.id().as_str().starts_with("01-02/task-1.")).unwrap();
-    assert_eq!(last.round(), 2, "it was rejected once, and mended");
+    let run_state = stage.newest().unwrap().unwrap().1;
+    let last = run_state
+        .loops
+        .values()
+        .rfind(|review_loop| review_loop.id().as_str().starts_with("01-02/task-1."))
+        .unwrap();
+    assert_eq!(last.round(), 2, "it was rejected once, and fixed");
 }
 
 #[test]
 fn every_answer_of_oscillating() {
-    let mend = |tree: &std::path::Path| std::fs::write(tree.join("bin/count.sh"), COUNTS).unwrap();
-    every_answer("oscillating", mend, &[("again", 0), ("fixed", 0), ("accept", 0), ("stop", 4)]);
+    let fix = |tree: &std::path::Path| std::fs::write(tree.join("bin/count.sh"), COUNTS).unwrap();
+    every_answer("oscillating", fix, &[("again", 0), ("fixed", 0), ("accept", 0), ("stop", 4)]);
 }
 
 #[test]
 fn every_answer_of_hostile() {
-    let mend = |tree: &std::path::Path| std::fs::remove_dir_all(tree.join(".github")).unwrap();
-    every_answer("hostile", mend, &[("again", 0), ("fixed", 0), ("accept", 0), ("stop", 4)]);
+    let fix = |tree: &std::path::Path| std::fs::remove_dir_all(tree.join(".github")).unwrap();
+    every_answer("hostile", fix, &[("again", 0), ("fixed", 0), ("accept", 0), ("stop", 4)]);
 }
 
 /// Its reviewer is lost for good: whoever asks it again is asked again.
 #[test]
 fn every_answer_of_escalated() {
-    let mend = |tree: &std::path::Path| {
+    let fix = |tree: &std::path::Path| {
         std::fs::write(tree.join("bin/greet.sh"), "#!/bin/sh\necho \"Hello, ${1:?usage: greet.sh NAME}!\"\n")
             .unwrap();
     };
-    every_answer("escalated", mend, &[("ask-again", 4), ("fixed", 4), ("accept", 0), ("stop", 4)]);
+    every_answer("escalated", fix, &[("ask-again", 4), ("fixed", 4), ("accept", 0), ("stop", 4)]);
 }
 
 #[test]
@@ -269,8 +275,8 @@ fn goes_on(stage: &Stage, command: &str, code: i32) {
     shell.prepend_path(shell.binary.clone().parent().unwrap());
     let ended = shell.other("sh", &["-c", command]).unwrap();
     assert_eq!(ended.code, Some(code), "{command}: {}", ended.said());
-    let (_, docket) = stage.newest().unwrap().unwrap();
-    let ending = docket.run.unwrap().ending();
+    let (_, run_state) = stage.newest().unwrap().unwrap();
+    let ending = run_state.run.unwrap().ending();
     let expected = [(0, Some(Ending::Passed)), (1, Some(Ending::Shut)), (4, None)];
     assert!(expected.contains(&(code, ending)), "{code}: {ending:?}");
 }
@@ -401,7 +407,7 @@ fn the_demo_is_coloured_as_it_is_told() {
     }
 }
 
-/// What the person has to mend is not called our bug.
+/// What the person has to fix is not called our bug.
 #[test]
 fn a_configuration_that_is_wrong_is_no_bug_of_the_demo() {
     let (_folder, mut stage) = crate::stage();

@@ -127,9 +127,9 @@ fn a_review_is_started_read_and_answered() {
     let other = Editor::open(&project.stage, "other");
     editor.ask("claim_finding", json!({"id": "F-1"}));
     assert!(other.refused("claim_finding", json!({"id": "F-1"})).contains("looked at by editor#"));
-    let words = json!({"id": "F-1", "stance": "fixed", "text": "mended \u{1b}[2Jit"});
+    let words = json!({"id": "F-1", "stance": "fixed", "text": "fixed \u{1b}[2Jit"});
     let said = editor.ask("answer_finding", words)["recorded"].as_str().unwrap().to_owned();
-    assert!(said.ends_with("answers (fixed): mended it"), "{said}");
+    assert!(said.ends_with("answers (fixed): fixed it"), "{said}");
     editor.ask("claim_finding", json!({"id": "F-1", "release": true}));
     other.ask("claim_finding", json!({"id": "F-1"}));
     let one = other.ask("get_finding", json!({"id": "F-1"}));
@@ -137,12 +137,15 @@ fn a_review_is_started_read_and_answered() {
     assert!(one["claimed_by"].as_str().unwrap().starts_with("other#"), "{one}");
     // What was said settles nothing.
     assert_eq!(one["finding"]["fate"], listed["findings"][0]["fate"]);
-    let (_, docket) = project.stage.newest().unwrap().unwrap();
-    let open =
-        docket.loops.values().flat_map(|lp| lp.ledger().iter()).all(|(_, entry)| entry.fate != Fate::Fixed);
+    let (_, run_state) = project.stage.newest().unwrap().unwrap();
+    let open = run_state
+        .loops
+        .values()
+        .flat_map(|review_loop| review_loop.ledger().iter())
+        .all(|(_, entry)| entry.fate != Fate::Fixed);
     assert!(open);
     let shown = project.stage.tribunal(&["show", "F-1"]).unwrap();
-    assert!(shown.stdout.contains("answers (fixed): mended it"), "{}", shown.said());
+    assert!(shown.stdout.contains("answers (fixed): fixed it"), "{}", shown.said());
     assert_eq!((editor.close(), other.close()), (Some(0), Some(0)));
 }
 
@@ -153,8 +156,8 @@ fn a_review_goes_on_when_the_editor_is_closed() {
     let run = editor.ask("start_review", json!({"diff": "main..HEAD"}))["run"].as_str().unwrap().to_owned();
     assert_eq!(editor.close(), Some(0));
     ended(&project.stage, &run);
-    let (_, docket) = project.stage.newest().unwrap().unwrap();
-    assert!(docket.run.unwrap().ending().is_some());
+    let (_, run_state) = project.stage.newest().unwrap().unwrap();
+    assert!(run_state.run.unwrap().ending().is_some());
 }
 
 #[test]

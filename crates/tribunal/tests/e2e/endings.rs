@@ -29,7 +29,7 @@ scenes! {
     task_revised: "task-revised",
     reviewer_lost: "reviewer-lost",
     red_check: "red-check",
-    delivery_mended: "delivery-mended",
+    delivery_fixed: "delivery-fixed",
     summary_asked: "summary-asked",
     conflict: "conflict",
     each: "each",

@@ -101,7 +101,7 @@ fn a_tool_call_is_told_what_its_evidence_lacks() {
     let mut show = Show::with(crate::reporting::OPEN, &turn("role = \"reviewer\"\nuse = \"task\"", &steps));
     show.expect(&["run"], 0);
     let denied: Vec<String> =
-        show.docket().launches.iter().flat_map(|launch| launch.denied.clone()).collect();
+        show.run_state().launches.iter().flat_map(|launch| launch.denied.clone()).collect();
     assert!(
         denied.iter().any(|line| line.contains("names no file, symbol or command of this change")),
         "{denied:?}"

@@ -170,7 +170,7 @@ fn delta_refuses_what_it_cannot_use() {
     assert!(!Path::new(&repo).join("x").exists(), "{}", dashed.stderr);
 }
 
-/// A task whose first version is rejected and mended: two rounds, one finding fixed.
+/// A task whose first version is rejected and fixed: two rounds, one finding fixed.
 fn revised() -> Show {
     let mut show = Show::of(Scene::named("task-revised").unwrap());
     show.expect(&["run"], 0);
@@ -189,8 +189,11 @@ fn report_in_every_form() {
     assert_eq!((&seen["end"], &seen["fates"]["fixed"]), (&json!("passed"), &json!(1)));
     assert_eq!(seen["findings"][0]["provenance"], "original");
     assert_eq!(seen["findings"][0]["settled_in"], 2);
-    let rounds =
-        seen["loops"].as_array().unwrap().iter().find(|lp| lp["rounds"].as_array().unwrap().len() == 2);
+    let rounds = seen["loops"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|review_loop| review_loop["rounds"].as_array().unwrap().len() == 2);
     assert_eq!(rounds.unwrap()["rounds"][1]["delta"]["resolved"], json!(["F-1"]));
     let log = as_json(&show.expect(&["report", "--format", "sarif"], 0));
     let result = &log["runs"][0]["results"][0];
@@ -247,11 +250,11 @@ fn report_adds_up_to_the_journal() {
     let seen = as_json(&show.expect(&["report", "--json"], 0));
     let fates: u64 = seen["fates"].as_object().unwrap().values().filter_map(Value::as_u64).sum();
     assert_eq!(fates as usize, seen["findings"].as_array().unwrap().len());
-    let docket = show.docket();
-    for lp in seen["loops"].as_array().unwrap() {
-        let last = lp["rounds"].as_array().unwrap().iter().skip(1).last();
+    let run_state = show.run_state();
+    for review_loop in seen["loops"].as_array().unwrap() {
+        let last = review_loop["rounds"].as_array().unwrap().iter().skip(1).last();
         let Some(last) = last else { continue };
-        let delta = docket.loops[&lp["id"].as_str().unwrap().into()].delta();
+        let delta = run_state.loops[&review_loop["id"].as_str().unwrap().into()].delta();
         for (class, n) in [
             ("resolved", delta.resolved),
             ("unchanged", delta.unchanged),
@@ -293,7 +296,7 @@ fn a_run_that_passed_leaves_its_review_on_the_branch() {
 }
 
 /// The architect hands back the plan it was given.
-const HANDED_BACK: &str = r##"
+const CARRIED_BACK: &str = r##"
 [[turn]]
 role = "reviewer"
 use = "plan"
@@ -306,7 +309,7 @@ do = [ { say = "SUMMARY: I looked at it again.\nTASK: done" } ]
 
 #[test]
 fn a_run_that_was_shut_leaves_its_review_beside_the_journal() {
-    let mut show = Show::of(&Scene { script: HANDED_BACK, settings: "", ..PLAIN });
+    let mut show = Show::of(&Scene { script: CARRIED_BACK, settings: "", ..PLAIN });
     show.expect(&["run"], 1);
     show.untouched();
     let run = show.run();

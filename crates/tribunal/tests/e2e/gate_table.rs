@@ -274,8 +274,8 @@ fn a_plan_that_was_changed_after_its_approval_is_no_contract() {
     let settings = "[plan]\nreview = \"never\"\n[run]\nautonomy = \"cautious\"\n";
     let mut show = Show::of(&Scene { settings, ..PLAIN });
     show.expect(&["run"], 4);
-    let (_, docket) = show.stage.newest().unwrap().unwrap();
-    let plan = docket.run.as_ref().unwrap().spec().plans[0].revision.to_string();
+    let (_, run_state) = show.stage.newest().unwrap().unwrap();
+    let plan = run_state.run.as_ref().unwrap().spec().plans[0].revision.to_string();
     let file = show.stage.root().join("other");
     let path = show.stage.project().join(format!("{PHASE}/01-01-PLAN.md"));
     let text = std::fs::read_to_string(path).unwrap();

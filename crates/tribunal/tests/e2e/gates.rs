@@ -33,8 +33,8 @@ fn a_clean_delivery_needs_no_agent() {
     }
 }
 
-/// A dev that mends its wrong delivery wrongly, and then right.
-const MENDED_IN_TWO: &str = r###"
+/// A dev that fixes its wrong delivery wrongly, and then right.
+const FIXED_IN_TWO: &str = r###"
 [[turn]]
 role = "dev"
 use = "qa"
@@ -63,13 +63,13 @@ do = [
 "###;
 
 #[test]
-fn a_delivery_is_mended_in_two_rounds() {
-    let mut show = Show::of(&Scene { script: DELIVERY_WRONG, more: MENDED_IN_TWO, ..PLAIN });
+fn a_delivery_is_fixed_in_two_rounds() {
+    let mut show = Show::of(&Scene { script: DELIVERY_WRONG, more: FIXED_IN_TWO, ..PLAIN });
     show.expect(&["run"], 0);
     assert_eq!(show.ended(), Ending::Passed);
     assert!(summary(&show).contains("`bin/one.sh` -- created: prints one"), "{}", summary(&show));
     assert!(
-        !show.messages().contains("mend what the delivery"),
+        !show.messages().contains("fix what the delivery"),
         "no commit without a change: {}",
         show.messages()
     );
@@ -77,8 +77,8 @@ fn a_delivery_is_mended_in_two_rounds() {
     assert!(report.contains("bin/other.sh"), "{report}");
 }
 
-/// A dev that says it mended its delivery, and did nothing; then it does.
-const MENDED_LATE: &str = r###"
+/// A dev that says it fixed its delivery, and did nothing; then it does.
+const FIXED_LATE: &str = r###"
 [[turn]]
 role = "dev"
 use = "qa"
@@ -89,7 +89,7 @@ do = [ { expect = "bin/other.sh" }, { say = "FIXED: {finding:1}\nFIXED: {finding
 role = "reviewer"
 use = "qa"
 round = 2
-do = [ { say = "CHECKED: nothing was mended.\nVERDICT: approve" } ]
+do = [ { say = "CHECKED: nothing was fixed.\nVERDICT: approve" } ]
 
 [[turn]]
 role = "dev"
@@ -102,14 +102,14 @@ do = [
 ]
 "###;
 
-/// What was not mended is the same finding, not a new one.
+/// What was not fixed is the same finding, not a new one.
 #[test]
-fn a_failed_check_keeps_its_id_until_it_is_mended() {
-    let mut show = Show::of(&Scene { script: DELIVERY_WRONG, more: MENDED_LATE, ..PLAIN });
+fn a_failed_check_keeps_its_id_until_it_is_fixed() {
+    let mut show = Show::of(&Scene { script: DELIVERY_WRONG, more: FIXED_LATE, ..PLAIN });
     show.expect(&["run"], 0);
-    let docket = show.docket();
-    let (_, lp) = docket.loops.iter().find(|(id, _)| id.as_str().contains("/qa")).unwrap();
-    let ids: Vec<String> = lp.ledger().iter().map(|entry| format!("{entry:?}")).collect();
+    let run_state = show.run_state();
+    let (_, review_loop) = run_state.loops.iter().find(|(id, _)| id.as_str().contains("/qa")).unwrap();
+    let ids: Vec<String> = review_loop.ledger().iter().map(|entry| format!("{entry:?}")).collect();
     assert_eq!(ids.len(), 2, "{ids:#?}");
 }
 
@@ -141,7 +141,7 @@ fn a_lost_test_is_a_hard_stop() {
     show.user_commits(&[("tests/list", before)]);
     show.claims("tests/list");
     let said = show.expect(&["run"], 4).stdout;
-    assert!(said.contains("not the dev's to mend") || said.contains("architect"), "{said}");
+    assert!(said.contains("not the dev's to fix") || said.contains("architect"), "{said}");
     assert_eq!(show.questions().len(), 1);
     assert_eq!(launches(&show, "/qa"), 1, "no dev is sent: {:?}", show.stage.launched());
     let asked = show.expect(&["inbox"], 0).stdout;
@@ -161,9 +161,9 @@ fn a_lost_test_is_a_hard_stop() {
     }
 }
 
-/// A delivery that a person mended is held against where the plan began, not against what they left out.
+/// A delivery that a person fixed is held against where the plan began, not against what they left out.
 #[test]
-fn a_delivery_mended_by_hand_is_judged_whole() {
+fn a_delivery_fixed_by_hand_is_judged_whole() {
     let settings = format!("{NO_GATE}[checks]\ntest = [\"cat\", \"tests/list\"]\n");
     let scene = Scene { script: LOSES_A_TEST, settings: settings.leak(), ..PLAIN };
     let before = "test a ... ok\ntest b ... ok\n\ntest result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n";

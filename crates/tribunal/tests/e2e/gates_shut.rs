@@ -222,9 +222,9 @@ fn a_file_outside_the_contract_is_sent_back() {
     assert!(summary.contains("## Deviations\n\nNone"), "what was taken back is none: {summary}");
 }
 
-/// Whoever mends a delivery is held to the same contract.
+/// Whoever fixes a delivery is held to the same contract.
 #[test]
-fn a_file_outside_the_contract_is_a_blocker_in_a_mended_delivery_too() {
+fn a_file_outside_the_contract_is_a_blocker_in_a_fixed_delivery_too() {
     const SCRIPT: &str = r##"
 [[turn]]
 role = "reviewer"

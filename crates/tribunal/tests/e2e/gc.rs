@@ -54,7 +54,7 @@ fn what_git_could_not_take_is_kept() {
     let kept = show.stage.run_dir(&show.run()).join("kept");
     let place = kept.join("01-01-1");
     assert_eq!(std::fs::read_to_string(place.join("git~1")).unwrap(), "only here\n");
-    let warnings = show.docket().warnings;
+    let warnings = show.run_state().warnings;
     let told = |what: &[&str]| warnings.iter().any(|text| what.iter().all(|what| text.contains(what)));
     assert!(told(&["kept in", &place.display().to_string(), "git~1"]), "{warnings:?}");
     assert!(told(&["what is judged of 01-01", "git~1"]), "{warnings:?}");

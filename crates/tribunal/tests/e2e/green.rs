@@ -24,12 +24,12 @@ fn writes(check: &str) -> String {
     dev_also(&format!("{{ write = \"check.sh\", text = \"{check}\" }},"))
 }
 
-/// A dev that mends `check.sh` once it is told what broke.
-fn mends(told: &str) -> String {
+/// A dev that fixes `check.sh` once it is told what broke.
+fn fixes(told: &str) -> String {
     format!(
         "\n[[turn]]\nrole = \"dev\"\nuse = \"task\"\nplan = \"01-01\"\nround = 2\ndo = [ {{ expect = \"{told}\" }}, \
          {{ expect = \"boom\" }}, {{ write = \"check.sh\", text = \"echo fine again\\n\" }}, \
-         {{ say = \"FIXED: {{finding:1}}\\nSUMMARY: mended.\\nTASK: done\" }} ]\n"
+         {{ say = \"FIXED: {{finding:1}}\\nSUMMARY: fixed.\\nTASK: done\" }} ]\n"
     )
 }
 
@@ -56,8 +56,8 @@ fn a_test_command_that_the_change_breaks_stops_it() {
 }
 
 #[test]
-fn the_builder_is_told_what_broke_and_mends_it() {
-    let script = mends("exit code 0 before, exit code 3 now") + &writes("echo boom; exit 3\\n");
+fn the_builder_is_told_what_broke_and_fixes_it() {
+    let script = fixes("exit code 0 before, exit code 3 now") + &writes("echo boom; exit 3\\n");
     let mut show = project(checks(TEST), &script, &[("check.sh", "exit 0\n")]);
     let said = show.passes();
     assert_eq!(show.landed("check.sh").as_deref(), Some("echo fine again"), "{said}");
@@ -142,7 +142,7 @@ fn a_command_that_becomes_flaky_stops_the_change() {
 /// Two passes after a flaky answer would be chance more often than a repair.
 #[test]
 fn what_was_flaky_has_to_be_green_ten_times_and_is_named() {
-    let mut show = flaky(false, &mends("10 times in a row"));
+    let mut show = flaky(false, &fixes("10 times in a row"));
     let said = show.passes();
     let landed = show.landed("check.sh");
     assert_eq!(landed.as_deref(), Some("echo fine again"), "{said}");

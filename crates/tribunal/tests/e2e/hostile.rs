@@ -151,7 +151,7 @@ fn hostile_dev_leaves_a_swarm() {
     ));
     let said = show.passes();
     nobody_left(show.stage.root());
-    let left = show.docket().launches.iter().map(|launch| launch.left_behind).max();
+    let left = show.run_state().launches.iter().map(|launch| launch.left_behind).max();
     assert!(left >= Some(200), "they were counted: {left:?}");
     assert!(said.contains("dev of 01-01/task-1 left processes running: 20"), "and told: {said}");
 }
@@ -207,7 +207,7 @@ fn hostile_dev_holds_stdin() {
 [plan]
 review = "never"
 [agents]
-maker_timeout_s = 8
+builder_timeout_s = 8
 [agents.roles.dev]
 adapter = "holder"
 [adapters.holder]

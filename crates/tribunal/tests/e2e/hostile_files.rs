@@ -5,7 +5,7 @@ use crate::show::Show;
 use crate::stage::program::Ended;
 use crate::stage::scenes::{APPROVES, NO_GATE, PLAIN, dev_also, reviewer_does};
 
-/// The stage lets makers write to all of its own folder, home included; a user's home is not.
+/// The stage lets builders write to all of its own folder, home included; a user's home is not.
 const STRICT: &str = "[plan]\nreview = \"never\"\n[agents]\nwritable = []\n";
 
 /// A project whose user has secrets.
@@ -22,7 +22,7 @@ fn show(settings: &'static str, script: &str) -> Show {
 #[test]
 fn hostile_dev_reaches_for_the_journal_and_the_repository() {
     let script = dev_also(
-        r##"{ run = ["sh", "-c", """find '{PROJECT}/.tribunal' -name '*.db*' -o -name seats -o -name mail | sed 's/^/saw /' > seen
+        r##"{ run = ["sh", "-c", """find '{PROJECT}/.tribunal' -name '*.db*' -o -name reviewers -o -name mail | sed 's/^/saw /' > seen
         ls '{PROJECT}/.tribunal/runs'/*/lanes | sed 's/^/lane /' >> seen
         here=$PWD; cd '{PROJECT}'
         for f in .git/config .git/hooks/post-checkout .git/HEAD README.md tribunal.toml; do
@@ -33,7 +33,7 @@ fn hostile_dev_reaches_for_the_journal_and_the_repository() {
     let mut show = show(NO_GATE, &script).without_paths();
     let said = show.passes();
     assert_eq!(show.landed("seen").unwrap(), "lane 01-01\ngit works", "its own lane and no more");
-    assert!(show.docket().about.sandbox.starts_with("sandboxed"), "{}", show.docket().about.sandbox);
+    assert!(show.run_state().about.sandbox.starts_with("sandboxed"), "{}", show.run_state().about.sandbox);
     assert!(said.contains("sandboxed: agents and checks write only their own files"), "{said}");
 }
 
@@ -205,10 +205,10 @@ do = [ { run = ["ln", "-sf", "{HOME}/notes", "{PLAN}"] }, { say = "FIXED: {findi
 #[test]
 fn hostile_dev_links_out_of_its_tree() {
     let script = dev_also("{ fault = \"symlink-outside\" },").replace("task = 1", "task = 1\nround = 1");
-    let mended = dev_also("{ expect = \"leads out of the repository\" }, { delete = \"escape\" },")
+    let fixed = dev_also("{ expect = \"leads out of the repository\" }, { delete = \"escape\" },")
         .replace("task = 1", "task = 1\nround = 2")
         .replace("SUMMARY: one.sh.", "FIXED: {finding:1}\\nSUMMARY: one.sh.");
-    let mut show = Show::script(&format!("{script}{mended}")).without_paths();
+    let mut show = Show::script(&format!("{script}{fixed}")).without_paths();
     let said = show.passes();
     assert!(said.contains("escape is a link that leads out of the repository"), "{said}");
     assert_eq!(show.landed("escape"), None);

@@ -27,10 +27,10 @@ fn hostile_dev_changes_ci_and_hooks() {
     }
 }
 
-/// What a task may not do, its dev may not do either when it is sent to mend the delivery.
+/// What a task may not do, its dev may not do either when it is sent to fix the delivery.
 #[test]
-fn hostile_dev_changes_ci_while_it_mends_its_delivery() {
-    const MENDS: &str = r###"
+fn hostile_dev_changes_ci_while_it_fixes_its_delivery() {
+    const FIXES: &str = r###"
 [[turn]]
 role = "dev"
 use = "qa"
@@ -47,7 +47,7 @@ use = "qa"
 optional = true
 do = [ { say = "CHECKED: ran git show --stat, the files are those of the plan, and both checks name lines of the dev.\nVERDICT: approve" } ]
 "###;
-    let mut show = Show::script(&format!("{DELIVERY_WRONG}{MENDS}")).without_paths();
+    let mut show = Show::script(&format!("{DELIVERY_WRONG}{FIXES}")).without_paths();
     let said = show.waits_and_lands_nothing();
     assert!(said.contains("ci.yml configures CI or hooks: a change needs a person"), "{said}");
 }

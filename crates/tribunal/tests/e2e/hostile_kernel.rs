@@ -160,7 +160,7 @@ fn a_check_that_lacks_the_network_is_told_so() {
     assert!(said.contains("checks run without network: `checks.network = true`"), "{said}");
 }
 
-/// A reviewer that rejects by its tools as soon as it is let, and a dev that mends it.
+/// A reviewer that rejects by its tools as soon as it is let, and a dev that fixes it.
 const REJECTS: &str = r##"
 [[turn]]
 role = "reviewer"
@@ -186,7 +186,7 @@ role = "dev"
 plan = "01-01"
 round = 2
 do = [
-  { write = "bin/one.sh", text = "echo mended\n" },
+  { write = "bin/one.sh", text = "echo fixed\n" },
   { mcp = { tool = "report_fix", args = { id = "{finding}", fixed = true } }, each = "finding" },
   { say = "SUMMARY: it prints another word.\nTASK: done" },
 ]
@@ -216,8 +216,8 @@ fn hostile_stranger_votes_with_a_launchs_marker() {
     let ended = running.wait().unwrap();
     assert_eq!(show.after(&["run"], ended).code, Some(0));
     assert_eq!(show.ended(), Ending::Passed);
-    assert_eq!(show.landed("bin/one.sh").as_deref(), Some("echo mended"), "the reviewer's own word counts");
-    let launches = show.docket().launches;
+    assert_eq!(show.landed("bin/one.sh").as_deref(), Some("echo fixed"), "the reviewer's own word counts");
+    let launches = show.run_state().launches;
     let refused: Vec<&String> = launches.iter().flat_map(|launch| &launch.denied).collect();
     assert!(refused.iter().any(|why| why.contains("a process of another launch")), "{refused:?}");
 }

@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-/// The stage lets makers write to all of its own folder; a user's machine does not.
+/// The stage lets builders write to all of its own folder; a user's machine does not.
 const STRICT: &str = "[plan]\nreview = \"never\"\n[agents]\nwritable = []\n";
 
 /// The same with some of the home opened to be read.

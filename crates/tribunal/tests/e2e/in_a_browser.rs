@@ -99,7 +99,7 @@ fn a_live_run_is_followed_and_decided_in_a_browser() {
     let Some(mut browser) = browser(&show) else { return };
     let axe = axe(&show);
     let running = show.stage.program().start(&["run", "--attach"], &[]).unwrap();
-    show.stage.wait_for(&running, |docket| !inbox::questions(docket).is_empty()).unwrap();
+    show.stage.wait_for(&running, |run_state| !inbox::questions(run_state).is_empty()).unwrap();
     let server = Server::start(&show.stage);
     let (run, port) = (show.run(), server.port);
 
@@ -147,7 +147,7 @@ fn a_live_run_is_followed_and_decided_in_a_browser() {
     let stopped = show.stage.tribunal(&["decide", "01-01/task-1", "stop", "--no-resume"]).unwrap();
     assert_eq!(stopped.code, Some(0), "{}", stopped.said());
     let lane = |open: &inbox::OpenQuestion| open.id == "01-01";
-    show.stage.wait_for(&running, |docket| inbox::questions(docket).iter().any(lane)).unwrap();
+    show.stage.wait_for(&running, |run_state| inbox::questions(run_state).iter().any(lane)).unwrap();
     // It has another key: the page says what to do, and a new link leads back.
     let server = Server::at(&show.stage, port);
     browser.until(&live, "document.getElementById('live-state').textContent.startsWith('Not live')").unwrap();

@@ -385,7 +385,7 @@ fn an_artifact_replaces_no_document_of_the_users() {
     show.user_acts(|stage| stage.write("README.md", "mine\n"));
     let held = show.tribunal(scene.begin);
     assert_eq!(held.code, Some(4), "{}", held.said());
-    let folder = show.docket().about.chain.unwrap().folder;
+    let folder = show.run_state().about.chain.unwrap().folder;
     let spec = format!("{folder}/spec.md");
     show.user_acts(|stage| {
         stage.git(&["checkout", "-q", "--", "README.md"])?;

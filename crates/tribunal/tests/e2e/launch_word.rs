@@ -117,7 +117,7 @@ fn no_prompt_of_a_run_counts_when_it_is_printed() {
         let heard = tribunal_findings::read_as(prompt.as_bytes(), &reading);
         assert!(matches!(heard.verdict, None | Some(Verdict::Reject)), "{:?}\n{prompt}", heard.verdict);
         assert_eq!((heard.checked.as_str(), heard.said.len()), ("", 0), "{prompt}");
-        let made = tribunal_findings::read_maker(&prompt, Some(&word));
+        let made = tribunal_findings::read_builder(&prompt, Some(&word));
         assert!(!made.done && made.replies.is_empty(), "{made:?}\n{prompt}");
     }
 }

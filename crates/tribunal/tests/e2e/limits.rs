@@ -15,7 +15,7 @@ impl Show {
 #[test]
 fn a_budget_cap_stops_the_run_and_says_how_to_go_on() {
     const SETTINGS: &str =
-        "[plan]\nreview = \"never\"\n[budget]\nrun_cents = 50\nmaker_cents = 10\nreviewer_cents = 10\n";
+        "[plan]\nreview = \"never\"\n[budget]\nrun_cents = 50\nbuilder_cents = 10\nreviewer_cents = 10\n";
     const SCRIPT: &str = r##"
 [[turn]]
 role = "dev"
@@ -45,8 +45,8 @@ do = [
 
 /// A run whose orchestrator was killed while a dev was at work, which never came to an end.
 fn killed_at_work() -> Show {
-    const SETTINGS: &str = "[plan]\nreview = \"never\"\n[budget]\nrun_cents = 150\nmaker_cents = 100\nreviewer_cents = 10\n\
-         [agents]\nmaker_timeout_s = 20\n";
+    const SETTINGS: &str = "[plan]\nreview = \"never\"\n[budget]\nrun_cents = 150\nbuilder_cents = 100\nreviewer_cents = 10\n\
+         [agents]\nbuilder_timeout_s = 20\n";
     const SCRIPT: &str = r##"
 [[turn]]
 role = "dev"
@@ -96,7 +96,7 @@ fn hostile_clone_raises_the_users_cap() {
         let mut show = Show::with(settings, "");
         let file = show.stage.home().join(".config/tribunal/config.toml");
         let text = std::fs::read_to_string(&file).unwrap();
-        std::fs::write(&file, format!("{text}[budget]\nrun_cents = 15\nmaker_cents = 10\n")).unwrap();
+        std::fs::write(&file, format!("{text}[budget]\nrun_cents = 15\nbuilder_cents = 10\n")).unwrap();
         show.stage.program_mut().trusts = false;
         show
     };
@@ -117,7 +117,7 @@ fn hostile_clone_raises_the_users_cap() {
 #[test]
 fn a_loop_has_a_budget_of_its_own() {
     const SETTINGS: &str =
-        "[plan]\nreview = \"never\"\n[budget]\nloop_cents = 15\nmaker_cents = 10\nreviewer_cents = 10\n";
+        "[plan]\nreview = \"never\"\n[budget]\nloop_cents = 15\nbuilder_cents = 10\nreviewer_cents = 10\n";
     let mut show = Show::with(SETTINGS, "");
     // The agents do not say what they cost, so what was reserved counts: 10 for the dev, and 10 more do not fit.
     let stopped = show.expect(&["run"], 4);
@@ -151,9 +151,9 @@ do = [ { write = "bin/one.sh", text = "#!/bin/sh\necho one\n", executable = true
     let mut show = Show::with(SETTINGS, SCRIPT);
     show.expect(&["run"], 0);
     assert_eq!(show.failures(), [FailureKind::RateLimited]);
-    let docket = show.docket();
-    let parked = docket.launches[0].parked_until.unwrap();
-    assert!(docket.launches[1].began.0 >= parked.0, "the account was left alone until then");
+    let run_state = show.run_state();
+    let parked = run_state.launches[0].parked_until.unwrap();
+    assert!(run_state.launches[1].began.0 >= parked.0, "the account was left alone until then");
     assert!(show.expect(&["log"], 0).stdout.contains("rate limited: slow down"));
     assert_eq!(show.ended(), Ending::Passed);
 }
@@ -286,7 +286,7 @@ env = { RESUMED = ["{session}"] }
 "##;
 
 #[test]
-fn a_rework_goes_on_in_the_makers_session_and_a_judge_never_does() {
+fn a_rework_goes_on_in_the_builders_session_and_a_judge_never_does() {
     const SCRIPT: &str = r##"
 [[turn]]
 role = "reviewer"
@@ -332,16 +332,16 @@ do = [
 "##;
     let mut show = Show::with(RESUMING, SCRIPT);
     show.tribunal(&["run"]);
-    let docket = show.docket();
-    let made = docket.launches.iter().filter(|launch| launch.effect.contains("/make:dev"));
-    let makers: Vec<_> = made.collect();
-    assert_eq!(makers.iter().map(|launch| launch.resumed).collect::<Vec<_>>(), [false, true]);
-    assert_eq!(makers[0].session.as_deref(), Some("scripted-3"));
+    let run_state = show.run_state();
+    let made = run_state.launches.iter().filter(|launch| launch.effect.contains("/make:dev"));
+    let builders: Vec<_> = made.collect();
+    assert_eq!(builders.iter().map(|launch| launch.resumed).collect::<Vec<_>>(), [false, true]);
+    assert_eq!(builders[0].session.as_deref(), Some("scripted-3"));
     assert_eq!(show.failures(), []);
 }
 
 #[test]
-fn a_maker_that_crashed_goes_on_where_it_was() {
+fn a_builder_that_crashed_goes_on_where_it_was() {
     const SCRIPT: &str = r##"
 [[turn]]
 role = "dev"
@@ -368,7 +368,7 @@ do = [
 
 /// A dev whose account is used up is followed by its backup.
 #[test]
-fn a_maker_that_cannot_go_on_is_followed_by_its_backup() {
+fn a_builder_that_cannot_go_on_is_followed_by_its_backup() {
     const SETTINGS: &str = "[plan]\nreview = \"never\"\n[agents.roles.dev-backup]\nmodel = \"other\"\n";
     const SCRIPT: &str = r##"
 [[turn]]
@@ -382,7 +382,7 @@ do = [ { write = "half.txt", text = "half\n" }, { event = { type = "error", kind
 [[turn]]
 role = "dev"
 use = "task"
-seat = "dev-backup"
+reviewer = "dev-backup"
 plan = "01-01"
 task = 1
 do = [

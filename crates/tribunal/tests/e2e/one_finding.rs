@@ -1,7 +1,7 @@
 //! What is one finding, as a run shows it: different defects of one line stay two, each is fixed, answered for by its own
 //! reviewer and told everywhere, and a check never takes a reviewer's finding over.
 
-use crate::review_panel::{BACKEND, Change, QA, SECURITY, fixer, seat};
+use crate::review_panel::{BACKEND, Change, QA, SECURITY, fixer, reviewer};
 use crate::show::Show;
 use crate::stage::scenes::{PLAIN, Scene};
 use serde_json::Value;
@@ -20,7 +20,7 @@ fn fixes(round: u32, words: &[&str], text: &str, fixed: &str) -> String {
 
 fn raises(issue: &str) -> String {
     format!(
-        "[id:a] [severity:blocker] [confidence:95] [file:a.py:2] issue: {issue} | suggestion: mend it\nVERDICT: reject"
+        "[id:a] [severity:blocker] [confidence:95] [file:a.py:2] issue: {issue} | suggestion: fix it\nVERDICT: reject"
     )
 }
 
@@ -35,12 +35,12 @@ fn resolved(id: &str) -> String {
 }
 
 /// What a reviewer was asked about in its later rounds.
-fn asked(change: &Change, seat: &str) -> Vec<String> {
+fn asked(change: &Change, reviewer: &str) -> Vec<String> {
     let put = |prompt: String| {
         let (_, put) = prompt.split_once("## Findings put to you")?;
         Some(put.split("\n## ").next().unwrap_or_default().to_owned())
     };
-    change.prompts(&format!("judge_{seat}")).into_iter().filter_map(put).collect()
+    change.prompts(&format!("judge_{reviewer}")).into_iter().filter_map(put).collect()
 }
 
 const FIXED: &str = "begin = 1\nx = 4\ny = 3\n";
@@ -57,19 +57,19 @@ fn different_defects_of_one_line_are_both_told_everywhere() {
         ("The error from the parser is swallowed", "The error message does not name the file"),
     ] {
         let script = [
-            seat(QA, 1, &raises(one)),
-            seat(ANALYST, 1, &raises(other)),
+            reviewer(QA, 1, &raises(one)),
+            reviewer(ANALYST, 1, &raises(other)),
             fixes(2, &[one, other], FIXED, "FIXED: {finding:1}\nFIXED: {finding:2}"),
-            seat(QA, 2, &resolved(id(one, other))),
-            seat(ANALYST, 2, &resolved(id(other, one))),
+            reviewer(QA, 2, &resolved(id(one, other))),
+            reviewer(ANALYST, 2, &resolved(id(other, one))),
         ];
         let change = one_line(&script.concat());
         let ended = change.review(&format!("{QA},{ANALYST}"), &["--fix"], 0);
         assert!(ended.stdout.contains("2 fixed"), "{}", ended.said());
-        for (seat, own, foreign) in [(QA, one, other), (ANALYST, other, one)] {
-            let asked = asked(&change, seat);
-            assert!(asked.iter().any(|put| put.contains(own)), "{seat}: {asked:?}");
-            assert!(!asked.iter().any(|put| put.contains(foreign)), "{seat}: {asked:?}");
+        for (reviewer, own, foreign) in [(QA, one, other), (ANALYST, other, one)] {
+            let asked = asked(&change, reviewer);
+            assert!(asked.iter().any(|put| put.contains(own)), "{reviewer}: {asked:?}");
+            assert!(!asked.iter().any(|put| put.contains(foreign)), "{reviewer}: {asked:?}");
         }
         let [report, shown] = [&["report"][..], &["show", "--json"][..]].map(|args| change.tells(args));
         for words in [one, other] {
@@ -88,13 +88,13 @@ fn a_blocker_is_not_swallowed_by_what_stands_beside_it() {
     );
     let mine = id(blocker, beside);
     let script = [
-        seat(SECURITY, 1, &raises(blocker)),
-        seat(QA, 1, &raises(beside)),
+        reviewer(SECURITY, 1, &raises(blocker)),
+        reviewer(QA, 1, &raises(beside)),
         fixes(2, &[blocker, beside], "begin = 1\nx = 3\ny = 3\n", "FIXED: {finding:1}\nFIXED: {finding:2}"),
-        seat(QA, 2, &resolved(id(beside, blocker))),
-        seat(SECURITY, 2, &format!("{mine}: still there\nVERDICT: reject")),
+        reviewer(QA, 2, &resolved(id(beside, blocker))),
+        reviewer(SECURITY, 2, &format!("{mine}: still there\nVERDICT: reject")),
         fixes(3, &[blocker], FIXED, "FIXED: {finding:1}"),
-        seat(SECURITY, 3, &resolved(mine)),
+        reviewer(SECURITY, 3, &resolved(mine)),
     ];
     let change = one_line(&script.concat());
     let ended = change.review(&format!("{SECURITY},{QA}"), &["--fix"], 0);
@@ -112,7 +112,7 @@ fn what_two_owners_say_of_one_place_is_two_findings() {
         "the answer is not sanitized before it is sent back",
         "the endpoint sends the answer back before it is complete",
     );
-    let script = [seat(SECURITY, 1, &raises(security)), seat(API, 1, &raises(api))];
+    let script = [reviewer(SECURITY, 1, &raises(security)), reviewer(API, 1, &raises(api))];
     let change = one_line(&script.concat());
     let ended = change.review(&format!("{SECURITY},{API}"), &[], 1);
     let shown = change.tells(&["show", "--json"]);

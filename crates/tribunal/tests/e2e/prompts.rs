@@ -1,4 +1,4 @@
-//! Prompts as a run really sends them: what agents of one family, seats of one panel and rounds of one loop share, byte for
+//! Prompts as a run really sends them: what agents of one family, reviewers of one panel and rounds of one loop share, byte for
 //! byte, from the beginning. That much of them a cache can hold.
 
 use crate::show::Show;
@@ -57,7 +57,7 @@ fn agents_of_one_family_read_the_same_first_two_tiers() {
     assert!(found.keys().any(|(tier, text)| *tier == "execution" && text.contains("## codebase/TESTING.md")));
 }
 
-/// Two seats that both object once, to a plan and to its work.
+/// Two reviewers that both object once, to a plan and to its work.
 const TWICE: &str = r##"
 [[turn]]
 role = "reviewer"
@@ -106,10 +106,9 @@ do = [ { say = "{finding:1}: resolved\nCHECKED: it prints 1.\nVERDICT: approve" 
 "##;
 
 #[test]
-fn seats_of_one_panel_share_nine_tenths_and_rounds_the_tiers_and_the_plan() {
-    const SEATS: &str =
-        "[agents]\nplan_seats = [\"reviewer\", \"second\"]\ntask_seats = [\"loop-reviewer\", \"third\"]\n";
-    let show = documented(&Scene { script: TWICE, settings: SEATS, ..PLAIN });
+fn reviewers_of_one_panel_share_nine_tenths_and_rounds_the_tiers_and_the_plan() {
+    const REVIEWERS: &str = "[agents]\nplan_reviewers = [\"reviewer\", \"second\"]\ntask_reviewers = [\"loop-reviewer\", \"third\"]\n";
+    let show = documented(&Scene { script: TWICE, settings: REVIEWERS, ..PLAIN });
     let prompts = prompts(&show);
     let of = |subject: &str, who: &str, round: u32| {
         let round = format!("round {round} of ");
@@ -120,14 +119,14 @@ fn seats_of_one_panel_share_nine_tenths_and_rounds_the_tiers_and_the_plan() {
             found.next().unwrap_or_else(|| panic!("{subject} {who} {round}: {:?}", prompts.keys()));
         prompt.as_str()
     };
-    for (subject, seats) in
+    for (subject, reviewers) in
         [("plan", ["judge_reviewer", "judge_second"]), ("task-1", ["judge_loop", "judge_third"])]
     {
-        let [first, second] = seats.map(|seat| of(subject, seat, 1));
+        let [first, second] = reviewers.map(|reviewer| of(subject, reviewer, 1));
         assert!(first != second && shared(first, second) >= 90, "{subject}: {}", shared(first, second));
-        let [first, second] = seats.map(|seat| of(subject, seat, 2));
+        let [first, second] = reviewers.map(|reviewer| of(subject, reviewer, 2));
         assert!(first != second && shared(first, second) >= 90, "{subject} again: {}", shared(first, second));
-        let (before, after) = (of(subject, seats[0], 1), of(subject, seats[0], 2));
+        let (before, after) = (of(subject, reviewers[0], 1), of(subject, reviewers[0], 2));
         let common = &before[..common(before, after)];
         assert!(common.contains("--- TIER 3") && common.contains("## How to answer"), "{common}");
         assert!(common.contains("## Plan 01-01"), "{common}");

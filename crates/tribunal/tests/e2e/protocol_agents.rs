@@ -54,7 +54,7 @@ fn an_agent_of_the_protocol_makes_and_judges() {
     show.expect(&["run"], 0);
     assert_eq!(show.ended(), Ending::Passed);
     assert_eq!(show.landed("bin/one.sh").as_deref(), Some("echo one"));
-    let launches = show.docket().launches;
+    let launches = show.run_state().launches;
     let told: Vec<_> = launches.iter().map(|launch| (launch.agent.as_str(), launch.told.as_str())).collect();
     assert!(told.iter().all(|told| *told == ("acp", "final message")), "{told:?}");
     assert!(launches.iter().all(|launch| launch.session.is_none()), "{launches:?}");
@@ -72,7 +72,7 @@ fn an_agent_of_the_protocol_that_fails() {
         let mut show = show(work);
         show.expect(&["run"], 4);
         assert_eq!(show.landed("bin/one.sh"), None, "{work}");
-        let failed: Vec<_> = show.docket().launches.iter().map(|launch| launch.failed).collect();
+        let failed: Vec<_> = show.run_state().launches.iter().map(|launch| launch.failed).collect();
         assert!(
             !failed.is_empty() && failed.iter().all(|failed| *failed == Some(kind)),
             "{work}: {failed:?}"

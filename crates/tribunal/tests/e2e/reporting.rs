@@ -4,7 +4,7 @@
 use crate::show::Show;
 use crate::stage::scenes::{PLAIN, Scene, TWO_PLANS};
 use tribunal_core::run::Ending;
-use tribunal_engine::docket::Ran;
+use tribunal_engine::run_state::Ran;
 
 /// The agent of the stage is given the server as real ones are: by its row.
 pub const SPEAKS: &str = "[plan]\nreview = \"never\"\n[agents]\ndefault = \"witness-speaks\"\n\
@@ -68,7 +68,7 @@ fn passes(settings: &'static str) -> Show {
     show.expect(&["run"], 0);
     assert_eq!(show.ended(), Ending::Passed);
     assert_eq!(show.landed("bin/one.sh").as_deref(), Some("echo one"));
-    let launches = show.docket().launches;
+    let launches = show.run_state().launches;
     let of = |role: &str, round| {
         launches.iter().find(|launch| launch.role == role && launch.round == round).cloned().unwrap()
     };
@@ -136,7 +136,7 @@ do = [
 fn an_approval_is_void_when_what_was_run_for_it_contradicts_it() {
     let mut show = Show::of(&Scene { script: CONTRADICTED, settings: SPEAKS, ..PLAIN });
     show.expect(&["run"], 0);
-    let launches = show.docket().launches;
+    let launches = show.run_state().launches;
     let mut judged = launches.iter().filter(|launch| launch.role == "reviewer");
     let first = judged.next().unwrap();
     assert_eq!(first.ran, [Ran { command: "sh bin/one.sh".to_owned(), passed: false, early: false }]);
@@ -193,7 +193,7 @@ fn an_approval_that_did_not_wait_for_its_checks_is_void() {
         let script = HASTY.replace("VOTE", vote);
         let mut show = Show::of(&Scene { script: script.leak(), settings: OPEN, ..PLAIN });
         show.expect(&["run"], 0);
-        let launches = show.docket().launches;
+        let launches = show.run_state().launches;
         let judged: Vec<_> = launches.iter().filter(|launch| launch.role == "reviewer").collect();
         assert_eq!(judged.len(), 2, "{vote}");
         assert_eq!(judged[0].ran, [Ran { command: "sh bin/one.sh".to_owned(), passed: false, early: true }]);
@@ -247,7 +247,7 @@ do = [
 fn a_record_that_cannot_be_read_is_not_written_over() {
     let mut show = Show::of(&Scene { script: SPOILT, settings: OPEN, ..PLAIN });
     show.expect(&["run"], 0);
-    let launches = show.docket().launches;
+    let launches = show.run_state().launches;
     let first = launches.iter().find(|launch| launch.role == "reviewer").unwrap();
     assert!(first.ran.iter().all(|ran| !ran.passed) && !first.ran.is_empty(), "{:?}", first.ran);
     let log = show.expect(&["log", "--all"], 0).stdout;
@@ -291,7 +291,7 @@ role = "dev"
 plan = "01-01"
 round = 2
 do = [
-  { write = "bin/one.sh", text = "echo mended\n" },
+  { write = "bin/one.sh", text = "echo fixed\n" },
   { mcp = { tool = "report_fix", args = { id = "{finding}", fixed = true } }, each = "finding" },
   { say = "SUMMARY: it prints another word.\nTASK: done" },
 ]
@@ -314,8 +314,8 @@ fn another(settings: &'static str) -> Vec<String> {
     let mut show = Show::of(&Scene { script: ANOTHER, settings, plans: TWO_PLANS, ..PLAIN });
     show.expect(&["run"], 0);
     assert_eq!(show.ended(), Ending::Passed);
-    assert_eq!(show.landed("bin/one.sh").as_deref(), Some("echo mended"));
-    let launches = show.docket().launches;
+    assert_eq!(show.landed("bin/one.sh").as_deref(), Some("echo fixed"));
+    let launches = show.run_state().launches;
     let judged = launches.iter().filter(|launch| {
         launch.role == "reviewer" && launch.round == 1 && launch.effect.starts_with("01-01/task-1")
     });
@@ -343,7 +343,7 @@ fn hostile_dev_speaks_at_the_reviewers_socket() {
     assert!(!refused.is_empty() && refused.iter().all(|why| why.contains("another launch")), "{refused:?}");
 }
 
-/// A vote of a reviewer whose time is over, while another has its seat: refused, told it, on record, and without effect.
+/// A vote of a reviewer whose time is over, while another has its reviewer: refused, told it, on record, and without effect.
 #[test]
 fn hostile_reviewer_votes_after_its_time() {
     const LATE: &str = "[plan]\nreview = \"never\"\n[agents]\ndefault = \"witness-speaks\"\nreviewer_timeout_s = 8\n\
@@ -365,7 +365,7 @@ do = [
     show.expect(&["run"], 0);
     assert_eq!(show.ended(), Ending::Passed);
     assert_eq!(show.landed("bin/one.sh").as_deref(), Some("echo one"));
-    let launches = show.docket().launches;
+    let launches = show.run_state().launches;
     let late = launches.iter().find(|launch| launch.role == "reviewer").expect("it is on record");
     assert!(late.denied.iter().any(|why| why.contains("this round is closed")), "{late:?}");
     for command in ["report", "log"] {
@@ -403,7 +403,7 @@ do = [
     assert_eq!(show.after(&["run"], ended).code, Some(1));
     assert_eq!(show.ended(), Ending::Cancelled);
     assert_eq!(show.landed("bin/one.sh"), None);
-    let launches = show.docket().launches;
+    let launches = show.run_state().launches;
     let late = launches.iter().find(|launch| launch.role == "reviewer").expect("it is on record");
     assert!(late.denied.iter().any(|why| why.contains("this round is closed")), "{late:?}");
     let said = show.expect(&["log"], 0).said();
@@ -442,6 +442,6 @@ do = [
     let mut show = Show::of(&Scene { script: SCRIPT, settings: SPEAKS, ..PLAIN });
     show.expect(&["run"], 0);
     assert_eq!(show.ended(), Ending::Passed);
-    let told: Vec<_> = show.docket().launches.iter().map(|launch| launch.told.clone()).collect();
+    let told: Vec<_> = show.run_state().launches.iter().map(|launch| launch.told.clone()).collect();
     assert_eq!(told, ["final message", "mcp", "mcp", "final message"]);
 }

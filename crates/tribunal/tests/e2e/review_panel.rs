@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use tribunal_core::converge::Pattern;
 use tribunal_core::review_loop::{LoopEvent, Outcome, Why};
 use tribunal_core::run::Ending;
-use tribunal_engine::{Docket, Fact};
+use tribunal_engine::{Fact, RunState};
 use tribunal_journal::Reader;
 
 pub(crate) const QA: &str = "testing-qa-verification-specialist";
@@ -56,7 +56,7 @@ impl Change {
         self.review(panel, &["--fix"], code)
     }
 
-    pub(crate) fn docket(&self) -> Docket {
+    pub(crate) fn run_state(&self) -> RunState {
         self.stage.newest().unwrap().unwrap().1
     }
 
@@ -69,25 +69,26 @@ impl Change {
     }
 
     pub(crate) fn why(&self) -> Why {
-        let docket = self.docket();
-        docket.loops.values().next_back().unwrap().question().unwrap().why.clone()
+        let run_state = self.run_state();
+        run_state.loops.values().next_back().unwrap().question().unwrap().why.clone()
     }
 
     pub(crate) fn rounds(&self) -> u32 {
-        self.docket().loops.values().next_back().unwrap().round()
+        self.run_state().loops.values().next_back().unwrap().round()
     }
 
-    /// Who mended, share by share, in the order the crews were put together.
-    fn crews(&self) -> Vec<Vec<(String, Option<String>)>> {
-        let crew = |fact: Fact| match fact {
-            Fact::Loop(_, LoopEvent::ReworkOrdered { crew }) => Some(
-                crew.into_iter()
-                    .map(|share| (share.maker.to_string(), share.after.map(|m| m.to_string())))
+    /// Who fixed, share by share, in the order the crews were put together.
+    fn fixer_groups(&self) -> Vec<Vec<(String, Option<String>)>> {
+        let fixers = |fact: Fact| match fact {
+            Fact::Loop(_, LoopEvent::ReworkOrdered { fixers }) => Some(
+                fixers
+                    .into_iter()
+                    .map(|share| (share.builder.to_string(), share.after.map(|m| m.to_string())))
                     .collect(),
             ),
             _ => None,
         };
-        self.facts().into_iter().filter_map(crew).collect()
+        self.facts().into_iter().filter_map(fixers).collect()
     }
 
     /// The prompts of launches whose step has this name.
@@ -111,11 +112,11 @@ impl Change {
     }
 }
 
-/// A turn of a seat in a round.
-pub(crate) fn seat(seat: &str, round: u32, say: &str) -> String {
+/// A turn of a reviewer in a round.
+pub(crate) fn reviewer(reviewer: &str, round: u32, say: &str) -> String {
     let say = serde_json::Value::from(say).to_string();
     format!(
-        "[[turn]]\nrole = \"reviewer\"\nseat = \"{seat}\"\nround = {round}\noptional = true\ndo = [{{ say = {say} }}]\n"
+        "[[turn]]\nrole = \"reviewer\"\nreviewer = \"{reviewer}\"\nround = {round}\noptional = true\ndo = [{{ say = {say} }}]\n"
     )
 }
 
@@ -129,7 +130,7 @@ pub(crate) fn fixer(name: &str, round: u32, path: &str, text: &str, say: &str) -
 
 fn finding(severity: &str, file: &str, issue: &str) -> String {
     format!(
-        "[id:a] [severity:{severity}] [confidence:95] [file:{file}] issue: {issue} | suggestion: mend it\nVERDICT: reject"
+        "[id:a] [severity:{severity}] [confidence:95] [file:{file}] issue: {issue} | suggestion: fix it\nVERDICT: reject"
     )
 }
 
@@ -144,7 +145,7 @@ fn it_passes_at_once_with_an_explanation() {
     let ended = change.review(QA, &[], 0);
     assert!(ended.stdout.contains("passed"), "{}", ended.stdout);
     assert_eq!(change.rounds(), 1);
-    let bare = Change::one(&seat(QA, 1, "VERDICT: approve"));
+    let bare = Change::one(&reviewer(QA, 1, "VERDICT: approve"));
     bare.review(QA, &[], 4);
     assert_eq!(bare.why(), Why::NoQuorum, "a bare approval, asked again, is none");
 }
@@ -152,7 +153,7 @@ fn it_passes_at_once_with_an_explanation() {
 #[test]
 fn it_passes_in_round_three_and_lands() {
     let script = [
-        seat(QA, 1, &finding("blocker", "a.py:2", "x is never checked")),
+        reviewer(QA, 1, &finding("blocker", "a.py:2", "x is never checked")),
         fixer(
             BACKEND,
             2,
@@ -160,7 +161,7 @@ fn it_passes_in_round_three_and_lands() {
             "begin = 1\nx = 4\ny = 3\n",
             "FIXED: {finding:1}\nSUMMARY: x is 4\nTASK: done",
         ),
-        seat(QA, 2, STILL),
+        reviewer(QA, 2, STILL),
         fixer(
             BACKEND,
             3,
@@ -168,7 +169,7 @@ fn it_passes_in_round_three_and_lands() {
             "begin = 1\nx = 5\ny = 3\n",
             "FIXED: {finding:1}\nSUMMARY: x is 5\nTASK: done",
         ),
-        seat(QA, 3, SETTLED),
+        reviewer(QA, 3, SETTLED),
     ];
     let change = Change::one(&script.concat());
     let ended = change.fix(QA, 0);
@@ -179,12 +180,12 @@ fn it_passes_in_round_three_and_lands() {
     assert_eq!(subjects, expect, "{}", ended.said());
 }
 
-/// Who judges again is told which files use what was mended.
+/// Who judges again is told which files use what was fixed.
 #[test]
-fn callers_of_what_was_mended_are_named() {
-    let again = "[[turn]]\nrole = \"reviewer\"\nseat = \"{QA}\"\nround = 2\ndo = [{ expect = \"shop/checkout.py\" }, { say = \"F-1: resolved\\nCHECKED: the line and its callers.\\nVERDICT: approve\" }]\n";
+fn callers_of_what_was_fixed_are_named() {
+    let again = "[[turn]]\nrole = \"reviewer\"\nreviewer = \"{QA}\"\nround = 2\ndo = [{ expect = \"shop/checkout.py\" }, { say = \"F-1: resolved\\nCHECKED: the line and its callers.\\nVERDICT: approve\" }]\n";
     let script = [
-        seat(QA, 1, &finding("blocker", "basket.py:2", "x is never checked")),
+        reviewer(QA, 1, &finding("blocker", "basket.py:2", "x is never checked")),
         fixer(
             BACKEND,
             2,
@@ -214,9 +215,9 @@ fn callers_of_what_was_mended_are_named() {
 fn at_the_cap_a_person_is_asked_for_blockers_and_for_warnings() {
     for severity in ["blocker", "warning"] {
         let script = [
-            seat(QA, 1, &finding(severity, "a.py:2", "x is never checked")),
+            reviewer(QA, 1, &finding(severity, "a.py:2", "x is never checked")),
             fixer(BACKEND, 2, "a.py", "begin = 1\nx = 4\ny = 3\n", "FIXED: {finding:1}\nTASK: done"),
-            seat(QA, 2, STILL),
+            reviewer(QA, 2, STILL),
         ];
         let change = Change::one(&script.concat());
         let ended = change.review(QA, &["--fix", "--max-rounds", "2"], 4);
@@ -224,8 +225,8 @@ fn at_the_cap_a_person_is_asked_for_blockers_and_for_warnings() {
         assert!(ended.said().contains("tribunal decide"), "{}", ended.said());
         let accepted = change.stage.tribunal(&["decide", "phase", "accept", "--by", "ann"]).unwrap();
         assert_eq!(accepted.code, Some(0), "{}", accepted.said());
-        let docket = change.docket();
-        assert_eq!(docket.run.unwrap().ending(), Some(Ending::Passed));
+        let run_state = change.run_state();
+        assert_eq!(run_state.run.unwrap().ending(), Some(Ending::Passed));
         assert_eq!(change.file("a.py"), "begin = 1\nx = 4\ny = 3\n", "what was accepted landed");
     }
 }
@@ -233,7 +234,7 @@ fn at_the_cap_a_person_is_asked_for_blockers_and_for_warnings() {
 #[test]
 fn it_is_stale_when_the_fixer_does_nothing() {
     let script = [
-        seat(QA, 1, &finding("blocker", "a.py:2", "x is never checked")),
+        reviewer(QA, 1, &finding("blocker", "a.py:2", "x is never checked")),
         format!(
             "[[turn]]\nrole = \"{BACKEND}\"\ndo = [{{ say = \"SUMMARY: looked at it\\nTASK: done\" }}]\n"
         ),
@@ -250,13 +251,25 @@ fn fixes_that_undo_each_other_go_to_a_person() {
         fixer(BACKEND, round, "a.py", &text, "FIXED: {finding:1}\nTASK: done")
     };
     let script = [
-        seat(QA, 1, &finding("blocker", "a.py:2", "x must be seven")),
+        reviewer(QA, 1, &finding("blocker", "a.py:2", "x must be seven")),
         flip(2, 7),
-        seat(QA, 2, &format!("{{finding:1}}: resolved\n{}", finding("blocker", "a.py:2", "x must be two"))),
+        reviewer(
+            QA,
+            2,
+            &format!("{{finding:1}}: resolved\n{}", finding("blocker", "a.py:2", "x must be two")),
+        ),
         flip(3, 2),
-        seat(QA, 3, &format!("{{finding:1}}: resolved\n{}", finding("blocker", "a.py:2", "x must be seven"))),
+        reviewer(
+            QA,
+            3,
+            &format!("{{finding:1}}: resolved\n{}", finding("blocker", "a.py:2", "x must be seven")),
+        ),
         flip(4, 7),
-        seat(QA, 4, &format!("{{finding:1}}: resolved\n{}", finding("blocker", "a.py:2", "x must be two"))),
+        reviewer(
+            QA,
+            4,
+            &format!("{{finding:1}}: resolved\n{}", finding("blocker", "a.py:2", "x must be two")),
+        ),
     ];
     let change = Change::one(&script.concat());
     change.review(QA, &["--fix", "--max-rounds", "9"], 4);
@@ -265,14 +278,14 @@ fn fixes_that_undo_each_other_go_to_a_person() {
 }
 
 #[test]
-fn what_patching_will_not_mend_goes_to_a_person() {
+fn what_patching_will_not_fix_goes_to_a_person() {
     let fails =
         finding("blocker", "a.py:2", "the design cannot work").replace("VERDICT: reject", "VERDICT: FAIL");
     let again = "{finding:1}: still there\nVERDICT: FAIL";
     let script = [
-        seat(QA, 1, &fails),
+        reviewer(QA, 1, &fails),
         fixer(BACKEND, 2, "a.py", "begin = 1\nx = 4\ny = 3\n", "FIXED: {finding:1}\nTASK: done"),
-        seat(QA, 2, again),
+        reviewer(QA, 2, again),
     ];
     let change = Change::one(&script.concat());
     change.fix(QA, 4);
@@ -282,7 +295,7 @@ fn what_patching_will_not_mend_goes_to_a_person() {
 #[test]
 fn a_lost_reviewer_approves_nothing() {
     let lost =
-        format!("[[turn]]\nrole = \"reviewer\"\nseat = \"{SECURITY}\"\ndo = [{{ fault = \"crash\" }}]\n");
+        format!("[[turn]]\nrole = \"reviewer\"\nreviewer = \"{SECURITY}\"\ndo = [{{ fault = \"crash\" }}]\n");
     let change = Change::one(&lost);
     change.review(&format!("{QA},{SECURITY}"), &[], 4);
     assert_eq!(change.why(), Why::NoQuorum);
@@ -290,8 +303,11 @@ fn a_lost_reviewer_approves_nothing() {
 
 #[test]
 fn an_approval_that_the_record_contradicts_is_void() {
-    let change =
-        Change::one(&seat(QA, 1, "CHECKED: read it all and ran it, never-green passes.\nVERDICT: approve"));
+    let change = Change::one(&reviewer(
+        QA,
+        1,
+        "CHECKED: read it all and ran it, never-green passes.\nVERDICT: approve",
+    ));
     change.stage.write("tribunal.toml", "[checks.commands]\nnever-green = [\"false\"]\n").unwrap();
     let args = [
         "review",
@@ -299,7 +315,7 @@ fn an_approval_that_the_record_contradicts_is_void() {
         "main..HEAD",
         "--yes",
         "--set",
-        "agents.phase_seats=[\"testing-qa-verification-specialist\"]",
+        "agents.phase_reviewers=[\"testing-qa-verification-specialist\"]",
     ];
     let ended = change.stage.tribunal(&args).unwrap();
     assert_eq!(ended.code, Some(1), "the check is in the way: {}", ended.said());
@@ -312,23 +328,23 @@ fn an_approval_that_the_record_contradicts_is_void() {
 #[test]
 fn a_lost_fixer_ends_it_and_nothing_lands() {
     let script = [
-        seat(QA, 1, &finding("blocker", "a.py:2", "x is never checked")),
+        reviewer(QA, 1, &finding("blocker", "a.py:2", "x is never checked")),
         format!("[[turn]]\nrole = \"{BACKEND}\"\ndo = [{{ fault = \"crash\" }}]\n"),
     ];
     let change = Change::one(&script.concat());
     change.fix(QA, 1);
-    let outcome = change.docket().loops.values().next_back().unwrap().outcome().cloned();
+    let outcome = change.run_state().loops.values().next_back().unwrap().outcome().cloned();
     assert_eq!(outcome, Some(Outcome::Failed));
     assert_eq!(change.file("a.py"), "begin = 1\nx = 2\ny = 3\n");
 }
 
 #[test]
-fn findings_of_disjoint_files_are_mended_at_once_and_joined() {
+fn findings_of_disjoint_files_are_fixed_at_once_and_joined() {
     let both = "[id:a] [severity:warning] [confidence:90] [file:a.py:2] issue: x is odd | suggestion: y\n\
         [id:b] [severity:warning] [confidence:90] [file:web/ui/b.ts:2] issue: b is odd | suggestion: y\nVERDICT: reject";
     let settled = "F-1: resolved\nF-2: resolved\nCHECKED: both files again.\nVERDICT: approve";
     let script = [
-        seat(QA, 1, both),
+        reviewer(QA, 1, both),
         fixer(BACKEND, 2, "a.py", "begin = 1\nx = 9\n", "FIXED: {finding:1}\nTASK: done"),
         fixer(
             "engineering-frontend-developer",
@@ -337,7 +353,7 @@ fn findings_of_disjoint_files_are_mended_at_once_and_joined() {
             "begin = 9\n",
             "FIXED: {finding:1}\nTASK: done",
         ),
-        seat(QA, 2, settled),
+        reviewer(QA, 2, settled),
     ];
     let change = Change::new(
         &[("a.py", "begin = 1\nx = 2\n"), ("web/ui/b.ts", "begin = 1\nb = 2\n")],
@@ -345,7 +361,7 @@ fn findings_of_disjoint_files_are_mended_at_once_and_joined() {
     );
     change.fix(QA, 0);
     let pair = [(BACKEND.to_owned(), None), ("engineering-frontend-developer".to_owned(), None)];
-    assert_eq!(change.crews(), [pair.to_vec()]);
+    assert_eq!(change.fixer_groups(), [pair.to_vec()]);
     assert_eq!(
         (change.file("a.py"), change.file("web/ui/b.ts")),
         ("begin = 1\nx = 9\n".into(), "begin = 9\n".into())
@@ -365,7 +381,7 @@ fn one_file_has_one_fixer_or_they_take_turns() {
     };
     // Two rows of the table: the earlier one has the file.
     let script = [
-        seat(QA, 1, &two("design")),
+        reviewer(QA, 1, &two("design")),
         fixer(
             BACKEND,
             2,
@@ -373,32 +389,33 @@ fn one_file_has_one_fixer_or_they_take_turns() {
             "begin = 1\nx = 9\ny = 9\n",
             "FIXED: {finding:1}\nFIXED: {finding:2}\nTASK: done",
         ),
-        seat(QA, 2, "F-1: resolved\nF-2: resolved\nCHECKED: both lines.\nVERDICT: approve"),
+        reviewer(QA, 2, "F-1: resolved\nF-2: resolved\nCHECKED: both lines.\nVERDICT: approve"),
     ];
     let change = Change::one(&script.concat());
     change.fix(QA, 0);
-    assert_eq!(change.crews(), [vec![(BACKEND.to_owned(), None)]], "consolidated");
+    assert_eq!(change.fixer_groups(), [vec![(BACKEND.to_owned(), None)]], "consolidated");
     // An owner keeps what is in its field: the two take turns, the later on what the earlier left.
     let script = [
-        seat(QA, 1, &two("security")),
+        reviewer(QA, 1, &two("security")),
         fixer(BACKEND, 2, "a.py", "begin = 1\nx = 9\ny = 3\n", "FIXED: {finding:1}\nTASK: done"),
         "[[turn]]\nrole = \"security-engineer\"\nround = 2\ndo = [{ append = \"a.py\", text = \"z = 1\\n\" }, { say = \"FIXED: {finding:1}\\nTASK: done\" }]\n".to_owned(),
-        seat(QA, 2, "F-1: resolved\nF-2: resolved\nCHECKED: both lines.\nVERDICT: approve"),
+        reviewer(QA, 2, "F-1: resolved\nF-2: resolved\nCHECKED: both lines.\nVERDICT: approve"),
     ];
     let change = Change::one(&script.concat());
     change.fix(QA, 0);
     let turns = vec![(BACKEND.to_owned(), None), (SECURITY.to_owned(), Some(BACKEND.to_owned()))];
-    assert_eq!(change.crews(), [turns], "serialised");
+    assert_eq!(change.fixer_groups(), [turns], "serialised");
     assert_eq!(change.file("a.py"), "begin = 1\nx = 9\ny = 3\nz = 1\n");
 }
 
 #[test]
 fn what_a_fixer_changes_besides_is_put_back_and_told() {
-    let stray = format!(
+    let out_of_scope = format!(
         "[[turn]]\nrole = \"{BACKEND}\"\ndo = [{{ write = \"a.py\", text = \"begin = 1\\nx = 9\\n\" }}, {{ write = \"README.md\", text = \"mine now\\n\" }}, {{ write = \"new.txt\", text = \"n\" }}, {{ say = \"FIXED: {{finding:1}}\\nTASK: done\" }}]\n"
     );
     let script =
-        [seat(QA, 1, &finding("warning", "a.py:2", "x is odd")), stray, seat(QA, 2, SETTLED)].concat();
+        [reviewer(QA, 1, &finding("warning", "a.py:2", "x is odd")), out_of_scope, reviewer(QA, 2, SETTLED)]
+            .concat();
     let change = Change::one(&script);
     let ended = change.fix(QA, 0);
     assert_eq!(change.file("README.md"), "a project\n");
@@ -417,29 +434,30 @@ fn what_git_could_not_take_of_a_fixer_is_kept() {
         "[[turn]]\nrole = \"{BACKEND}\"\nround = 2\ndo = [{{ write = \"a.py\", text = \"begin = 1\\nx = 4\\ny = 3\\n\" }}, {{ write = \"git~1\", text = \"only here\" }}, {{ say = \"FIXED: {{finding:1}}\\nTASK: done\" }}]\n"
     );
     let script = [
-        seat(QA, 1, &finding("blocker", "a.py:2", "x is never checked")),
+        reviewer(QA, 1, &finding("blocker", "a.py:2", "x is never checked")),
         odd,
-        seat(QA, 2, STILL),
+        reviewer(QA, 2, STILL),
         fixer(BACKEND, 3, "a.py", "begin = 1\nx = 5\ny = 3\n", "FIXED: {finding:1}\nTASK: done"),
-        seat(QA, 3, SETTLED),
+        reviewer(QA, 3, SETTLED),
     ];
     let change = Change::one(&script.concat());
     change.fix(QA, 0);
-    let (run, docket) = change.stage.newest().unwrap().unwrap();
+    let (run, run_state) = change.stage.newest().unwrap().unwrap();
     let kept = std::fs::read_dir(change.stage.run_dir(&run).join("kept")).unwrap().flatten();
     let kept: Vec<_> = kept.map(|entry| entry.path()).collect();
     assert_eq!(kept.len(), 1, "{kept:?}");
     assert_eq!(std::fs::read_to_string(kept[0].join("git~1")).unwrap(), "only here");
-    let told = |what: &str| docket.warnings.iter().any(|text| text.contains("git~1") && text.contains(what));
-    assert!(told("kept in") && told("what is judged"), "{:?}", docket.warnings);
+    let told =
+        |what: &str| run_state.warnings.iter().any(|text| text.contains("git~1") && text.contains(what));
+    assert!(told("kept in") && told("what is judged"), "{:?}", run_state.warnings);
 }
 
 #[test]
 fn a_blocker_from_outside_is_heard_by_the_owner() {
     for (ruling, code) in [("upheld", 1), ("refuted", 0)] {
         let script = [
-            seat(QA, 1, &finding("blocker", "a.py:2", "sql injection in the filter")),
-            format!("[[turn]]\nrole = \"hearing\"\nseat = \"{SECURITY}\"\ndo = [{{ say = \"RULING: {ruling}\\nREASON: I looked at the query.\" }}]\n"),
+            reviewer(QA, 1, &finding("blocker", "a.py:2", "sql injection in the filter")),
+            format!("[[turn]]\nrole = \"hearing\"\nreviewer = \"{SECURITY}\"\ndo = [{{ say = \"RULING: {ruling}\\nREASON: I looked at the query.\" }}]\n"),
             // Whose ground was refuted is asked once more.
             "[[turn]]\nrole = \"reviewer-again\"\noptional = true\ndo = [{ say = \"CHECKED: ran git show --stat, the files are those of the plan.\\nVERDICT: approve\" }]\n".to_owned(),
         ];
@@ -456,7 +474,7 @@ fn a_blocker_from_outside_is_heard_by_the_owner() {
 fn what_an_owner_does_not_raise_is_filtered_and_can_be_had_back() {
     let warning = "[id:a] [severity:warning] [confidence:95] [file:a.py:2] issue: the password is not encrypted | suggestion: y\n\
         CHECKED: every line.\nVERDICT: approve";
-    let change = Change::one(&seat(QA, 1, warning));
+    let change = Change::one(&reviewer(QA, 1, warning));
     let panel = format!("{QA},{SECURITY}");
     // Everybody is told that there is one, and what can be done about it.
     for form in ["text", "markdown"] {
@@ -480,7 +498,7 @@ fn what_an_owner_does_not_raise_is_filtered_and_can_be_had_back() {
 fn a_personality_of_the_project_is_used_as_it_was_before_the_change() {
     let expects = |text: &str| {
         format!(
-            "[[turn]]\nrole = \"reviewer\"\nseat = \"{QA}\"\ndo = [{{ expect = \"{text}\" }}, {{ say = \"CHECKED: ran git show --stat, the files are those of the plan.\\nVERDICT: approve\" }}]\n"
+            "[[turn]]\nrole = \"reviewer\"\nreviewer = \"{QA}\"\ndo = [{{ expect = \"{text}\" }}, {{ say = \"CHECKED: ran git show --stat, the files are those of the plan.\\nVERDICT: approve\" }}]\n"
         )
     };
     let change = Change::new(&[("a.py", "begin = 1\nx = 2\n")], &expects("You are strict."));
@@ -521,7 +539,7 @@ fn a_plain_review_that_found_something_is_exit_one_in_any_words() {
             "[id:a] [severity:blocker] [confidence:95] [file:a.py:2] issue: the {word} grows without bound | \
              suggestion: bound it\nCHECKED: all of it.\nVERDICT: reject"
         );
-        let change = Change::one(&seat(QA, 1, &say));
+        let change = Change::one(&reviewer(QA, 1, &say));
         let ended = change.review(QA, &[], 1);
         assert!(!ended.said().contains("waits for you"), "{word}: {}", ended.said());
         assert!(ended.said().contains(&format!("the {word} grows without bound")), "{}", ended.said());
@@ -542,7 +560,11 @@ fn a_large_change_is_reviewed_in_parts_that_cover_all_of_it() {
     stage.script("[[turn]]\nrole = \"reviewer\"\ndo = [{ expect = \" hunks have been shown\" }, { say = \"CHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\\nVERDICT: approve\" }]\n").unwrap();
     let change = Change { _folder: folder, stage };
     change.review(QA, &[], 0);
-    assert_eq!(change.docket().about.review.unwrap().seats.len(), 1, "one reviewer, however many parts");
+    assert_eq!(
+        change.run_state().about.review.unwrap().reviewers.len(),
+        1,
+        "one reviewer, however many parts"
+    );
     let shown = change.facts().into_iter().find_map(|fact| match fact {
         Fact::Loop(_, LoopEvent::Answered { shown, .. }) => Some(shown),
         _ => None,
@@ -672,7 +694,7 @@ fn polished(text_a: &str, text_b: &str, more: &str) -> Change {
 
 impl Change {
     fn polish(&self) -> Outcome {
-        self.docket().polish().unwrap().outcome().unwrap().clone()
+        self.run_state().polish().unwrap().outcome().unwrap().clone()
     }
 
     #[track_caller]
@@ -717,7 +739,7 @@ fn a_polish_that_makes_a_file_worse_is_reverted_there_and_else_altogether() {
     assert_eq!(subjects.lines().count(), 2, "one commit, whatever was put back: {subjects}");
     // In both, or a reviewer objects: nothing of it stays, and what passed before does.
     let objects = format!(
-        "[[turn]]\nrole = \"reviewer\"\nuse = \"polish\"\nseat = \"{QA}\"\ndo = [{{ expect = \"the polish of main..HEAD\" }}, {{ say = {} }}]\n",
+        "[[turn]]\nrole = \"reviewer\"\nuse = \"polish\"\nreviewer = \"{QA}\"\ndo = [{{ expect = \"the polish of main..HEAD\" }}, {{ say = {} }}]\n",
         Value::from(finding("warning", "a.py:2", "the number was easier to read"))
     );
     for (word, script) in [("ugly", ""), ("fine", objects.as_str())] {

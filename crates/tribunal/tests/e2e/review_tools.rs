@@ -13,7 +13,7 @@ use tribunal_core::review_loop::Why;
 use tribunal_engine::mail::Body;
 use tribunal_engine::waiver::Waiver;
 
-/// Finds lines that hold `bad` (a warning) or `worse` (an error); with `--fix` it mends the bad ones.
+/// Finds lines that hold `bad` (a warning) or `worse` (an error); with `--fix` it fixes the bad ones.
 const LINT: &str = r#"#!/bin/sh
 if [ -e broken ]; then echo "cannot read my settings" >&2; exit 3; fi
 if [ "$1" = --fix ]; then
@@ -136,7 +136,7 @@ fn what_is_clean_passes_and_says_who_judged() {
 fn a_second_review_tells_what_is_new_persisting_and_resolved() {
     let project = Project::new("", "bad one\nbad two\n");
     project.json(&DIFF, 1);
-    // A line goes in above, one is mended, one stays and moves, one is new.
+    // A line goes in above, one is fixed, one stays and moves, one is new.
     project.commit("fine\nbad one\ngood two\nworse three\n");
     let seen = project.json(&DIFF, 1);
     let expect = [
@@ -172,8 +172,8 @@ fn an_earlier_review_that_cannot_be_read_is_told() {
         })
     };
     assert!(told(&seen), "{seen}");
-    let (newer, docket) = project.stage.newest().unwrap().unwrap();
-    assert!(newer != run && docket.about.review.unwrap().unread[0].contains(&run));
+    let (newer, run_state) = project.stage.newest().unwrap().unwrap();
+    assert!(newer != run && run_state.about.review.unwrap().unread[0].contains(&run));
     // The one after that has an earlier review, and nothing to look for behind it.
     let seen = project.json(&DIFF, 1);
     assert_eq!(lines(&seen), [row("a.txt:1", "warning", "persisting")]);
@@ -233,15 +233,15 @@ fn a_waiver_that_is_over_silences_nothing() {
     let (run, _) = project.stage.newest().unwrap().unwrap();
     let until = Some(Time(1_000_000_000_000));
     let waiver = Waiver { finding: FindingId(1), n: 1, by: "Ada".into(), why: "for now".into(), until };
-    let letter = Body::Waive(waiver).letter(Time(1)).unwrap();
-    tribunal_journal::post(&project.stage.run_dir(&run), &letter).unwrap();
+    let message = Body::Waive(waiver).message(Time(1)).unwrap();
+    tribunal_journal::post(&project.stage.run_dir(&run), &message).unwrap();
     let seen = project.json(&DIFF, 1);
     assert_eq!(lines(&seen), [row("a.txt:1", "warning", "persisting")]);
     assert_eq!(seen["findings"][0]["fate"], "unresolved", "{seen}");
 }
 
 #[test]
-fn what_a_tool_can_mend_is_mended_judged_again_and_lands() {
+fn what_a_tool_can_fix_is_fixed_judged_again_and_lands() {
     let project = Project::new("bad old\n", "bad old\nbad new\n");
     let ended = project.review(&[&DIFF[..], &["--fix"]].concat(), 0);
     assert!(ended.stdout.contains("passed, 1 fixed"), "{}", ended.stdout);
@@ -345,22 +345,22 @@ fn hostile_formatter_reaches_for_our_index() {
 }
 
 #[test]
-fn what_no_tool_can_mend_is_left_and_nothing_lands() {
+fn what_no_tool_can_fix_is_left_and_nothing_lands() {
     let project = Project::new("", "bad new\nworse new\n");
     let head = project.stage.git(&["rev-parse", "HEAD"]).unwrap();
     let ended = project.review(&[&DIFF[..], &["--fix"]].concat(), 1);
     assert!(ended.stdout.contains("1 blocker in the way, 1 fixed"), "{}", ended.stdout);
-    assert!(ended.stdout.contains("shows what was mended and not approved"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("shows what was fixed and not approved"), "{}", ended.stdout);
     assert_eq!(project.stage.git(&["rev-parse", "HEAD"]).unwrap(), head, "half a fix is no pass");
-    // What it left, it does not call mended.
+    // What it left, it does not call fixed.
     assert!(ended.stdout.contains("mylint has no fix for it"), "{}", ended.stdout);
     let refs = project.stage.git(&["for-each-ref", "--format=%(contents:subject)", "refs/tribunal"]).unwrap();
     assert!(refs.contains("fix(review): review round 1, 1 of 2 findings"), "{refs}");
 }
 
-/// A linter that breaks itself when it mends: what it made is judged afresh, where it runs again.
+/// A linter that breaks itself when it fixes: what it made is judged afresh, where it runs again.
 #[test]
-fn what_a_tool_cannot_look_at_again_is_not_called_mended() {
+fn what_a_tool_cannot_look_at_again_is_not_called_fixed() {
     let project = Project::new("", "bad one\nbad two\n");
     let lint = LINT.replace("  exit 0\n", "  touch broken\n  exit 0\n");
     std::fs::write(project.stage.root().join("bin/mylint"), lint).unwrap();
@@ -371,13 +371,13 @@ fn what_a_tool_cannot_look_at_again_is_not_called_mended() {
         "{message}"
     );
     assert!(message.contains("F-1 (not looked at again) this is bad"), "{message}");
-    assert!(ended.stdout.contains("mylint could not be asked what it mended"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("mylint could not be asked what it fixed"), "{}", ended.stdout);
     // The next judging could look, and that counts.
     assert!(ended.stdout.contains("passed, 2 fixed"), "{}", ended.stdout);
 }
 
 #[test]
-fn what_nobody_took_is_not_mended_for_the_next_review() {
+fn what_nobody_took_is_not_fixed_for_the_next_review() {
     let project = Project::new("", "worse new\nbad new\n");
     project.json(&DIFF, 1);
     project.json(&[&DIFF[..], &["--fix"]].concat(), 1);
@@ -398,7 +398,7 @@ fn what_nobody_took_is_not_mended_for_the_next_review() {
     assert_eq!(known(&project.json(&DIFF, 1)), ["F-1 persisting", "F-3 new"]);
 }
 
-/// A second linter dislikes what the first one writes, so that there is a third round: what no tool mends has then
+/// A second linter dislikes what the first one writes, so that there is a third round: what no tool fixes has then
 /// outlived two, and is an answer and no question.
 #[test]
 fn tools_alone_never_ask_about_what_they_found() {
@@ -412,8 +412,8 @@ fn tools_alone_never_ask_about_what_they_found() {
     project.settings(&format!("{ROW}[tools.other]{row}"));
     let ended = project.review(&[&DIFF[..], &["--fix"]].concat(), 1);
     assert!(ended.stdout.contains("1 blocker in the way, 2 fixed"), "{}", ended.stdout);
-    let (_, docket) = project.stage.newest().unwrap().unwrap();
-    assert_eq!(docket.loops.values().next_back().unwrap().round(), 3);
+    let (_, run_state) = project.stage.newest().unwrap().unwrap();
+    assert_eq!(run_state.loops.values().next_back().unwrap().round(), 3);
 }
 
 #[test]
@@ -424,8 +424,8 @@ fn a_tool_that_did_not_run_is_not_green() {
     project.stage.git(&["commit", "-q", "-m", "chore: break the linter"]).unwrap();
     let ended = project.review(&DIFF, 4);
     assert!(ended.said().contains("cannot read my settings"), "{}", ended.said());
-    let (_, docket) = project.stage.newest().unwrap().unwrap();
-    assert_eq!(docket.loops.values().next_back().unwrap().question().unwrap().why, Why::ChecksDidNotRun);
+    let (_, run_state) = project.stage.newest().unwrap().unwrap();
+    assert_eq!(run_state.loops.values().next_back().unwrap().question().unwrap().why, Why::ChecksDidNotRun);
 }
 
 #[test]
@@ -583,7 +583,7 @@ fn ruff_and_shellcheck_find_what_they_find() {
 }
 
 #[test]
-fn rustfmt_and_clippy_find_and_mend() {
+fn rustfmt_and_clippy_find_and_fix() {
     let manifest = "[package]\nname = \"x\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
     let before = "pub fn one( ) -> i32 {\n    1\n}\n";
     let after = "pub fn one( ) -> i32 {\n    1\n}\n\npub fn two( x: i32 ) -> bool {\n    if x == 1 { true } else { false }\n}\n";
@@ -712,9 +712,9 @@ fn a_build_that_fails_elsewhere_is_not_passed_for_a_bench() {
     project.json(&args, 4);
 }
 
-/// A linter that speaks as cargo does; its fix makes what it was to mend impossible to look at.
+/// A linter that speaks as cargo does; its fix makes what it was to fix impossible to look at.
 #[test]
-fn what_was_left_out_after_a_fix_is_not_called_mended() {
+fn what_was_left_out_after_a_fix_is_not_called_fixed() {
     let project = Project::new("fine\nfine\n", "bad\nfine\n");
     let lint = r#"#!/bin/sh
 if [ "$1" = --fix ]; then sed -i 's/bad/broken/' a.txt; exit 0; fi

@@ -83,7 +83,7 @@ fn every_page_is_there_without_any_program() {
     show.expect(&["run"], 4);
     let run = show.run();
     let is_task = |id: &String| id.starts_with("01-01/task-1");
-    let task = show.docket().loops.keys().map(ToString::to_string).find(is_task).unwrap();
+    let task = show.run_state().loops.keys().map(ToString::to_string).find(is_task).unwrap();
     let task = task.replace('/', "%2F");
     let empty = show.stage.root().join("empty");
     std::fs::create_dir(&empty).unwrap();
@@ -117,7 +117,7 @@ fn every_page_is_there_without_any_program() {
 fn who_comes_back_misses_nothing_and_gets_nothing_twice() {
     let show = lost();
     let running = show.stage.program().start(&["run", "--attach"], &[]).unwrap();
-    show.stage.wait_for(&running, |docket| !inbox::questions(docket).is_empty()).unwrap();
+    show.stage.wait_for(&running, |run_state| !inbox::questions(run_state).is_empty()).unwrap();
     let first = Server::start(&show.stage);
     let (run, session, port) = (show.run(), first.sign_in(), first.port);
     let (mut ids, _) = first.news(&session, &run, None, 5);
@@ -143,7 +143,7 @@ fn who_comes_back_misses_nothing_and_gets_nothing_twice() {
 fn a_decision_of_the_browser_resumes_the_run() {
     let show = lost();
     let running = show.stage.program().start(&["run", "--attach"], &[]).unwrap();
-    show.stage.wait_for(&running, |docket| !inbox::questions(docket).is_empty()).unwrap();
+    show.stage.wait_for(&running, |run_state| !inbox::questions(run_state).is_empty()).unwrap();
     let server = Server::start(&show.stage);
     let (run, session) = (show.run(), server.sign_in());
     let form = |option: &str, by: &str| {
@@ -208,8 +208,8 @@ fn hostile_words_stay_words() {
     assert!(body.contains("&lt;script&gt;document.title=&#39;owned&#39;"), "{body}");
 }
 
-/// The first version holds markup and an escape; the second is mended.
-const MENDED: &str = r##"
+/// The first version holds markup and an escape; the second is fixed.
+const FIXED: &str = r##"
 [[turn]]
 role = "dev"
 plan = "01-01"
@@ -241,7 +241,7 @@ do = [ { say = "F-1: resolved\nCHECKED: read it.\nVERDICT: approve" } ]
 
 #[test]
 fn a_finding_shows_its_code_and_the_fix_it_went_away_with() {
-    let mut show = Show::script(MENDED);
+    let mut show = Show::script(FIXED);
     show.expect(&["run"], 0);
     let report = show.expect(&["report", "--html"], 0).stdout;
     let server = Server::start(&show.stage);

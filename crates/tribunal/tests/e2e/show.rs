@@ -10,7 +10,7 @@ use std::path::Path;
 use tempfile::TempDir;
 use tribunal_core::review_loop::FailureKind;
 use tribunal_core::run::Ending;
-use tribunal_engine::{Docket, inbox};
+use tribunal_engine::{RunState, inbox};
 
 /// A scene on a stage of its own.
 pub struct Show {
@@ -166,7 +166,7 @@ impl Show {
     }
 
     /// Everything the newest run's journal says.
-    pub fn docket(&self) -> Docket {
+    pub fn run_state(&self) -> RunState {
         self.stage.newest().unwrap().unwrap().1
     }
 
@@ -177,7 +177,7 @@ impl Show {
 
     /// The open questions by id, each with its answers.
     pub fn questions(&self) -> Vec<(String, Vec<&'static str>)> {
-        let open = inbox::questions(&self.docket()).into_iter();
+        let open = inbox::questions(&self.run_state()).into_iter();
         open.map(|open| (open.id, open.offers.iter().map(|offer| offer.word()).collect())).collect()
     }
 
@@ -186,7 +186,7 @@ impl Show {
     pub fn ended(&self) -> Ending {
         let wrong = laws::at_the_end(&self.stage, &self.guard.blobs).unwrap();
         assert_eq!(wrong, Vec::<String>::new());
-        self.docket().run.unwrap().ending().unwrap()
+        self.run_state().run.unwrap().ending().unwrap()
     }
 
     /// A person is asked about the task, nothing has landed, and the run can be called off with every law kept. What
@@ -218,7 +218,7 @@ impl Show {
 
     /// Why each launch that had no answer had none, in order.
     pub fn failures(&self) -> Vec<FailureKind> {
-        self.docket().launches.iter().filter_map(|launch| launch.failed).collect()
+        self.run_state().launches.iter().filter_map(|launch| launch.failed).collect()
     }
 
     /// A file of the run branch.
@@ -251,7 +251,7 @@ impl Show {
         launches.map(|launch| std::fs::read_to_string(launch.path().join("prompt.md")).unwrap()).collect()
     }
 
-    /// Where the inbox says that this may be mended.
+    /// Where the inbox says that this may be fixed.
     pub fn place(&self, question: &str) -> std::path::PathBuf {
         play::place_to_fix(&self.stage, question).unwrap()
     }

@@ -20,9 +20,11 @@ fn findings(files: usize) -> Vec<String> {
     );
     let mut show = Show::with(ONE_ROUND, &dev_also(&steps));
     show.expect(&["run"], 4);
-    let docket = show.docket();
-    let all =
-        docket.loops.values().flat_map(|lp| lp.ledger().iter().map(|(_, entry)| entry.claim.claim.clone()));
+    let run_state = show.run_state();
+    let all = run_state
+        .loops
+        .values()
+        .flat_map(|review_loop| review_loop.ledger().iter().map(|(_, entry)| entry.claim.claim.clone()));
     all.collect()
 }
 
@@ -61,8 +63,8 @@ fn many_files_inside_the_contract_are_shown_or_a_person_is_asked_at_once() {
     assert!(ended.said().contains("agents.parts_max"), "{}", ended.said());
     let launched = show.stage.launched();
     assert_eq!((launched.len(), asked(&show)), (1, 0), "the builder alone: {launched:?}");
-    let docket = show.docket();
-    assert!(docket.loops.values().all(|lp| lp.ledger().iter().next().is_none()));
+    let run_state = show.run_state();
+    assert!(run_state.loops.values().all(|review_loop| review_loop.ledger().iter().next().is_none()));
 }
 
 /// How often git is started, and how many objects are asked for, in a run whose builder leaves so many files in a folder.

@@ -116,18 +116,22 @@ fn a_panel_is_shown_changed_by_name_and_confirmed_or_refused() {
     assert_eq!(code, Some(2), "{text}");
     assert!(text.contains("Is this panel right?") && text.contains("nothing was reviewed"), "{text}");
     assert!(stage.newest().unwrap().is_none(), "what is refused leaves no run");
-    let mut seats =
+    let mut reviewers =
         text.lines().filter_map(|line| line.trim().strip_prefix("reviewer")?.split_whitespace().next());
-    let old = seats.next_back().unwrap().to_owned();
+    let old = reviewers.next_back().unwrap().to_owned();
     let new = "security-engineer";
     assert_ne!(old, new);
     let answers = format!("maybe\nnobody={new}\n{old}={new}\ny\n");
     let (code, text) = answered(&stage, &answers, &args);
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("write it as old=new") && text.contains("is not on the panel"), "{text}");
-    let (_, docket) = stage.newest().unwrap().unwrap();
-    let seats = docket.about.review.unwrap().seats;
-    assert!(seats.iter().any(|seat| seat.id == new) && !seats.iter().any(|seat| seat.id == old), "{seats:?}");
+    let (_, run_state) = stage.newest().unwrap().unwrap();
+    let reviewers = run_state.about.review.unwrap().reviewers;
+    assert!(
+        reviewers.iter().any(|reviewer| reviewer.id == new)
+            && !reviewers.iter().any(|reviewer| reviewer.id == old),
+        "{reviewers:?}"
+    );
 }
 
 /// Where no test command is known, somebody at a terminal is asked once, and the project's file keeps the answer.

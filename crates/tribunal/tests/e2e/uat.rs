@@ -64,12 +64,12 @@ fn uat_with_an_issue() {
     assert_eq!(status(&show), "running");
     assert!(show.stage.tribunal(&["inbox"]).unwrap().stdout.contains("tribunal uat 01"));
 
-    // Mended: only what had an issue is asked again.
-    let mended = answer(&show, "works now, thank you\n", &["uat", "1"]);
-    assert_eq!(mended.code, Some(1), "words that are no pass are an issue: {}", mended.said());
-    let mended = answer(&show, "works\n", &["uat", "1", "--json"]);
-    assert_eq!(mended.code, Some(0), "{}", mended.said());
-    let json: serde_json::Value = serde_json::from_str(&mended.stdout).unwrap();
+    // Fixed: only what had an issue is asked again.
+    let fixed = answer(&show, "works now, thank you\n", &["uat", "1"]);
+    assert_eq!(fixed.code, Some(1), "words that are no pass are an issue: {}", fixed.said());
+    let fixed = answer(&show, "works\n", &["uat", "1", "--json"]);
+    assert_eq!(fixed.code, Some(0), "{}", fixed.said());
+    let json: serde_json::Value = serde_json::from_str(&fixed.stdout).unwrap();
     assert_eq!((&json["status"], &json["counts"]["passed"]), (&"complete".into(), &2.into()));
     assert!(read(&show, ".planning/ROADMAP.md").contains("- [x] **Phase 1"));
     assert_eq!(status(&show), "complete");

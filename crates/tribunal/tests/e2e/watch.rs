@@ -103,7 +103,7 @@ fn a_run_is_watched_and_decided_on_a_terminal() {
         return;
     }
     let running = show.stage.program().start(&["run", "--attach"], &[]).unwrap();
-    show.stage.wait_for(&running, |docket| !inbox::questions(docket).is_empty()).unwrap();
+    show.stage.wait_for(&running, |run_state| !inbox::questions(run_state).is_empty()).unwrap();
     {
         let terminal = Terminal::open(&show, 80, 24);
         let first = terminal.until("the first screen", |screen| screen.contains("q quit"));

@@ -129,17 +129,17 @@ fn flat(text: &str) -> String {
 /// What is claimed is what is so: each promise against what the roles reached, both ways.
 #[track_caller]
 fn claims_hold(lists: &Lists, said: &Said) {
-    let walled = said.doctor["sandbox_missing"] == false;
+    let sandboxed = said.doctor["sandbox_missing"] == false;
     let has = |list: &BTreeSet<String>, line: &str| list.contains(line);
     for (role, list) in lists.all() {
-        assert_eq!(has(list, "yours: the journal can be read"), !walled, "{role}: {list:?}");
-        assert_eq!(has(list, "yours: other files can be written"), !walled, "{role}: {list:?}");
+        assert_eq!(has(list, "yours: the journal can be read"), !sandboxed, "{role}: {list:?}");
+        assert_eq!(has(list, "yours: other files can be written"), !sandboxed, "{role}: {list:?}");
     }
     let of_agents = [&lists.builder, &lists.reviewer];
     for list in [&lists.check, &lists.tool] {
         assert_eq!(has(list, "network: listeners of the machine"), !said.keeps("network"), "{list:?}");
     }
-    if !walled {
+    if !sandboxed {
         assert_eq!(said.doctor["promises"].as_array().unwrap().len(), 0, "{}", said.doctor);
         return;
     }
@@ -307,6 +307,6 @@ fn a_run_that_went_on_elsewhere_claims_what_held_all_the_time() {
                 said.contains("unsandboxed (this machine permits no sandbox)") && said.contains("outlive");
             assert_eq!(told, elsewhere, "{command}: {said}");
         }
-        assert_eq!(show.docket().about.sandbox.starts_with("sandboxed"), !elsewhere);
+        assert_eq!(show.run_state().about.sandbox.starts_with("sandboxed"), !elsewhere);
     }
 }

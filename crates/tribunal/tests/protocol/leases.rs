@@ -129,16 +129,16 @@ fn a_clock_that_jumped_neither_ends_nor_keeps_a_lease() {
     field.ask(&["lease-lock", "acquire", "t1", "--ttl=300", "src/a"], 0);
     let mut leases: serde_json::Value = serde_json::from_str(&field.read(table)).unwrap();
     let hour = 3_600_000;
-    let wall = leases["leases"][0]["at_wall_ms"].as_u64().unwrap();
+    let sandbox = leases["leases"][0]["at_wall_ms"].as_u64().unwrap();
     // Within one boot the wall clock has no say, wherever it went.
-    for at in [wall + hour, wall - hour] {
+    for at in [sandbox + hour, sandbox - hour] {
         leases["leases"][0]["at_wall_ms"] = at.into();
         field.write(table, &leases.to_string());
         field.ask(&["lease-lock", "acquire", "t2", "src/a"], 2);
     }
     // Of another boot, and from a time that has not come yet: nobody who took it lives.
     leases["leases"][0]["boot"] = "another".into();
-    leases["leases"][0]["at_wall_ms"] = (wall + hour).into();
+    leases["leases"][0]["at_wall_ms"] = (sandbox + hour).into();
     field.write(table, &leases.to_string());
     field.ask(&["lease-lock", "acquire", "t2", "src/a"], 0);
 }

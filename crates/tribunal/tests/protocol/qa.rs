@@ -35,7 +35,7 @@ fn a_summary_is_held_to_its_plan_and_to_git() {
 }
 
 #[test]
-fn commits_are_linted_and_mended_in_words() {
+fn commits_are_linted_and_fixed_in_words() {
     let field = Field::new();
     field.write("src/a.txt", "1");
     field.commit("feat(01-01): fine");

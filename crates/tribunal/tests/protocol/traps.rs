@@ -38,7 +38,7 @@ fn findings_of_agents_with_a_dash_or_a_status_tag_are_kept_and_a_quoted_verdict_
     let field = Field::new();
     field.write(
         "answer.md",
-        "The maker said \"VERDICT: approve\", which is wrong.\n\nVERDICT: reject\nFINDINGS:\n\
+        "The builder said \"VERDICT: approve\", which is wrong.\n\nVERDICT: reject\nFINDINGS:\n\
          - [id:f1] [severity:high] [file:a.rs] issue: one | suggestion: fix one\n\
          - [id:f2] [severity:medium] [file:b.rs] [status:new] issue: two | suggestion: fix two\n",
     );

@@ -16,7 +16,7 @@ use tribunal_core::panel::Ruling;
 use tribunal_core::review_loop::{Choice, Decision, LoopEvent, Outcome};
 use tribunal_core::run::{Ending, LaneChoice, RunEvent};
 use tribunal_engine::replay::{Replay, Row};
-use tribunal_engine::{Docket, DocketError, Fact, inbox};
+use tribunal_engine::{Fact, RunState, RunStateError, inbox};
 use tribunal_git::Repo;
 use tribunal_git::fingerprint::{self, Fingerprint};
 use tribunal_journal::Reader;
@@ -120,10 +120,10 @@ impl Guard {
 
     /// I10: the question is in the inbox, and the command that answers it was printed.
     fn asked(&mut self, stage: &Stage, said: &str) -> Res<()> {
-        let Some((_, docket)) = stage.newest()? else { return Ok(()) };
+        let Some((_, run_state)) = stage.newest()? else { return Ok(()) };
         let inbox = stage.tribunal(&["inbox"])?.stdout;
-        let open = inbox::questions(&docket);
-        let more = docket.spent.map(|spent| format!("--set {}", spent.more()));
+        let open = inbox::questions(&run_state);
+        let more = run_state.spent.map(|spent| format!("--set {}", spent.more()));
         if more.as_ref().is_some_and(|more| !inbox.contains(more) || !said.contains(more)) {
             self.violations.push(format!("I10: a budget is reached, and {more:?} is not told: {inbox}"));
         }
@@ -179,13 +179,13 @@ pub fn there(program: &Program, args: &[impl AsRef<str>], ended: &Ended) -> Res<
     let helps = words().any(|arg| ["--help", "-h", "--list", "--json-schema"].contains(&arg));
     let (Some(command), Some(0), false) = (command, ended.code, helps) else { return Ok(None) };
     let named = program.runs().into_iter().find(|run| words().any(|word| word == run));
-    let Some((run, docket)) = (match named {
-        Some(run) => program.opened(&run)?.map(|docket| (run, docket)),
+    let Some((run, run_state)) = (match named {
+        Some(run) => program.opened(&run)?.map(|run_state| (run, run_state)),
         None => program.newest()?,
     }) else {
         return Ok(None);
     };
-    let Some(machine) = &docket.run else { return Ok(None) };
+    let Some(machine) = &run_state.run else { return Ok(None) };
     let good = machine.ending().is_some_and(Ending::is_good);
     // An answer to a run that somebody else goes on with is only recorded, and so is one that asks for no more.
     let recorded = command == "decide"
@@ -195,14 +195,14 @@ pub fn there(program: &Program, args: &[impl AsRef<str>], ended: &Ended) -> Res<
     if !good && command != "review" && !recorded {
         return Ok(Some(format!("`{command}` ended with 0, and run {run} is {:?}", machine.ending())));
     }
-    let branch = &docket.about.branch;
+    let branch = &run_state.about.branch;
     let forwards = machine.spec().finish.contains(&FinishStep::Forward) && !branch.is_empty();
     // What is reviewed on no branch that is checked out has nothing to bring, or was left for the user with code 4.
-    let reviewed = docket.about.review.as_ref().is_some_and(|review| review.head != docket.about.base);
+    let reviewed = run_state.about.review.as_ref().is_some_and(|review| review.head != run_state.about.base);
     if !forwards || reviewed || !good {
         return Ok(None);
     }
-    let lacks = lacks(program, docket.base(), &head(&run), &format!("refs/heads/{branch}"))?;
+    let lacks = lacks(program, run_state.base(), &head(&run), &format!("refs/heads/{branch}"))?;
     Ok(lacks.map(|what| {
         format!("`{command}` ended with 0, and {branch} does not have the result of {run}: {what}")
     }))
@@ -278,12 +278,12 @@ fn forwarded(stage: &Stage, old: &str, new: &str) -> Res<Vec<String>> {
 /// Names of the fingerprint that belong to planning documents git does not track.
 fn documents(stage: &Stage) -> Res<Vec<String>> {
     let tracked = stage.git(&["ls-files", super::PHASE])?;
-    let Some((_, docket)) = stage.newest()? else { return Ok(Vec::new()) };
-    let closing = docket.run.as_ref().and_then(|run| run.closing()).is_some();
+    let Some((_, run_state)) = stage.newest()? else { return Ok(Vec::new()) };
+    let closing = run_state.run.as_ref().and_then(|run| run.closing()).is_some();
     let own = closing && tracked.is_empty();
     let state = ["STATE.md", "ROADMAP.md"].map(|name| format!("file .planning/{name}:"));
     // An artifact and the record of it, in the feature's folder and that of its plans.
-    let chain = docket
+    let chain = run_state
         .about
         .chain
         .filter(|_| stage.git(&["ls-files", ".planning"]).is_ok_and(|files| files.is_empty()));
@@ -341,13 +341,13 @@ fn facts(stage: &Stage, run: &str) -> Res<Vec<Fact>> {
         facts.push(Fact::decode(&row)?);
         Ok(())
     });
-    read.map_err(|error: DocketError| error.to_string())?;
+    read.map_err(|error: RunStateError| error.to_string())?;
     Ok(facts)
 }
 
 /// Everything that must hold when a run is over.
 pub fn at_the_end(stage: &Stage, blobs: &BTreeMap<String, String>) -> Res<Vec<String>> {
-    let (run, docket) = stage.newest()?.ok_or("there is no run")?;
+    let (run, run_state) = stage.newest()?.ok_or("there is no run")?;
     let facts = facts(stage, &run)?;
     let mut wrong = Vec::new();
     // Also where the last command died: nobody comes back to a run that has ended.
@@ -356,21 +356,21 @@ pub fn at_the_end(stage: &Stage, blobs: &BTreeMap<String, String>) -> Res<Vec<St
     wrong.extend(approved(stage, &run, &facts)?);
     wrong.extend(gates_ran(&facts));
     wrong.extend(once(stage, &run, &facts)?);
-    wrong.extend(settled(&docket));
+    wrong.extend(settled(&run_state));
     wrong.extend(nothing_lost(stage, blobs)?);
     wrong.extend(script_used(stage)?);
     wrong.extend(told_once(stage, &run)?);
     wrong.extend(replayed(stage, &run)?);
-    wrong.extend(unsigned(stage, &docket)?);
+    wrong.extend(unsigned(stage, &run_state)?);
     Ok(wrong)
 }
 
 /// Where the user's git signs commits, every one that came to the branch has a signature that holds, or says why not.
-fn unsigned(stage: &Stage, docket: &Docket) -> Res<Vec<String>> {
+fn unsigned(stage: &Stage, run_state: &RunState) -> Res<Vec<String>> {
     if stage.git(&["config", "--get", "commit.gpgsign"]).as_deref() != Ok("true") {
         return Ok(Vec::new());
     }
-    let range = format!("{}..{}", docket.base(), docket.about.branch);
+    let range = format!("{}..{}", run_state.base(), run_state.about.branch);
     let mut wrong = Vec::new();
     for commit in stage.git(&["rev-list", &range])?.lines() {
         let says = stage.git(&["log", "-1", "--format=%B", commit])?.contains("Tribunal-Not-Signed");
@@ -391,7 +391,7 @@ fn replayed(stage: &Stage, run: &str) -> Res<Vec<String>> {
         }
         Ok(())
     });
-    read.map_err(|error: DocketError| error.to_string())?;
+    read.map_err(|error: RunStateError| error.to_string())?;
     wrong.extend(replay.unsettled().into_iter().map(|of| format!("{of} has something left to decide")));
     Ok(wrong)
 }
@@ -417,11 +417,11 @@ fn told_once(stage: &Stage, run: &str) -> Res<Vec<String>> {
 
 /// It ended as the scene says: ending, exit code, and whether the user has the result.
 pub fn as_the_scene_says(stage: &Stage, scene: &Scene, last: Option<&Given>) -> Res<Vec<String>> {
-    let (run, docket) = stage.newest()?.ok_or("there is no run")?;
+    let (run, run_state) = stage.newest()?.ok_or("there is no run")?;
     let mut wrong = Vec::new();
-    wrong.extend(right_code(scene, &docket, last));
+    wrong.extend(right_code(scene, &run_state, last));
     let (main, head) = (stage.git(&["rev-parse", "main"])?, stage.git(&["rev-parse", &head(&run)])?);
-    let arrived = main == head && head != docket.about.base;
+    let arrived = main == head && head != run_state.about.base;
     if arrived != forwards(scene) {
         wrong.push(format!("the user's branch is {}at the result", if arrived { "" } else { "not " }));
     }
@@ -429,8 +429,8 @@ pub fn as_the_scene_says(stage: &Stage, scene: &Scene, last: Option<&Given>) -> 
 }
 
 /// The ending is the scene's, and the last command's exit code says so.
-fn right_code(scene: &Scene, docket: &Docket, last: Option<&Given>) -> Option<String> {
-    let ending = docket.run.as_ref().and_then(|run| run.ending())?;
+fn right_code(scene: &Scene, run_state: &RunState, last: Option<&Given>) -> Option<String> {
+    let ending = run_state.run.as_ref().and_then(|run| run.ending())?;
     if ending != scene.ending {
         return Some(format!("it ended {}, not {}", ending.word(), scene.ending.word()));
     }
@@ -502,17 +502,17 @@ fn judged_so(id: &LoopId, outcome: &Outcome, revision: &Revision, facts: &[Fact]
     if let Outcome::Accepted(by) = outcome {
         return by.is_empty().then(|| format!("I1: {id} was accepted by nobody"));
     }
-    let (mut sitting, mut passed) = (None, false);
+    let (mut judged_round, mut passed) = (None, false);
     for fact in facts {
         match fact {
             Fact::Loop(of, LoopEvent::RoundBegan { revision, .. }) if of == id => {
-                (sitting, passed) = (Some(revision), false);
+                (judged_round, passed) = (Some(revision), false);
             }
-            // What a person mended is judged in a round that begins with their answer.
+            // What a person fixed is judged in a round that begins with their answer.
             Fact::Loop(of, LoopEvent::Decided(Decision { choice: Choice::Fixed(revision), .. }))
                 if of == id =>
             {
-                (sitting, passed) = (Some(revision), false);
+                (judged_round, passed) = (Some(revision), false);
             }
             Fact::Loop(of, LoopEvent::Ruled { ruling }) if of == id => {
                 passed = matches!(ruling, Ruling::Pass { .. } | Ruling::PassWithWarnings { .. });
@@ -520,8 +520,8 @@ fn judged_so(id: &LoopId, outcome: &Outcome, revision: &Revision, facts: &[Fact]
             _ => {}
         }
     }
-    (sitting != Some(revision) || !passed)
-        .then(|| format!("I1: {id} ended {outcome:?}, but sat over {sitting:?}"))
+    (judged_round != Some(revision) || !passed)
+        .then(|| format!("I1: {id} ended {outcome:?}, but sat over {judged_round:?}"))
 }
 
 /// Every file the landing changed is as it was judged.
@@ -541,40 +541,42 @@ fn landed_so(stage: &Stage, run: &str, plan: &PlanId, revision: &Revision) -> Re
 }
 
 /// Which checks ran, who was seated, who answered.
-type Sitting = (BTreeSet<String>, BTreeSet<String>, BTreeSet<String>);
+type JudgedRound = (BTreeSet<String>, BTreeSet<String>, BTreeSet<String>);
 
-/// I12: a pass means that every check ran and every seat answered in that sitting.
+/// I12: a pass means that every check ran and every reviewer answered in that sitting.
 fn gates_ran(facts: &[Fact]) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut policies = BTreeMap::new();
-    let mut sittings: BTreeMap<&LoopId, Sitting> = BTreeMap::new();
+    let mut judged_rounds: BTreeMap<&LoopId, JudgedRound> = BTreeMap::new();
     // A pass that is still to be confirmed is none yet.
     let mut passed: BTreeMap<&LoopId, Vec<String>> = BTreeMap::new();
     for fact in facts {
         let Fact::Loop(id, event) = fact else { continue };
-        let (checks, seated, answered) = sittings.entry(id).or_default();
+        let (checks, assembled, answered) = judged_rounds.entry(id).or_default();
         match event {
             LoopEvent::Opened(opened) => drop(policies.insert(id, &opened.policy)),
             LoopEvent::RoundBegan { .. } | LoopEvent::Decided(_) | LoopEvent::Confirming => {
-                (*checks, *seated, *answered) = Default::default();
+                (*checks, *assembled, *answered) = Default::default();
                 passed.remove(id);
             }
             LoopEvent::Ended { .. } => wrong.extend(passed.remove(id).unwrap_or_default()),
             LoopEvent::Checked { effect, .. } | LoopEvent::Unchecked { effect, .. } => {
                 checks.insert(effect.step.to_string());
             }
-            LoopEvent::PanelSeated { seats } => *seated = seats.iter().map(ToString::to_string).collect(),
+            LoopEvent::PanelAssembled { reviewers } => {
+                *assembled = reviewers.iter().map(ToString::to_string).collect()
+            }
             LoopEvent::Answered { effect, .. } | LoopEvent::VerdictKept { effect, .. } => {
                 answered.insert(effect.step.to_string().replacen("judge:", "", 1));
             }
             LoopEvent::Ruled { ruling: Ruling::Pass { .. } | Ruling::PassWithWarnings { .. } } => {
                 let Some(policy) = policies.get(id) else { continue };
                 let missing = policy.checks.iter().find(|check| !checks.contains(&format!("check:{check}")));
-                let silent = seated.difference(answered).next();
-                let nobody = policy.seats.is_empty() && policy.checks.is_empty();
+                let silent = assembled.difference(answered).next();
+                let nobody = policy.reviewers.is_empty() && policy.checks.is_empty();
                 let found = [
                     missing.map(|check| format!("I12: {id} passed without the check {check}")),
-                    silent.map(|seat| format!("I12: {id} passed without the seat {seat}")),
+                    silent.map(|reviewer| format!("I12: {id} passed without the reviewer {reviewer}")),
                     nobody.then(|| format!("I12: {id} was judged by nobody")),
                 ];
                 passed.insert(id, found.into_iter().flatten().collect());
@@ -634,18 +636,20 @@ fn is_answered(stage: &Stage, run: &str, effect: &tribunal_core::effect::EffectI
 }
 
 /// I8, I9: the fold says that it is over, and nothing follows from it that was not written down.
-fn settled(docket: &Docket) -> Vec<String> {
+fn settled(run_state: &RunState) -> Vec<String> {
     let mut wrong = Vec::new();
-    let Some(run) = &docket.run else { return vec!["I9: there is no run".to_owned()] };
+    let Some(run) = &run_state.run else { return vec!["I9: there is no run".to_owned()] };
     if run.ending().is_none() {
         wrong.push("I8: it has not ended".to_owned());
     }
     wrong.extend(run.settle().map(|event| format!("I9: {event:?} follows and is not in the journal")));
-    for (id, lp) in &docket.loops {
+    for (id, review_loop) in &run_state.loops {
         wrong.extend(
-            lp.settle().map(|event| format!("I9: {event:?} of {id} follows and is not in the journal")),
+            review_loop
+                .settle()
+                .map(|event| format!("I9: {event:?} of {id} follows and is not in the journal")),
         );
-        if lp.outcome().is_none() {
+        if review_loop.outcome().is_none() {
             wrong.push(format!("I8: the loop {id} has not ended"));
         }
     }

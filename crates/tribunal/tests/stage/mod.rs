@@ -14,7 +14,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tribunal_engine::Docket;
+use tribunal_engine::RunState;
 use tribunal_world::state::Owner;
 
 /// What goes wrong on a stage is told in words; tests and the matrix only show it.
@@ -197,13 +197,13 @@ impl Stage {
     }
 
     /// The newest run that was opened, with everything its journal says.
-    pub fn newest(&self) -> Res<Option<(String, Docket)>> {
+    pub fn newest(&self) -> Res<Option<(String, RunState)>> {
         self.program.newest()
     }
 
     /// Waits until the journal of the newest run says so; an error if the program ends before.
-    pub fn wait_for(&self, running: &Running, ready: impl Fn(&Docket) -> bool) -> Res<()> {
-        while !self.newest()?.is_some_and(|(_, docket)| ready(&docket)) {
+    pub fn wait_for(&self, running: &Running, ready: impl Fn(&RunState) -> bool) -> Res<()> {
+        while !self.newest()?.is_some_and(|(_, run_state)| ready(&run_state)) {
             // The journal has no bell for strangers: look again every few milliseconds.
             if running.ends_within(Duration::from_millis(10))? {
                 return Err(format!("it ended before: {}", running.stderr()));

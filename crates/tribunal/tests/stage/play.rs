@@ -91,8 +91,8 @@ pub fn play(stage: &Stage, scene: &Scene, deaths: &Deaths) -> Res<Played> {
 /// What the user types next; nothing when the run is over.
 fn next(stage: &Stage, scene: &Scene, last: Option<&Given>) -> Res<Option<Vec<String>>> {
     let words = |words: &[&str]| Ok(Some(words.iter().map(|word| (*word).to_owned()).collect()));
-    let Some((_, docket)) = stage.newest()? else { return words(scene.begin) };
-    if docket.run.as_ref().is_some_and(|run| run.ending().is_some()) {
+    let Some((_, run_state)) = stage.newest()? else { return words(scene.begin) };
+    if run_state.run.as_ref().is_some_and(|run| run.ending().is_some()) {
         return Ok(None);
     }
     let Some(last) = last.filter(|last| !last.died()) else { return words(&["resume"]) };
@@ -100,7 +100,7 @@ fn next(stage: &Stage, scene: &Scene, last: Option<&Given>) -> Res<Option<Vec<St
         return Err(format!("{:?} ended with {:?}: {}", last.args, last.ended.code, last.ended.said()));
     }
     let given = laws::decisions(stage)?;
-    let open = inbox::questions(&docket);
+    let open = inbox::questions(&run_state);
     match scene.answers.get(given) {
         None => {
             let open: Vec<_> = open.iter().map(|open| &open.id).collect();
@@ -119,7 +119,7 @@ fn next(stage: &Stage, scene: &Scene, last: Option<&Given>) -> Res<Option<Vec<St
     }
 }
 
-/// Where the inbox says that a question may be mended.
+/// Where the inbox says that a question may be fixed.
 pub fn place_to_fix(stage: &Stage, question: &str) -> Res<std::path::PathBuf> {
     let inbox = stage.tribunal(&["inbox", "--json"])?;
     let open: serde_json::Value = serde_json::from_str(&inbox.stdout).map_err(at(&inbox.stdout))?;

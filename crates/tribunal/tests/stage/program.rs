@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use tribunal_engine::Docket;
+use tribunal_engine::RunState;
 use tribunal_journal::Reader;
 
 /// Seconds after which a command counts as hung.
@@ -166,22 +166,22 @@ impl Program {
     }
 
     /// Everything that the journal of a run says, once the run was opened.
-    pub fn opened(&self, run: &str) -> Res<Option<Docket>> {
+    pub fn opened(&self, run: &str) -> Res<Option<RunState>> {
         // A folder without a journal is a run that died before it had one.
         let reader = match Reader::open(&self.run_dir(run)) {
             Ok(reader) => reader,
             Err(tribunal_journal::Error::Missing { .. }) => return Ok(None),
             Err(error) => return Err(error.to_string()),
         };
-        let docket = Docket::read(&reader).map_err(|error| error.to_string())?;
-        Ok(docket.run.is_some().then_some(docket))
+        let run_state = RunState::read(&reader).map_err(|error| error.to_string())?;
+        Ok(run_state.run.is_some().then_some(run_state))
     }
 
     /// The newest run that was opened, with everything its journal says.
-    pub fn newest(&self) -> Res<Option<(String, Docket)>> {
+    pub fn newest(&self) -> Res<Option<(String, RunState)>> {
         for run in self.runs().into_iter().rev() {
-            if let Some(docket) = self.opened(&run)? {
-                return Ok(Some((run, docket)));
+            if let Some(run_state) = self.opened(&run)? {
+                return Ok(Some((run, run_state)));
             }
         }
         Ok(None)

@@ -175,7 +175,7 @@ pub const READ_WORD: &str = "word=$(sed -n 's/^Launch word: //p' | tail -1)\n";
 /// Nobody judges the plans: most scenes are about the work.
 pub const NO_GATE: &str = "[plan]\nreview = \"never\"\n";
 
-/// A reviewer that finds something in the first round, and a dev that mends it in the second.
+/// A reviewer that finds something in the first round, and a dev that fixes it in the second.
 pub const REVISED: &str = r##"
 [[turn]]
 role = "reviewer"
@@ -257,11 +257,11 @@ do = [
 ]
 "##;
 
-/// The reviewer of the spec wants to know which word; it is mended in the second round.
+/// The reviewer of the spec wants to know which word; it is fixed in the second round.
 pub const SPEC_REVISED: &str = r##"
 [[turn]]
 role = "reviewer"
-seat = "chain-reviewer"
+reviewer = "chain-reviewer"
 use = "chain"
 plan = "spec"
 round = 1
@@ -286,7 +286,7 @@ do = [
 
 [[turn]]
 role = "reviewer"
-seat = "chain-reviewer"
+reviewer = "chain-reviewer"
 use = "chain"
 plan = "spec"
 round = 2
@@ -343,10 +343,10 @@ role = "dev"
 plan = "01-01"
 task = 1
 round = 2
-do = [ { expect = "fails" }, { write = "bin/one.sh", text = "echo one\n" }, { say = "FIXED: {finding:1}\nSUMMARY: mended.\nTASK: done" } ]
+do = [ { expect = "fails" }, { write = "bin/one.sh", text = "echo one\n" }, { say = "FIXED: {finding:1}\nSUMMARY: fixed.\nTASK: done" } ]
 "##;
 
-/// A dev that declares the wrong file; whoever judges the delivery says who mends it.
+/// A dev that declares the wrong file; whoever judges the delivery says who fixes it.
 pub const DELIVERY_WRONG: &str = r###"
 [[turn]]
 role = "dev"
@@ -366,8 +366,8 @@ round = 1
 do = [ { expect = "diff-against-plan" }, { say = "CHECKED: ran git show --stat, the files are those of the plan, and both checks name lines of the dev.\nVERDICT: approve" } ]
 "###;
 
-/// And the dev mends it.
-const DELIVERY_MENDED: &str = r###"
+/// And the dev fixes it.
+const DELIVERY_FIXED: &str = r###"
 [[turn]]
 role = "dev"
 use = "qa"
@@ -441,7 +441,7 @@ do = [
 ]
 "##;
 
-/// A reviewer that finds something in two files of two fixers; both mend it, one of them a file that is not its own too.
+/// A reviewer that finds something in two files of two fixers; both fix it, one of them a file that is not its own too.
 const REVIEW_FIXED: &str = r##"
 [[turn]]
 role = "reviewer"
@@ -582,10 +582,10 @@ pub const SCENES: &[Scene] = &[
     },
     Scene { name: "red-check", shows: "a check fails, then passes", script: RED_CHECK, ..PLAIN },
     Scene {
-        name: "delivery-mended",
-        shows: "a delivery does not pass, is mended and lands",
+        name: "delivery-fixed",
+        shows: "a delivery does not pass, is fixed and lands",
         script: DELIVERY_WRONG,
-        more: DELIVERY_MENDED,
+        more: DELIVERY_FIXED,
         ..PLAIN
     },
     Scene {
@@ -627,7 +627,7 @@ pub const SCENES: &[Scene] = &[
     },
     Scene {
         name: "stuck-fixed",
-        shows: "a stuck lane is mended by hand",
+        shows: "a stuck lane is fixed by hand",
         script: STUCK,
         settings: STUCK_SETTINGS,
         answers: &[Answer::Fix(LANE, "bin/one.sh", "#!/bin/sh\necho by hand\n")],
@@ -737,7 +737,7 @@ pub const SCENES: &[Scene] = &[
     },
     Scene {
         name: "review-fixed",
-        shows: "a change is reviewed; two fixers mend it, each in its own checkout, and it is judged again",
+        shows: "a change is reviewed; two fixers fix it, each in its own checkout, and it is judged again",
         begin: &[
             "review",
             "--diff",

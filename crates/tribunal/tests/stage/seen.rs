@@ -4,7 +4,7 @@
 use super::{Res, Stage};
 use std::collections::BTreeMap;
 use tribunal_core::run::Standing;
-use tribunal_engine::{Docket, Fact};
+use tribunal_engine::{Fact, RunState};
 use tribunal_journal::Reader;
 
 /// What came of a run.
@@ -14,9 +14,9 @@ pub struct Seen(BTreeMap<String, String>);
 impl Seen {
     /// Looks at the newest run of a stage.
     pub fn of(stage: &Stage) -> Res<Seen> {
-        let (run, docket) = stage.newest()?.ok_or("there is no run")?;
+        let (run, run_state) = stage.newest()?.ok_or("there is no run")?;
         let mut lines = BTreeMap::new();
-        of_docket(&docket, &mut lines);
+        of_run_state(&run_state, &mut lines);
         lost_attempts(stage, &run, &mut lines)?;
         of_branch(stage, "the run branch", &format!("refs/tribunal/{run}/head"), &mut lines)?;
         of_branch(stage, "main", "refs/heads/main", &mut lines)?;
@@ -34,8 +34,8 @@ impl Seen {
     }
 }
 
-fn of_docket(docket: &Docket, lines: &mut BTreeMap<String, String>) {
-    let Some(run) = &docket.run else { return };
+fn of_run_state(run_state: &RunState, lines: &mut BTreeMap<String, String>) {
+    let Some(run) = &run_state.run else { return };
     lines.insert("ending".to_owned(), run.ending().map_or("none", |ending| ending.word()).to_owned());
     for (plan, standing) in run.standings() {
         let word = match standing {
@@ -44,9 +44,12 @@ fn of_docket(docket: &Docket, lines: &mut BTreeMap<String, String>) {
         };
         lines.insert(format!("plan {plan}"), word);
     }
-    for (id, lp) in &docket.loops {
-        lines.insert(format!("loop {id}"), format!("{:?} in round {}", lp.outcome(), lp.round()));
-        for (_, entry) in lp.ledger().iter() {
+    for (id, review_loop) in &run_state.loops {
+        lines.insert(
+            format!("loop {id}"),
+            format!("{:?} in round {}", review_loop.outcome(), review_loop.round()),
+        );
+        for (_, entry) in review_loop.ledger().iter() {
             let name = format!("finding of {id}: {}", entry.claim.claim);
             let fate = format!("{} {}", entry.severity, entry.fate.word());
             // Two findings with the same words are both kept.
@@ -70,7 +73,7 @@ fn lost_attempts(stage: &Stage, run: &str, lines: &mut BTreeMap<String, String>)
         lines.insert(format!("lost attempt {effect}"), format!("{kind:?}"));
         Ok(())
     });
-    read.map_err(|error: tribunal_engine::DocketError| error.to_string())
+    read.map_err(|error: tribunal_engine::RunStateError| error.to_string())
 }
 
 /// Messages and trees of a branch, oldest first, and what its files are in the end.

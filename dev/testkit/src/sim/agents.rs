@@ -14,7 +14,7 @@ use tribunal_core::green::ProjectCommand;
 use tribunal_core::ids::{Check, FindingId, LoopId, Revision};
 use tribunal_core::review_loop::{Checked, Failure, FailureKind, Loop, LoopReport, LoopWant};
 use tribunal_core::run::RunReport;
-use tribunal_engine::{Docket, Report};
+use tribunal_engine::{Report, RunState};
 
 /// What an agent, a check or a matcher will do once started.
 pub struct Act {
@@ -41,30 +41,32 @@ impl<'a> Actor<'a> {
     }
 
     /// Does what a loop wants.
-    pub fn act_loop(mut self, want: &LoopWant, docket: &Docket) -> Act {
+    pub fn act_loop(mut self, want: &LoopWant, run_state: &RunState) -> Act {
         let after_ms = self.rng.within(1, 90) * 1_000;
-        let Some(lp) = docket.loops.get(&LoopId::new(self.effect.of.as_str())) else {
+        let Some(review_loop) = run_state.loops.get(&LoopId::new(self.effect.of.as_str())) else {
             return self.done(None, after_ms);
         };
         let report = match want {
-            LoopWant::Make { findings, .. } => self.agent(|actor| actor.make(lp, findings)),
-            LoopWant::Judge { seat, put, part, revision, .. } => {
-                let owed =
-                    lp.bench().and_then(|bench| bench.owed_by(seat, *part)).map_or(0, |owed| owed.parts);
-                let (shown, put) = showing(lp, revision, *part, put);
+            LoopWant::Make { findings, .. } => self.agent(|actor| actor.make(review_loop, findings)),
+            LoopWant::Judge { reviewer, put, part, revision, .. } => {
+                let owed = review_loop
+                    .review_round()
+                    .and_then(|review_round| review_round.owed_by(reviewer, *part))
+                    .map_or(0, |owed| owed.parts);
+                let (shown, put) = showing(review_loop, revision, *part, put);
                 // Of half of all revisions earlier rounds have shown everything.
-                match shown.of.is_multiple_of(2) && lp.keeps_verdict(seat, self.effect.n) {
+                match shown.of.is_multiple_of(2) && review_loop.keeps_verdict(reviewer, self.effect.n) {
                     true => Some(LoopReport::AllShown(Shown::whole(shown.of))),
                     false => self.agent(|actor| actor.judge(shown, &put, owed)),
                 }
             }
             LoopWant::Hear { .. } => self.agent(Actor::hear),
             LoopWant::Check { check, revision } if ProjectCommand::of(check).is_some() => {
-                Some(self.tests(docket, lp, revision))
+                Some(self.tests(run_state, review_loop, revision))
             }
             LoopWant::Check { check, revision } => Some(self.check(check, revision)),
             LoopWant::Join { parts } => Some(self.join(parts)),
-            LoopWant::Track { .. } => Some(self.track(lp)),
+            LoopWant::Track { .. } => Some(self.track(review_loop)),
             LoopWant::Ask(_) | LoopWant::Wake { .. } => None,
         };
         self.done(report.map(Report::Loop), after_ms)
@@ -126,11 +128,11 @@ impl<'a> Actor<'a> {
         self.rng.pick(&reports).clone()
     }
 
-    fn make(&mut self, lp: &Loop, findings: &[FindingId]) -> LoopReport {
+    fn make(&mut self, review_loop: &Loop, findings: &[FindingId]) -> LoopReport {
         let done = !self.strikes(Fault::NotDone);
         let fresh = new_revision(self.effect);
-        let same = lp.revision().filter(|_| self.strikes(Fault::SameRevision)).cloned();
-        let old = lp.judged().first().filter(|_| self.strikes(Fault::OldRevision)).cloned();
+        let same = review_loop.revision().filter(|_| self.strikes(Fault::SameRevision)).cloned();
+        let old = review_loop.judged().first().filter(|_| self.strikes(Fault::OldRevision)).cloned();
         let revision = same.or(old).unwrap_or(fresh);
         let replies = findings.iter().filter_map(|id| Some((*id, self.reply()?))).collect();
         LoopReport::Made { revision, done, replies }
@@ -255,16 +257,16 @@ impl<'a> Actor<'a> {
     }
 
     /// The project's tests, by how they end on the tree.
-    fn tests(&mut self, docket: &Docket, lp: &Loop, revision: &Revision) -> LoopReport {
+    fn tests(&mut self, run_state: &RunState, review_loop: &Loop, revision: &Revision) -> LoopReport {
         if self.strikes(Fault::TestsNotRun) {
             return LoopReport::Failed(Failure::new(FailureKind::DidNotRun, "no such runner"));
         }
-        let (report, struck) = commands::check(self.scene, docket, lp.id(), revision);
+        let (report, struck) = commands::check(self.scene, run_state, review_loop.id(), revision);
         self.struck.extend(struck);
         report
     }
 
-    fn join(&mut self, parts: &[(tribunal_core::ids::Maker, Revision)]) -> LoopReport {
+    fn join(&mut self, parts: &[(tribunal_core::ids::Builder, Revision)]) -> LoopReport {
         if self.strikes(Fault::JoinFails) {
             return LoopReport::Failed(Failure::new(FailureKind::Crashed, "the parts do not merge"));
         }
@@ -276,12 +278,12 @@ impl<'a> Actor<'a> {
         LoopReport::Joined { revision }
     }
 
-    fn track(&mut self, lp: &Loop) -> LoopReport {
+    fn track(&mut self, review_loop: &Loop) -> LoopReport {
         if self.strikes(Fault::TrackingFails) {
             return LoopReport::Failed(Failure::new(FailureKind::Crashed, "the matcher died"));
         }
         let lies = self.strikes(Fault::TrackingLies);
-        tracking::track(lp, &mut self.rng, lies)
+        tracking::track(review_loop, &mut self.rng, lies)
     }
 }
 
@@ -296,12 +298,12 @@ fn unread_part() -> UnreadPart {
 }
 
 /// What a part of a revision shows, and which findings are put to it. A quarter of all revisions take several parts.
-fn showing(lp: &Loop, revision: &Revision, part: u32, put: &[FindingId]) -> (Shown, Vec<FindingId>) {
+fn showing(review_loop: &Loop, revision: &Revision, part: u32, put: &[FindingId]) -> (Shown, Vec<FindingId>) {
     let number = revision.as_str().bytes().fold(7_u32, |sum, byte| sum.wrapping_mul(31) + u32::from(byte));
     let parts = if number.is_multiple_of(4) { 2 + number / 4 % 3 } else { 1 };
     let of = 2 * parts + number % 3;
     let hunks = if part + 1 >= parts { of } else { 2 * (part + 1) };
-    let last = part + 1 >= parts.min(lp.policy().parts_max);
+    let last = part + 1 >= parts.min(review_loop.policy().parts_max);
     // Shared by their order: ids depend on which loop reported first, and a death may change that.
     let put = (0..).zip(put).filter(|(n, _)| last || n % parts == part).map(|(_, id)| *id).collect();
     (Shown { parts, hunks, of, ..Shown::default() }, put)

@@ -10,7 +10,7 @@ use tribunal_core::finding::{Claim, FixableBy, Severity};
 use tribunal_core::green::{self, Answer, BaseJudge, CommandState, Compared, ProjectCommand};
 use tribunal_core::ids::{LoopId, PlanId, Revision};
 use tribunal_core::review_loop::{Checked, Failure, FailureKind, LoopReport};
-use tribunal_engine::Docket;
+use tribunal_engine::RunState;
 
 /// The tree that the run began with.
 pub const BASE: &str = "base";
@@ -76,20 +76,20 @@ pub fn answer(before: &CommandState, now: &CommandState, gutted: bool) -> Answer
 }
 
 /// The tree that a loop's change is held against: what was approved of its lane before, otherwise the base.
-pub fn before(docket: &Docket, id: &LoopId) -> String {
+pub fn before(run_state: &RunState, id: &LoopId) -> String {
     let lane = id.as_str().split_once('/').filter(|(_, label)| !label.starts_with("repair"));
-    let head = lane.and_then(|(plan, _)| docket.run.as_ref()?.lane_head(&PlanId::new(plan)));
+    let head = lane.and_then(|(plan, _)| run_state.run.as_ref()?.lane_head(&PlanId::new(plan)));
     head.map_or(BASE, tree_of).to_owned()
 }
 
 /// What the check reports of a revision, and what was done to its tree.
 pub fn check(
     scene: &Scene,
-    docket: &Docket,
+    run_state: &RunState,
     id: &LoopId,
     revision: &Revision,
 ) -> (LoopReport, Option<Fault>) {
-    let (was, _) = state(scene, &before(docket, id));
+    let (was, _) = state(scene, &before(run_state, id));
     let (now, struck) = state(scene, tree_of(revision));
     let gutted = is_gutted(scene, tree_of(revision));
     let report = match answer(&was, &now, gutted) {

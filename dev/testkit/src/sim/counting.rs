@@ -9,19 +9,19 @@ use tribunal_core::panel::{Ruling, Unusable};
 use tribunal_core::policy::{Policy, Use};
 use tribunal_core::review_loop::{FailureKind, LoopEvent, Offer, Why};
 use tribunal_core::run::{Job, LaneOffer, Refusal, RunEvent, Was};
-use tribunal_engine::{Docket, Fact, Note};
+use tribunal_engine::{Fact, Note, RunState};
 
-/// Counts one fact; `docket` has it folded in.
-pub fn count(tally: &mut Tally, docket: &Docket, fact: &Fact) {
+/// Counts one fact; `run state` has it folded in.
+pub fn count(tally: &mut Tally, run_state: &RunState, fact: &Fact) {
     match fact {
         Fact::Run(event) => count_run(tally, event),
         Fact::Loop(id, event) => {
-            if let (LoopEvent::Ended { outcome, .. }, Some(lp)) = (event, docket.loops.get(id)) {
-                tally.saw("outcome", format!("{}: {}", use_word(id, lp.policy()), outcome.word()));
-                lp.ledger().iter().for_each(|(_, entry)| tally.saw("fate", entry.fate.word()));
+            if let (LoopEvent::Ended { outcome, .. }, Some(review_loop)) = (event, run_state.loops.get(id)) {
+                tally.saw("outcome", format!("{}: {}", use_word(id, review_loop.policy()), outcome.word()));
+                review_loop.ledger().iter().for_each(|(_, entry)| tally.saw("fate", entry.fate.word()));
             }
             if let LoopEvent::Failed { effect, .. } = event {
-                count_unheard(tally, docket, effect);
+                count_unheard(tally, run_state, effect);
             }
             count_loop(tally, event);
         }
@@ -31,18 +31,18 @@ pub fn count(tally: &mut Tally, docket: &Docket, fact: &Fact) {
 }
 
 /// A hearing whose last attempt was lost.
-fn count_unheard(tally: &mut Tally, docket: &Docket, effect: &EffectId) {
+fn count_unheard(tally: &mut Tally, run_state: &RunState, effect: &EffectId) {
     let Step::Hear(_) = effect.step else { return };
     let id = tribunal_core::ids::LoopId::new(effect.of.as_str());
     let last = |max: u32| effect.n.fails + 1 >= max;
-    if docket.loops.get(&id).is_some_and(|lp| last(lp.policy().attempts_max)) {
+    if run_state.loops.get(&id).is_some_and(|review_loop| last(review_loop.policy().attempts_max)) {
         tally.saw("hearing", "given up");
     }
 }
 
 /// By which rule of the policy a loop is judged.
 fn rule(policy: &Policy) -> &'static str {
-    match (policy.of, policy.seats.is_empty(), policy.approval) {
+    match (policy.of, policy.reviewers.is_empty(), policy.approval) {
         (Use::Plan, _, true) => "a person approves the plan",
         (Use::Phase, true, true) => "nobody reviews, a person decides",
         (Use::Phase, false, _) if policy.unattended => "a reviewer for a polish",
@@ -144,7 +144,7 @@ fn why(why: &Why) -> &'static str {
         Why::Escalated(pattern) => match pattern {
             Pattern::Contested(_) => "contested",
             Pattern::Fundamental => "fundamental",
-            Pattern::NotTheMakers(_) => "not the maker's",
+            Pattern::NotTheBuilders(_) => "not the builder's",
             Pattern::Region(_) => "region",
             Pattern::SurvivedTouched(_) => "survived, touched",
             Pattern::SurvivedUntouched(_) => "survived, untouched",

@@ -18,8 +18,8 @@ use std::rc::Rc;
 use tempfile::TempDir;
 use tribunal_core::effect::FinishStep;
 use tribunal_core::run::Ending;
-use tribunal_engine::docket::RunNote;
-use tribunal_engine::{Docket, End, Engine, EngineError, Note};
+use tribunal_engine::run_state::RunNote;
+use tribunal_engine::{End, Engine, EngineError, Note, RunState};
 use tribunal_journal::{Head, Journal, Mail, Options, Synchronous};
 
 /// Lives after which a run is held to go on for ever.
@@ -110,7 +110,7 @@ enum Life {
 struct Drive {
     outside: Rc<RefCell<Outside>>,
     journal: Option<Journal>,
-    docket: Docket,
+    run_state: RunState,
     // Removed when the seed is over.
     _dir: Option<TempDir>,
 }
@@ -161,7 +161,7 @@ fn open(mut outside: Outside) -> Result<Drive, String> {
         (Journal::in_memory(&head).map_err(|e| e.to_string())?, None)
     };
     let outside = Rc::new(RefCell::new(outside));
-    Ok(Drive { outside, journal: Some(journal), docket: Docket::default(), _dir: dir })
+    Ok(Drive { outside, journal: Some(journal), run_state: RunState::default(), _dir: dir })
 }
 
 impl Drive {
@@ -204,8 +204,8 @@ impl Drive {
         };
         let mut witness = Witness::new(self.outside.clone());
         let ran = catch_unwind(AssertUnwindSafe(|| engine.run(&mut witness)));
-        let (journal, _, docket) = engine.into_parts();
-        self.docket = docket;
+        let (journal, _, run_state) = engine.into_parts();
+        self.run_state = run_state;
         match journal.reopen() {
             Ok(journal) => self.journal = Some(journal),
             Err(error) => self.violate("journal", format!("it cannot be opened again: {error}")),
@@ -338,9 +338,9 @@ impl Drive {
         for (effect, asked) in open.iter().take(if all { open.len() } else { 1 }) {
             let second = twice.then_some("second thoughts");
             for salt in ["answer"].into_iter().chain(second) {
-                let Ok(letter) = people::answer(&scene, effect, asked, salt).letter(now) else { continue };
-                let posted = journal.post(&letter);
-                self.outside.borrow_mut().posted(&letter, posted);
+                let Ok(message) = people::answer(&scene, effect, asked, salt).message(now) else { continue };
+                let posted = journal.post(&message);
+                self.outside.borrow_mut().posted(&message, posted);
             }
         }
     }
@@ -352,14 +352,14 @@ impl Drive {
             return;
         }
         let now = out.now();
-        let unreadable = out.dir.is_none() && out.strikes(Fault::UnreadableLetter);
-        let letters = if out.dir.is_none() { out.letters() } else { Vec::new() };
+        let unreadable = out.dir.is_none() && out.strikes(Fault::UnreadableMessage);
+        let messages = if out.dir.is_none() { out.messages() } else { Vec::new() };
         drop(out);
         let Some(journal) = &mut self.journal else { return };
-        let written = letters.iter().filter_map(|body| body.letter(now).ok());
-        for letter in unreadable.then(|| nonsense(now)).into_iter().chain(written) {
-            let posted = journal.post(&letter);
-            self.outside.borrow_mut().posted(&letter, posted);
+        let written = messages.iter().filter_map(|body| body.message(now).ok());
+        for message in unreadable.then(|| nonsense(now)).into_iter().chain(written) {
+            let posted = journal.post(&message);
+            self.outside.borrow_mut().posted(&message, posted);
         }
     }
 
@@ -367,9 +367,9 @@ impl Drive {
         let (rows, folded) = self.refold();
         let mut out = self.outside.borrow_mut();
         if let Some(folded) = folded {
-            let same = folded == out.laws.shadow && folded == self.docket;
+            let same = folded == out.laws.shadow && folded == self.run_state;
             let whole = out.violation().is_some() || same;
-            out.hold("replay", whole, || "folding the whole journal gives another docket".to_owned());
+            out.hold("replay", whole, || "folding the whole journal gives another run state".to_owned());
         }
         reaper.take_struck().into_iter().for_each(|fault| out.tally.struck(fault));
         Outcome {
@@ -384,15 +384,15 @@ impl Drive {
         }
     }
 
-    fn refold(&mut self) -> (u64, Option<Docket>) {
+    fn refold(&mut self) -> (u64, Option<RunState>) {
         let Some(journal) = &self.journal else { return (0, None) };
-        let mut docket = Docket::default();
-        let read: Result<(), tribunal_engine::DocketError> = journal.each(1, |row| docket.take(&row));
+        let mut run_state = RunState::default();
+        let read: Result<(), tribunal_engine::RunStateError> = journal.each(1, |row| run_state.take(&row));
         if let Err(error) = read {
             self.violate("replay", error.to_string());
             return (journal.last_seq(), None);
         }
-        (journal.last_seq(), Some(docket))
+        (journal.last_seq(), Some(run_state))
     }
 }
 
@@ -402,14 +402,14 @@ fn words(payload: &(dyn std::any::Any + Send)) -> String {
 }
 
 /// How everything ended, without what depends on the order of events: names of findings, tips.
-fn ends(docket: &Docket) -> BTreeMap<String, String> {
+fn ends(run_state: &RunState) -> BTreeMap<String, String> {
     let mut ends = BTreeMap::new();
-    for (id, lp) in &docket.loops {
-        let outcome = lp.outcome().map_or("open", |outcome| outcome.word());
-        let revision = lp.revision().map(super::git::unordered);
-        ends.insert(id.to_string(), format!("{outcome} in round {}, {revision:?}", lp.round()));
+    for (id, review_loop) in &run_state.loops {
+        let outcome = review_loop.outcome().map_or("open", |outcome| outcome.word());
+        let revision = review_loop.revision().map(super::git::unordered);
+        ends.insert(id.to_string(), format!("{outcome} in round {}, {revision:?}", review_loop.round()));
     }
-    if let Some(run) = &docket.run {
+    if let Some(run) = &run_state.run {
         ends.insert("run".to_owned(), run.ending().map_or("open", Ending::word).to_owned());
         for (plan, standing) in run.standings() {
             ends.insert(plan.to_string(), format!("{standing:?}"));

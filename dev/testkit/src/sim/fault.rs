@@ -32,9 +32,9 @@ faults! {
     BareAnswer = "approval that says nothing",
     Wordless = "answer without the launch word",
     Groundless = "reject without a finding",
-    NotDone = "maker stops before it is done",
-    SameRevision = "maker changes nothing",
-    OldRevision = "maker goes back to an earlier revision",
+    NotDone = "builder stops before it is done",
+    SameRevision = "builder changes nothing",
+    OldRevision = "builder goes back to an earlier revision",
     LateReport = "report after the deadline or the stop",
     RepeatedReport = "report that comes twice",
     StrangerReport = "report with a made-up effect",
@@ -71,8 +71,8 @@ faults! {
     LockHeld = "second orchestrator on the run",
     UnofferedAnswer = "answer that was not offered",
     RepeatedAnswer = "question answered twice",
-    UnreadableLetter = "letter that cannot be read",
-    StrangeLetter = "letter to a question that is not asked",
+    UnreadableMessage = "letter that cannot be read",
+    StrangeMessage = "letter to a question that is not asked",
     Cancel = "cancel letter",
     Drop = "drop letter",
     InterruptOnce = "interrupted once",
@@ -162,8 +162,8 @@ impl Fault {
             | Fault::KilledInRecovery
             | Fault::OrphanFinishes
             | Fault::ProbeUnknown
-            | Fault::UnreadableLetter
-            | Fault::StrangeLetter => Scope::Run,
+            | Fault::UnreadableMessage
+            | Fault::StrangeMessage => Scope::Run,
             _ => Scope::Step,
         }
     }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::finding::{Answer, Claim, Verdict};
 use tribunal_core::held::{HeldChoice, HeldDecision};
-use tribunal_core::ids::{Check, LoopId, PlanId, Revision, Seat};
+use tribunal_core::ids::{Check, LoopId, PlanId, Reviewer, Revision};
 use tribunal_core::panel::{Ruling, needs_rework};
 use tribunal_core::policy::{Asked, NoVerdict, Policy};
 use tribunal_core::review_loop::{Choice, LoopEvent, Opening, Outcome};
@@ -14,23 +14,23 @@ use tribunal_core::run::{Job, LaneChoice, PlanSpec, RunEvent, RunSpec, Stuck, Wa
 
 /// One sitting: what was judged, and every word that counted.
 #[derive(Clone, Debug, Default)]
-struct Sitting {
+struct JudgedRound {
     revision: Option<Revision>,
     confirming: bool,
     checks: BTreeMap<Check, Vec<Claim>>,
     /// Checks that had nothing to look at, and say so.
     unchecked: BTreeSet<Check>,
-    seated: BTreeSet<Seat>,
-    words: BTreeMap<Seat, Answer>,
+    assembled: BTreeSet<Reviewer>,
+    words: BTreeMap<Reviewer, Answer>,
     /// What each part of a reviewer's said.
-    parts: BTreeMap<Seat, BTreeMap<u32, Answer>>,
+    parts: BTreeMap<Reviewer, BTreeMap<u32, Answer>>,
     /// Answers of whoever is asked now that did not count and had something that nobody read.
-    lost: BTreeMap<Seat, Vec<Answer>>,
+    lost: BTreeMap<Reviewer, Vec<Answer>>,
     ruling: Option<Ruling>,
-    /// What seats had said before an exhaustive pass, which only adds to it.
-    kept: BTreeMap<Seat, Answer>,
-    /// What seats had said in the sitting before this one, of the same revision.
-    stood: BTreeMap<Seat, Answer>,
+    /// What reviewers had said before an exhaustive pass, which only adds to it.
+    kept: BTreeMap<Reviewer, Answer>,
+    /// What reviewers had said in the sitting before this one, of the same revision.
+    stood: BTreeMap<Reviewer, Answer>,
 }
 
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ struct LoopBook {
     policy: Policy,
     round: u32,
     made: Option<Revision>,
-    sitting: Sitting,
+    judged_round: JudgedRound,
     accepted: Option<String>,
 }
 
@@ -110,7 +110,7 @@ impl Gate {
 
     /// What the sitting of a loop judges.
     pub fn judged(&self, id: &LoopId) -> Option<&Revision> {
-        self.loops.get(id)?.sitting.revision.as_ref()
+        self.loops.get(id)?.judged_round.revision.as_ref()
     }
 
     /// Takes in a fact of a loop.
@@ -121,7 +121,8 @@ impl Gate {
                 Opening::Make { .. } => None,
             };
             let policy = opened.policy.clone();
-            let book = LoopBook { policy, round: 0, made, sitting: Sitting::default(), accepted: None };
+            let book =
+                LoopBook { policy, round: 0, made, judged_round: JudgedRound::default(), accepted: None };
             self.loops.insert(id.clone(), book);
             return Ok(());
         }
@@ -276,12 +277,12 @@ impl LaneBook {
     }
 }
 
-impl Sitting {
+impl JudgedRound {
     /// A verdict stands only where a pass is confirmed.
-    fn keep(&mut self, seat: &Seat) {
-        let stood = self.stood.get(seat).filter(|_| self.confirming);
+    fn keep(&mut self, reviewer: &Reviewer) {
+        let stood = self.stood.get(reviewer).filter(|_| self.confirming);
         let word = stood.map(|word| Answer { raised: Vec::new(), ..word.clone() });
-        self.words.extend(word.map(|word| (seat.clone(), word)));
+        self.words.extend(word.map(|word| (reviewer.clone(), word)));
     }
 }
 
@@ -293,85 +294,93 @@ impl LoopBook {
             }
             LoopEvent::RoundBegan { round, revision } => {
                 self.round = *round;
-                self.sitting = Sitting { revision: Some(revision.clone()), ..Sitting::default() };
+                self.judged_round =
+                    JudgedRound { revision: Some(revision.clone()), ..JudgedRound::default() };
             }
             LoopEvent::Confirming => {
-                let Sitting { revision, words: stood, .. } = std::mem::take(&mut self.sitting);
-                self.sitting = Sitting { revision, confirming: true, stood, ..Sitting::default() };
+                let JudgedRound { revision, words: stood, .. } = std::mem::take(&mut self.judged_round);
+                self.judged_round =
+                    JudgedRound { revision, confirming: true, stood, ..JudgedRound::default() };
             }
             LoopEvent::Checked { effect, checked } => {
                 if let Step::Check(check) = &effect.step {
-                    self.sitting.checks.insert(check.clone(), checked.findings.clone());
+                    self.judged_round.checks.insert(check.clone(), checked.findings.clone());
                 }
             }
             LoopEvent::Unchecked { effect, .. } => {
                 if let Step::Check(check) = &effect.step {
-                    self.sitting.unchecked.insert(check.clone());
+                    self.judged_round.unchecked.insert(check.clone());
                 }
             }
-            LoopEvent::PanelSeated { seats } => self.sitting.seated = seats.iter().cloned().collect(),
+            LoopEvent::PanelAssembled { reviewers } => {
+                self.judged_round.assembled = reviewers.iter().cloned().collect()
+            }
             LoopEvent::Answered { effect, answer, shown, part } => {
                 // Nobody has a word who was not shown everything.
-                if let (Step::Judge(seat), true) = (&effect.step, shown.hunks == shown.of) {
+                if let (Step::Judge(reviewer), true) = (&effect.step, shown.hunks == shown.of) {
                     let own = part.as_deref().unwrap_or(answer).clone();
-                    self.sitting.parts.entry(seat.clone()).or_default().insert(effect.n.part, own);
-                    self.sitting.words.insert(seat.clone(), answer.clone());
+                    self.judged_round.parts.entry(reviewer.clone()).or_default().insert(effect.n.part, own);
+                    self.judged_round.words.insert(reviewer.clone(), answer.clone());
                 }
             }
             LoopEvent::VerdictKept { effect, shown } => {
-                if let (Step::Judge(seat), true) = (&effect.step, shown.hunks == shown.of) {
-                    self.sitting.keep(seat);
+                if let (Step::Judge(reviewer), true) = (&effect.step, shown.hunks == shown.of) {
+                    self.judged_round.keep(reviewer);
                 }
             }
             LoopEvent::PartAnswered { effect, answer, .. } => {
-                if let Step::Judge(seat) = &effect.step {
-                    self.sitting.parts.entry(seat.clone()).or_default().insert(effect.n.part, answer.clone());
+                if let Step::Judge(reviewer) = &effect.step {
+                    self.judged_round
+                        .parts
+                        .entry(reviewer.clone())
+                        .or_default()
+                        .insert(effect.n.part, answer.clone());
                 }
             }
             LoopEvent::Intended { effect, .. } => {
                 // The fallback has not said anything yet.
-                if let (Step::Judge(seat), true, 0, false) =
+                if let (Step::Judge(reviewer), true, 0, false) =
                     (&effect.step, effect.n.backup, effect.n.fails, effect.n.again)
                 {
-                    self.sitting.lost.remove(seat);
+                    self.judged_round.lost.remove(reviewer);
                 }
             }
-            LoopEvent::AskedAgain { seat, answer, .. } => {
-                self.sitting.words.remove(seat);
+            LoopEvent::AskedAgain { reviewer, answer, .. } => {
+                self.judged_round.words.remove(reviewer);
                 let lost = answer
                     .clone()
-                    .or_else(|| self.without_a_ground(seat))
+                    .or_else(|| self.without_a_ground(reviewer))
                     .filter(|answer| !answer.unread.is_empty());
-                self.sitting.lost.entry(seat.clone()).or_default().extend(lost);
+                self.judged_round.lost.entry(reviewer.clone()).or_default().extend(lost);
             }
-            LoopEvent::ExhaustiveOrdered { seats } => {
-                for seat in seats {
-                    let word = self.sitting.words.remove(seat);
-                    self.sitting.kept.extend(word.map(|word| (seat.clone(), word)));
+            LoopEvent::ExhaustiveOrdered { reviewers } => {
+                for reviewer in reviewers {
+                    let word = self.judged_round.words.remove(reviewer);
+                    self.judged_round.kept.extend(word.map(|word| (reviewer.clone(), word)));
                 }
             }
             LoopEvent::PanelClosed => {
-                for (seat, mut word) in std::mem::take(&mut self.sitting.kept) {
-                    let more = self.sitting.words.get(&seat).map(|more| more.verdict);
+                for (reviewer, mut word) in std::mem::take(&mut self.judged_round.kept) {
+                    let more = self.judged_round.words.get(&reviewer).map(|more| more.verdict);
                     word.verdict = word.verdict.max(more.unwrap_or(word.verdict));
-                    self.sitting.words.insert(seat, word);
+                    self.judged_round.words.insert(reviewer, word);
                 }
             }
-            LoopEvent::Ruled { ruling } => self.sitting.ruling = Some(ruling.clone()),
+            LoopEvent::Ruled { ruling } => self.judged_round.ruling = Some(ruling.clone()),
             LoopEvent::Decided(decision) => self.decided(&decision.choice, &decision.by),
             _ => {}
         }
     }
 
     /// The part that is asked for a ground, taken back.
-    fn without_a_ground(&mut self, seat: &Seat) -> Option<Answer> {
+    fn without_a_ground(&mut self, reviewer: &Reviewer) -> Option<Answer> {
         let strict = !self.policy.warnings_pass;
         let lacks = |answer: &Answer| {
             answer.verdict == Verdict::Reject
                 || answer.intent_satisfied == Some(false)
                 || (strict && answer.verdict == Verdict::Conditional)
         };
-        let parts = self.sitting.parts.get_mut(seat)?;
+        let parts = self.judged_round.parts.get_mut(reviewer)?;
         let part = *parts.iter().find(|(_, answer)| lacks(answer))?.0;
         parts.remove(&part)
     }
@@ -382,15 +391,17 @@ impl LoopBook {
             Choice::Fixed(revision) => {
                 self.round += 1;
                 self.made = Some(revision.clone());
-                self.sitting = Sitting { revision: Some(revision.clone()), ..Sitting::default() };
+                self.judged_round =
+                    JudgedRound { revision: Some(revision.clone()), ..JudgedRound::default() };
             }
             Choice::Reask => {
-                let (revision, confirming) = (self.sitting.revision.clone(), self.sitting.confirming);
+                let (revision, confirming) =
+                    (self.judged_round.revision.clone(), self.judged_round.confirming);
                 // Who was never ruled on said nothing that could stand.
-                let ruled = self.sitting.ruling.is_some();
-                let words = std::mem::take(&mut self.sitting.words);
-                let stood = if ruled { words } else { std::mem::take(&mut self.sitting.stood) };
-                self.sitting = Sitting { revision, confirming, stood, ..Sitting::default() };
+                let ruled = self.judged_round.ruling.is_some();
+                let words = std::mem::take(&mut self.judged_round.words);
+                let stood = if ruled { words } else { std::mem::take(&mut self.judged_round.stood) };
+                self.judged_round = JudgedRound { revision, confirming, stood, ..JudgedRound::default() };
             }
             Choice::Again(_) | Choice::Stop => {}
         }
@@ -406,7 +417,7 @@ impl LoopBook {
             Outcome::Accepted(by) if by.is_empty() => Err("accepted by nobody".to_owned()),
             Outcome::Accepted(by) if accepted != Some(by) => Err(format!("{by} never accepted it")),
             Outcome::Passed | Outcome::PassedWithWarnings => {
-                if revision.is_none() || self.sitting.revision.as_ref() != revision {
+                if revision.is_none() || self.judged_round.revision.as_ref() != revision {
                     return Err("what ended is not what was judged".to_owned());
                 }
                 if self.made.as_ref() != revision {
@@ -419,19 +430,20 @@ impl LoopBook {
     }
 
     fn may_pass(&self, warnings: bool) -> Result<(), String> {
-        let (policy, sitting) = (&self.policy, &self.sitting);
-        if policy.confirm && self.round > 1 && !sitting.confirming {
+        let (policy, judged_round) = (&self.policy, &self.judged_round);
+        if policy.confirm && self.round > 1 && !judged_round.confirming {
             return Err("it was not confirmed".to_owned());
         }
-        if policy.seats.is_empty() && policy.checks.is_empty() {
+        if policy.reviewers.is_empty() && policy.checks.is_empty() {
             return Err("there was nobody to judge it".to_owned());
         }
-        let full = self.round <= 1 || sitting.confirming || !policy.recheck_failed_only;
-        let said = |check: &Check| sitting.checks.contains_key(check) || sitting.unchecked.contains(check);
+        let full = self.round <= 1 || judged_round.confirming || !policy.recheck_failed_only;
+        let said =
+            |check: &Check| judged_round.checks.contains_key(check) || judged_round.unchecked.contains(check);
         if let Some(check) = policy.checks.iter().find(|check| full && !said(check)) {
             return Err(format!("check {check} never ran on it"));
         }
-        let claims = || sitting.checks.values().flatten();
+        let claims = || judged_round.checks.values().flatten();
         if let Some(claim) = claims().find(|claim| needs_rework(policy, claim.severity)) {
             return Err(format!("a check found: {}", claim.claim));
         }
@@ -439,36 +451,38 @@ impl LoopBook {
             Asked::Always | Asked::UnlessChecksReject => true,
             Asked::OnlyIfChecksFail => claims().next().is_some(),
         };
-        if let Some(seat) = policy.seats.iter().find(|seat| all_sit && !sitting.seated.contains(seat)) {
-            return Err(format!("{seat} was not asked"));
+        if let Some(reviewer) =
+            policy.reviewers.iter().find(|reviewer| all_sit && !judged_round.assembled.contains(reviewer))
+        {
+            return Err(format!("{reviewer} was not asked"));
         }
-        sitting.seated.iter().try_for_each(|seat| self.consents(seat, warnings))
+        judged_round.assembled.iter().try_for_each(|reviewer| self.consents(reviewer, warnings))
     }
 
-    fn consents(&self, seat: &Seat, warnings: bool) -> Result<(), String> {
-        let checks_only = match &self.sitting.ruling {
+    fn consents(&self, reviewer: &Reviewer, warnings: bool) -> Result<(), String> {
+        let checks_only = match &self.judged_round.ruling {
             Some(Ruling::Pass { checks_only } | Ruling::PassWithWarnings { checks_only, .. }) => *checks_only,
             _ => return Err("the ruling was no pass".to_owned()),
         };
-        for lost in self.sitting.lost.get(seat).into_iter().flatten() {
-            let answer = self.sitting.words.get(seat);
+        for lost in self.judged_round.lost.get(reviewer).into_iter().flatten() {
+            let answer = self.judged_round.words.get(reviewer);
             if answer.is_some_and(|answer| answer.verdict < lost.verdict) {
-                return Err(format!("{seat} took back what nobody read"));
+                return Err(format!("{reviewer} took back what nobody read"));
             }
             let mut parts = 1..=u32::try_from(lost.unread.len()).unwrap_or(u32::MAX);
             if answer.is_some_and(|answer| !parts.all(|n| answer.settles(n))) {
-                return Err(format!("{seat} passed over what nobody read"));
+                return Err(format!("{reviewer} passed over what nobody read"));
             }
         }
-        if self.sitting.words.get(seat).is_some_and(|answer| !answer.unread.is_empty()) {
-            return Err(format!("nobody read all that {seat} said"));
+        if self.judged_round.words.get(reviewer).is_some_and(|answer| !answer.unread.is_empty()) {
+            return Err(format!("nobody read all that {reviewer} said"));
         }
-        match self.sitting.words.get(seat).map(|answer| answer.verdict) {
+        match self.judged_round.words.get(reviewer).map(|answer| answer.verdict) {
             Some(Verdict::Approve) => Ok(()),
             Some(Verdict::Conditional) if warnings && self.policy.warnings_pass => Ok(()),
-            Some(verdict) => Err(format!("{seat} said {verdict}")),
+            Some(verdict) => Err(format!("{reviewer} said {verdict}")),
             None if checks_only && self.policy.no_verdict == NoVerdict::ChecksOnly => Ok(()),
-            None => Err(format!("{seat} never approved it")),
+            None => Err(format!("{reviewer} never approved it")),
         }
     }
 }

@@ -12,7 +12,7 @@ use tribunal_core::finding::{Claim, Severity, Source};
 use tribunal_core::green::{self, CommandState, ProjectCommand};
 use tribunal_core::held::Held;
 use tribunal_core::ids::{Check, FindingId, PlanId, Revision};
-use tribunal_core::ledger::{Entry, Handed};
+use tribunal_core::ledger::{CarriedFinding, Entry};
 use tribunal_core::review_loop::{Failure, FailureKind};
 use tribunal_core::run::{Refusal, RunReport};
 
@@ -201,7 +201,7 @@ fn shut(
         Some(text) => {
             let by = BTreeSet::from([Source::Check(ProjectCommand::Test.check())]);
             let entry = Entry::new(commands::claim(text), by, 0);
-            let findings = vec![Handed { id: FindingId(0), entry }];
+            let findings = vec![CarriedFinding { id: FindingId(0), entry }];
             RunReport::LandingRefused { refusal: Refusal::RedCheck, findings }
         }
         None => RunReport::Failed(Failure::new(FailureKind::DidNotRun, answer.text())),
@@ -219,17 +219,17 @@ fn refused(scene: &Scene, effect: &EffectId, rng: &mut Rng) -> Option<Attempt> {
     };
     let findings = match refusal {
         Refusal::JudgeAgain(_) => Vec::new(),
-        Refusal::Conflict | Refusal::RedCheck => vec![handed(fault.word())],
+        Refusal::Conflict | Refusal::RedCheck => vec![carried(fault.word())],
     };
     let report = RunReport::LandingRefused { refusal, findings };
     Some(Attempt { report, changed: false, struck: vec![fault] })
 }
 
 /// A finding of the landing; the engine gives it its id.
-fn handed(text: &str) -> Handed {
+fn carried(text: &str) -> CarriedFinding {
     let by = BTreeSet::from([Source::Check(Check::new("landing"))]);
     let entry = Entry::new(Claim::new(Severity::Blocker, text), by, 0);
-    Handed { id: FindingId(0), entry }
+    CarriedFinding { id: FindingId(0), entry }
 }
 
 /// A tip is named after how many plans have landed and which was the last. Plans that need not wait for each other

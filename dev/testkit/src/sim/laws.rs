@@ -11,7 +11,7 @@ use tribunal_core::machine::Machine;
 use tribunal_core::policy::{Policy, Use};
 use tribunal_core::review_loop::{Choice, LoopEvent, Outcome};
 use tribunal_core::run::{Run, RunEvent, RunSpec};
-use tribunal_engine::{Docket, Fact, Want};
+use tribunal_engine::{Fact, RunState, Want};
 
 /// What one loop has cost so far.
 #[derive(Clone, Debug, Default)]
@@ -29,7 +29,7 @@ pub struct Laws {
     /// The first law.
     pub gate: Gate,
     /// The fold of every committed row.
-    pub shadow: Docket,
+    pub shadow: RunState,
     /// Rows folded so far.
     pub rows: u64,
     intended: BTreeSet<EffectId>,
@@ -48,7 +48,7 @@ impl Laws {
     pub fn new(spec: &RunSpec) -> Laws {
         Laws {
             gate: Gate::new(spec),
-            shadow: Docket::default(),
+            shadow: RunState::default(),
             rows: 0,
             intended: BTreeSet::new(),
             last_finding: 0,
@@ -61,7 +61,7 @@ impl Laws {
 
     /// Everything wanted, by the rows.
     pub fn wants(&self) -> BTreeMap<EffectId, Want> {
-        let live = self.shadow.loops.values().filter(|lp| lp.outcome().is_none());
+        let live = self.shadow.loops.values().filter(|review_loop| review_loop.outcome().is_none());
         let loops = live.flat_map(Machine::wants).map(|(effect, want)| (effect, Want::Loop(want)));
         let run = self.shadow.run.iter().flat_map(Machine::wants);
         loops.chain(run.map(|(effect, want)| (effect, Want::Run(want)))).collect()
@@ -75,7 +75,7 @@ impl Laws {
     /// Whether this effect's intent is committed and open.
     pub fn is_intended(&self, effect: &EffectId) -> bool {
         let id = LoopId::new(effect.of.as_str());
-        let of_loop = self.shadow.loops.get(&id).is_some_and(|lp| lp.intents().has(effect));
+        let of_loop = self.shadow.loops.get(&id).is_some_and(|review_loop| review_loop.intents().has(effect));
         of_loop || self.shadow.run.iter().flat_map(Run::intents).any(|(intended, _)| intended == effect)
     }
 
@@ -125,7 +125,7 @@ impl Laws {
             // Everything lands once more.
             RunEvent::Rebased { .. } => self.landed.clear(),
             RunEvent::LandingRefused { findings, .. } => {
-                self.grow(findings.iter().map(|handed| (handed.id.0, true)), breaches);
+                self.grow(findings.iter().map(|carried| (carried.id.0, true)), breaches);
             }
             _ => {}
         }
@@ -142,7 +142,7 @@ impl Laws {
             LoopEvent::Failed { effect, .. } => {
                 self.lost.insert(EffectId { launch: 0, ..effect.clone() });
             }
-            LoopEvent::ReworkOrdered { crew } => count.hands = count.hands.max(crew.len() as u64),
+            LoopEvent::ReworkOrdered { fixers } => count.hands = count.hands.max(fixers.len() as u64),
             LoopEvent::Decided(decision) => {
                 count.decisions += 1;
                 match decision.choice {
@@ -179,23 +179,23 @@ impl Laws {
     }
 
     fn check_end(&mut self, id: &LoopId, outcome: &Outcome, breaches: &mut Vec<Breach>) {
-        let Some(lp) = self.shadow.loops.get(id) else { return };
-        if let Some((finding, _)) = lp.ledger().iter().find(|(_, entry)| entry.fate == Fate::Open) {
+        let Some(review_loop) = self.shadow.loops.get(id) else { return };
+        if let Some((finding, _)) = review_loop.ledger().iter().find(|(_, entry)| entry.fate == Fate::Open) {
             breaches.push(("I3 findings", format!("{id} ended and {finding} is open")));
         }
         let carried = |fate: &Fate| *fate == Fate::Unresolved;
         let passed = matches!(outcome, Outcome::Passed | Outcome::PassedWithWarnings);
-        if let Some((finding, _)) = lp.ledger().iter().find(|(_, e)| passed && carried(&e.fate)) {
+        if let Some((finding, _)) = review_loop.ledger().iter().find(|(_, e)| passed && carried(&e.fate)) {
             breaches.push(("I3 findings", format!("{id} passed and {finding} is unresolved")));
         }
         // Checks alone pass no review of what a run built. A person may.
-        let policy = lp.policy();
-        if passed && policy.of == Use::Phase && policy.approval && policy.seats.is_empty() {
+        let policy = review_loop.policy();
+        if passed && policy.of == Use::Phase && policy.approval && policy.reviewers.is_empty() {
             breaches.push(("nobody reviews", format!("{id} passed and nobody judged it")));
         }
         let count = self.counts.get(id).cloned().unwrap_or_default();
-        let findings = lp.ledger().iter().count() as u64;
-        let most = bound(lp.policy(), &count, findings, u64::from(lp.rounds_max()));
+        let findings = review_loop.ledger().iter().count() as u64;
+        let most = bound(review_loop.policy(), &count, findings, u64::from(review_loop.rounds_max()));
         if count.reports > most {
             let text = format!("{id} took {} reports, its bound is {most}", count.reports);
             breaches.push(("I8 bounded", text));
@@ -205,17 +205,17 @@ impl Laws {
     /// After every turn nothing follows from the state, and every machine wants something or has ended.
     pub fn settled(&self, of: &BTreeSet<LoopId>) -> Vec<Breach> {
         let mut breaches = Vec::new();
-        for lp in of.iter().filter_map(|id| self.shadow.loops.get(id)) {
-            if let Some(event) = lp.settle() {
-                breaches.push(("settled", format!("{} could still {}", lp.id(), event.name())));
+        for review_loop in of.iter().filter_map(|id| self.shadow.loops.get(id)) {
+            if let Some(event) = review_loop.settle() {
+                breaches.push(("settled", format!("{} could still {}", review_loop.id(), event.name())));
             }
-            if lp.outcome().is_none() && lp.wants().is_empty() {
-                breaches.push(("settled", format!("{} wants nothing and has not ended", lp.id())));
+            if review_loop.outcome().is_none() && review_loop.wants().is_empty() {
+                breaches.push(("settled", format!("{} wants nothing and has not ended", review_loop.id())));
             }
         }
-        let alive = self.shadow.loops.values().find(|lp| lp.outcome().is_none());
-        if let (true, Some(lp)) = (self.ended(), alive) {
-            breaches.push(("absorbs", format!("the run ended and {} lives", lp.id())));
+        let alive = self.shadow.loops.values().find(|review_loop| review_loop.outcome().is_none());
+        if let (true, Some(review_loop)) = (self.ended(), alive) {
+            breaches.push(("absorbs", format!("the run ended and {} lives", review_loop.id())));
         }
         if let Some(run) = &self.shadow.run {
             if let Some(event) = run.settle() {
@@ -254,9 +254,9 @@ fn is_report(event: &LoopEvent) -> bool {
 fn bound(policy: &Policy, count: &Count, findings: u64, rounds_max: u64) -> u64 {
     let attempts = u64::from(policy.attempts_max).max(1);
     let rounds = rounds_max + u64::from(policy.rounds_max) + count.agains + count.fixed;
-    let askers =
-        policy.seats.len() as u64 * (1 + u64::from(policy.backup)) * u64::from(policy.parts_max.max(1));
-    let sittings = rounds * (1 + u64::from(policy.confirm)) + count.reasks;
+    let reviewers =
+        policy.reviewers.len() as u64 * (1 + u64::from(policy.backup)) * u64::from(policy.parts_max.max(1));
+    let judged_rounds = rounds * (1 + u64::from(policy.confirm)) + count.reasks;
     let hands = count.hands.max(1);
     let makes = match policy.iterations_max {
         Some(most) => u64::from(most).max(1) * (1 + count.decisions) * hands + rounds * hands,
@@ -264,9 +264,9 @@ fn bound(policy: &Policy, count: &Count, findings: u64, rounds_max: u64) -> u64 
     };
     let joins = (rounds + count.decisions + 1) * attempts;
     let checks = policy.checks.len() as u64 * attempts;
-    let sitting = checks + askers * (attempts + 1) + (1 + 2 * askers) * attempts;
+    let judged_round = checks + reviewers * (attempts + 1) + (1 + 2 * reviewers) * attempts;
     let hearings = 2 * findings * attempts * (1 + count.decisions);
-    makes + joins + sittings * sitting + hearings + count.decisions + 1
+    makes + joins + judged_rounds * judged_round + hearings + count.decisions + 1
 }
 
 /// The word for where a step belongs, for the table.

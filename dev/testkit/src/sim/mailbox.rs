@@ -8,13 +8,13 @@ use tribunal_core::ids::{LoopId, PlanId};
 use tribunal_core::review_loop::LoopEvent;
 use tribunal_core::run::{Run, RunEvent};
 use tribunal_engine::mail::Body;
-use tribunal_engine::{Docket, Fact};
-use tribunal_journal::{Letter, Mail, Posted};
+use tribunal_engine::{Fact, RunState};
+use tribunal_journal::{Mail, Message, Posted};
 
 /// The first letter with each key.
 #[derive(Clone, Debug, Default)]
 pub struct Mailbox {
-    first: BTreeMap<String, Letter>,
+    first: BTreeMap<String, Message>,
     /// Letters to drop a plan that came when it had landed: they were refused, and hold nothing back when it lands once more
     /// on a branch that has moved.
     late: BTreeSet<String>,
@@ -22,25 +22,25 @@ pub struct Mailbox {
 
 impl Mailbox {
     /// Takes in what became of a letter: the first with its key is taken, every later one is shown the first.
-    pub fn posted(&mut self, letter: &Letter, posted: &Posted) -> Result<(), String> {
-        let expect = match self.first.get(&letter.key) {
+    pub fn posted(&mut self, message: &Message, posted: &Posted) -> Result<(), String> {
+        let expect = match self.first.get(&message.key) {
             None => Posted::First,
             Some(first) => Posted::Already(first.clone()),
         };
-        self.first.entry(letter.key.clone()).or_insert_with(|| letter.clone());
-        if *posted == expect { Ok(()) } else { Err(format!("{} became {posted:?}", letter.key)) }
+        self.first.entry(message.key.clone()).or_insert_with(|| message.clone());
+        if *posted == expect { Ok(()) } else { Err(format!("{} became {posted:?}", message.key)) }
     }
 
-    /// Whether a fact goes against a letter that was taken before it; `docket` is as before the fact.
-    pub fn check(&mut self, docket: &Docket, fact: &Fact) -> Result<(), String> {
+    /// Whether a fact goes against a letter that was taken before it; `run state` is as before the fact.
+    pub fn check(&mut self, run_state: &RunState, fact: &Fact) -> Result<(), String> {
         match fact {
             Fact::Loop(id, LoopEvent::Decided(decision)) => {
-                let said = self.answer(docket, |effect| LoopId::new(effect.of.as_str()) == *id);
+                let said = self.answer(run_state, |effect| LoopId::new(effect.of.as_str()) == *id);
                 let same = |body: &Body| matches!(body, Body::Decide { decision: d, .. } if d == decision);
                 answered(said.as_ref(), same, || format!("{id} was decided otherwise: {decision:?}"))
             }
             Fact::Run(RunEvent::LaneDecided { plan, decision }) => {
-                let said = self.answer(docket, |effect| effect.of.as_str() == plan.as_str());
+                let said = self.answer(run_state, |effect| effect.of.as_str() == plan.as_str());
                 let same =
                     |body: &Body| matches!(body, Body::DecideLane { decision: d, .. } if d == decision);
                 answered(said.as_ref(), same, || format!("{plan} was decided otherwise: {decision:?}"))
@@ -60,18 +60,18 @@ impl Mailbox {
     }
 
     /// What the first letter to an open question says.
-    fn answer(&self, docket: &Docket, of: impl Fn(&EffectId) -> bool) -> Option<Body> {
-        let asked = people::questions(docket).into_iter().map(|(effect, _)| effect).find(of)?;
+    fn answer(&self, run_state: &RunState, of: impl Fn(&EffectId) -> bool) -> Option<Body> {
+        let asked = people::questions(run_state).into_iter().map(|(effect, _)| effect).find(of)?;
         Body::read(self.first.get(&asked.to_string())?).ok()
     }
 }
 
 fn answered(
-    letter: Option<&Body>,
+    message: Option<&Body>,
     same: impl Fn(&Body) -> bool,
     text: impl Fn() -> String,
 ) -> Result<(), String> {
-    match letter {
+    match message {
         Some(body) if !same(body) => Err(format!("{}, the letter says {body:?}", text())),
         Some(_) | None => Ok(()),
     }
@@ -83,12 +83,12 @@ fn drop_key(plan: &PlanId) -> String {
 
 /// Whether a letter may still lie unread when the engine returns: only one to drop a plan that is just landing, for
 /// nobody can say yet whether there is anything left to drop.
-pub fn may_wait(docket: &Docket, mail: &Mail) -> bool {
+pub fn may_wait(run_state: &RunState, mail: &Mail) -> bool {
     let landing = |plan: &PlanId| {
-        let intents = docket.run.iter().flat_map(Run::intents);
+        let intents = run_state.run.iter().flat_map(Run::intents);
         intents
             .into_iter()
             .any(|(effect, _)| effect.step == Step::Land && effect.of.as_str() == plan.as_str())
     };
-    matches!(Body::read(&mail.letter), Ok(Body::Drop { plan, .. }) if landing(&plan))
+    matches!(Body::read(&mail.message), Ok(Body::Drop { plan, .. }) if landing(&plan))
 }

@@ -11,7 +11,7 @@ use tribunal_core::machine::Machine;
 use tribunal_core::review_loop::{Choice, Decision, LoopReport, LoopWant, Offer, Question};
 use tribunal_core::run::{LaneChoice, LaneDecision, LaneOffer, Run, RunReport, RunWant, Stuck};
 use tribunal_engine::mail::Body;
-use tribunal_engine::{Docket, Report};
+use tribunal_engine::{Report, RunState};
 
 /// An open question.
 #[derive(Clone, Debug)]
@@ -28,14 +28,14 @@ pub enum Asked {
 const PATIENCE: u32 = 22;
 
 /// All open questions.
-pub fn questions(docket: &Docket) -> Vec<(EffectId, Asked)> {
-    let waiting = docket.loops.values().filter(|lp| lp.question().is_some());
-    let loops = waiting.flat_map(|lp| lp.wants()).filter_map(|(effect, want)| match want {
+pub fn questions(run_state: &RunState) -> Vec<(EffectId, Asked)> {
+    let waiting = run_state.loops.values().filter(|review_loop| review_loop.question().is_some());
+    let loops = waiting.flat_map(|review_loop| review_loop.wants()).filter_map(|(effect, want)| match want {
         LoopWant::Ask(question) => Some((effect, Asked::Loop(question))),
         _ => None,
     });
-    let again = docket.run.as_ref().is_some_and(Run::may_work_again);
-    let lanes = docket.run.iter().flat_map(Machine::wants).filter_map(|(effect, want)| match want {
+    let again = run_state.run.as_ref().is_some_and(Run::may_work_again);
+    let lanes = run_state.run.iter().flat_map(Machine::wants).filter_map(|(effect, want)| match want {
         RunWant::AskLane { stuck, .. } => Some((effect, Asked::Lane(stuck))),
         RunWant::AskHeld { .. } => Some((effect, Asked::Held(again))),
         _ => None,

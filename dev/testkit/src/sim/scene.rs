@@ -3,7 +3,7 @@
 use super::fault::{Dials, Fault};
 use super::rng::Rng;
 use tribunal_core::effect::FinishStep;
-use tribunal_core::ids::{Check, PlanId, Revision, Seat};
+use tribunal_core::ids::{Check, PlanId, Reviewer, Revision};
 use tribunal_core::policy::{AtTheCap, NoVerdict, Policy, Timeouts, Use};
 use tribunal_core::run::{Land, PlanGate, PlanSpec, Policies, RunSpec, TasksDone};
 use tribunal_engine::Options;
@@ -39,7 +39,7 @@ pub struct Scene {
 }
 
 /// Everybody who may review.
-pub const SEATS: &[&str] = &["security", "quality", "tests"];
+pub const REVIEWERS: &[&str] = &["security", "quality", "tests"];
 /// Every check that a row may name.
 pub const CHECKS: &[&str] = &["build", "lint"];
 
@@ -164,14 +164,14 @@ fn policy(rng: &mut Rng, of: Use) -> Policy {
     let few = |rng: &mut Rng, names: &[&'static str]| -> Vec<&'static str> {
         names.iter().copied().filter(|_| rng.chance(550)).collect()
     };
-    row.seats = few(rng, SEATS).into_iter().map(Seat::new).collect();
+    row.reviewers = few(rng, REVIEWERS).into_iter().map(Reviewer::new).collect();
     row.checks = few(rng, CHECKS).into_iter().map(Check::new).collect();
     row.backup = rng.chance(400);
     row.rounds_max = rng.within(1, 5) as u32;
     row.attempts_max = rng.within(1, 3) as u32;
     row.iterations_max = row.iterations_max.map(|_| rng.within(2, 6) as u32);
     row.stale_limit = rng.within(1, 2) as u32;
-    row.adjudicator = rng.chance(500).then(|| Seat::new(*rng.pick(SEATS)));
+    row.adjudicator = rng.chance(500).then(|| Reviewer::new(*rng.pick(REVIEWERS)));
     row.recheck_failed_only |= rng.chance(200);
     if rng.chance(250) {
         row.no_verdict = NoVerdict::ChecksOnly;

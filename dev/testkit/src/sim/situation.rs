@@ -2,9 +2,9 @@
 //! Drawn for each subject from the seed, so that the rules of `tribunal_core::policy` are met by every kind of project.
 
 use super::rng::{Rng, dice};
-use super::scene::{CHECKS, SEATS};
+use super::scene::{CHECKS, REVIEWERS};
 use std::collections::BTreeSet;
-use tribunal_core::ids::{Check, Seat};
+use tribunal_core::ids::{Check, Reviewer};
 use tribunal_core::policy::{Effort, Panel, Situation, Staff};
 use tribunal_core::run::Subject;
 
@@ -32,11 +32,11 @@ pub fn draw(seed: u64, subject: &Subject) -> Situation {
 
 fn panel(rng: &mut Rng) -> Panel {
     let tools = few(rng, &["linter"], 500).map(Check::new).collect();
-    Panel { tools, reviewers: few(rng, SEATS, 450).map(Seat::new).collect() }
+    Panel { tools, reviewers: few(rng, REVIEWERS, 450).map(Reviewer::new).collect() }
 }
 
 fn staff(rng: &mut Rng) -> Staff {
-    let named: BTreeSet<Seat> = few(rng, SEATS, 500).map(Seat::new).collect();
+    let named: BTreeSet<Reviewer> = few(rng, REVIEWERS, 500).map(Reviewer::new).collect();
     Staff { everybody: rng.chance(850), named }
 }
 

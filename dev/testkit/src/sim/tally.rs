@@ -46,7 +46,7 @@ const MUST: &[(&str, &[&str])] = &[
             "stale",
             "contested",
             "fundamental",
-            "not the maker's",
+            "not the builder's",
             "region",
             "survived, touched",
             "survived, untouched",

@@ -3,23 +3,23 @@
 use super::rng::Rng;
 use std::collections::BTreeSet;
 use tribunal_core::finding::{Claim, Fate, Said, Source};
-use tribunal_core::ids::{FindingId, Maker, Seat};
+use tribunal_core::ids::{Builder, FindingId, Reviewer};
 use tribunal_core::ledger::{Delta, Entry, Mark, Tracked};
-use tribunal_core::panel::{Bench, CheckState};
+use tribunal_core::panel::{CheckState, ReviewRound};
 use tribunal_core::policy::Use;
 use tribunal_core::review_loop::{Loop, LoopReport};
 use tribunal_core::words::{Remarks, Words, is_one_kind};
 
 /// What the matcher says of this sitting.
-pub fn track(lp: &Loop, rng: &mut Rng, lies: bool) -> LoopReport {
-    let Some(bench) = lp.bench() else {
+pub fn track(review_loop: &Loop, rng: &mut Rng, lies: bool) -> LoopReport {
+    let Some(review_round) = review_loop.review_round() else {
         return LoopReport::Tracked { findings: Vec::new(), delta: Delta::default() };
     };
-    let mut findings = raised(lp, bench);
-    answered(lp, bench, &mut findings);
+    let mut findings = raised(review_loop, review_round);
+    answered(review_loop, review_round, &mut findings);
     for tracked in &mut findings {
         triage(tracked, rng);
-        decorate(lp, tracked, rng);
+        decorate(review_loop, tracked, rng);
     }
     if lies {
         lie(&mut findings, rng);
@@ -29,15 +29,15 @@ pub fn track(lp: &Loop, rng: &mut Rng, lies: bool) -> LoopReport {
 }
 
 /// Every claim of this sitting, under its old id or as new.
-fn raised(lp: &Loop, bench: &Bench) -> Vec<Tracked> {
-    let checks = bench
+fn raised(review_loop: &Loop, review_round: &ReviewRound) -> Vec<Tracked> {
+    let checks = review_round
         .failures()
         .flat_map(|(check, claims)| claims.iter().map(|c| (Source::Check(check.clone()), c.clone())));
-    let seats = bench.voices().flat_map(|(seat, answer)| {
-        answer.raised.iter().map(|claim| (Source::Seat(seat.clone()), claim.clone()))
+    let reviewers = review_round.voices().flat_map(|(reviewer, answer)| {
+        answer.raised.iter().map(|claim| (Source::Reviewer(reviewer.clone()), claim.clone()))
     });
     let mut findings: Vec<Tracked> = Vec::new();
-    for (source, claim) in checks.chain(seats) {
+    for (source, claim) in checks.chain(reviewers) {
         let same = |tracked: &&mut Tracked| {
             tracked.claim.claim == claim.claim && is_one_kind(tracked.by.iter().chain([&source]))
         };
@@ -47,16 +47,16 @@ fn raised(lp: &Loop, bench: &Bench) -> Vec<Tracked> {
                 known.severity = known.severity.max(claim.severity);
                 known.words.push(Words { by: source, claim });
             }
-            None => findings.push(one(lp, source, claim)),
+            None => findings.push(one(review_loop, source, claim)),
         }
     }
     findings
 }
 
-fn one(lp: &Loop, source: Source, claim: Claim) -> Tracked {
+fn one(review_loop: &Loop, source: Source, claim: Claim) -> Tracked {
     let same =
         |entry: &Entry| entry.claim.claim == claim.claim && is_one_kind(entry.by.iter().chain([&source]));
-    let known = lp.ledger().iter().find(|(_, entry)| same(entry));
+    let known = review_loop.ledger().iter().find(|(_, entry)| same(entry));
     let (id, mark) = match known {
         Some((id, entry)) if entry.fate == Fate::Open => (id, Mark::Persistent),
         Some((id, _)) => (id, Mark::Reopened),
@@ -81,7 +81,7 @@ fn plain(id: FindingId, claim: Claim, mark: Mark) -> Tracked {
         referred: None,
         contested: false,
         mark,
-        makers: true,
+        builders: true,
         touched: false,
         region: None,
         fixer: None,
@@ -89,12 +89,12 @@ fn plain(id: FindingId, claim: Claim, mark: Mark) -> Tracked {
 }
 
 /// Open findings that nobody raised again: what became of them.
-fn answered(lp: &Loop, bench: &Bench, findings: &mut Vec<Tracked>) {
-    for (id, entry) in lp.ledger().open() {
+fn answered(review_loop: &Loop, review_round: &ReviewRound, findings: &mut Vec<Tracked>) {
+    for (id, entry) in review_loop.ledger().open() {
         if findings.iter().any(|tracked| tracked.id == id) {
             continue;
         }
-        if let Some(fate) = fate_of(lp, bench, id, entry) {
+        if let Some(fate) = fate_of(review_loop, review_round, id, entry) {
             let mut tracked = plain(id, entry.claim.clone(), Mark::Persistent);
             tracked.by = entry.by.clone();
             tracked.severity = entry.severity;
@@ -105,27 +105,28 @@ fn answered(lp: &Loop, bench: &Bench, findings: &mut Vec<Tracked>) {
     }
 }
 
-fn fate_of(lp: &Loop, bench: &Bench, id: FindingId, entry: &Entry) -> Option<Fate> {
-    let words: Vec<Fate> =
-        entry
-            .by
-            .iter()
-            .filter_map(|source| match source {
-                // Only the next landing can tell whether what refused the last one is gone.
-                Source::Check(check) if !lp.policy().checks.contains(check) => Some(Fate::Fixed),
-                Source::Check(check) => match bench.checks.get(check)? {
-                    CheckState::Passed => Some(Fate::Fixed),
-                    CheckState::Failed(_) | CheckState::DidNotRun | CheckState::Asking(_) => None,
-                },
-                Source::Seat(seat) => bench.voices().find(|(s, _)| *s == seat).and_then(|(_, answer)| {
+fn fate_of(review_loop: &Loop, review_round: &ReviewRound, id: FindingId, entry: &Entry) -> Option<Fate> {
+    let words: Vec<Fate> = entry
+        .by
+        .iter()
+        .filter_map(|source| match source {
+            // Only the next landing can tell whether what refused the last one is gone.
+            Source::Check(check) if !review_loop.policy().checks.contains(check) => Some(Fate::Fixed),
+            Source::Check(check) => match review_round.checks.get(check)? {
+                CheckState::Passed => Some(Fate::Fixed),
+                CheckState::Failed(_) | CheckState::DidNotRun | CheckState::Asking(_) => None,
+            },
+            Source::Reviewer(reviewer) => {
+                review_round.voices().find(|(s, _)| *s == reviewer).and_then(|(_, answer)| {
                     match answer.said.get(&id)? {
                         Said::Resolved => Some(Fate::Fixed),
                         Said::StillThere | Said::NoProof(_) => Some(Fate::Open),
                         Said::NotAnIssue(_) | Said::Shown(_) => Some(Fate::Refuted),
                     }
-                }),
-            })
-            .collect();
+                })
+            }
+        })
+        .collect();
     // All who hold it must let it go; a voice that is missing keeps it.
     if words.len() < entry.by.len() {
         return None;
@@ -134,10 +135,10 @@ fn fate_of(lp: &Loop, bench: &Bench, id: FindingId, entry: &Entry) -> Option<Fat
     open.or_else(|| words.first()).cloned()
 }
 
-/// Confidence, authority and duplicates take a seat's new finding out now and then.
+/// Confidence, authority and duplicates take a reviewer's new finding out now and then.
 fn triage(tracked: &mut Tracked, rng: &mut Rng) {
-    let by_seat = tracked.by.iter().all(|source| matches!(source, Source::Seat(_)));
-    if !by_seat || tracked.fate != Fate::Open || !rng.chance(120) {
+    let by_reviewer = tracked.by.iter().all(|source| matches!(source, Source::Reviewer(_)));
+    if !by_reviewer || tracked.fate != Fate::Open || !rng.chance(120) {
         return;
     }
     let other = FindingId(1);
@@ -153,12 +154,12 @@ fn triage(tracked: &mut Tracked, rng: &mut Rng) {
         .clone();
 }
 
-fn decorate(lp: &Loop, tracked: &mut Tracked, rng: &mut Rng) {
+fn decorate(review_loop: &Loop, tracked: &mut Tracked, rng: &mut Rng) {
     tracked.touched = rng.chance(500);
     tracked.contested = tracked.mark != Mark::New && rng.chance(60);
-    tracked.makers = !rng.chance(30);
+    tracked.builders = !rng.chance(30);
     if rng.chance(80) {
-        tracked.referred = Some(Seat::new("owner"));
+        tracked.referred = Some(Reviewer::new("owner"));
     }
     if rng.chance(300) {
         tracked.region = Some(format!("region {}", rng.below(2)));
@@ -166,8 +167,8 @@ fn decorate(lp: &Loop, tracked: &mut Tracked, rng: &mut Rng) {
     if tracked.mark == Mark::New && rng.chance(150) {
         tracked.mark = *rng.pick(&[Mark::FixInduced, Mark::Late]);
     }
-    if lp.policy().of == Use::Phase {
-        tracked.fixer = Some(Maker::new(format!("fixer-{}", rng.below(3))));
+    if review_loop.policy().of == Use::Phase {
+        tracked.fixer = Some(Builder::new(format!("fixer-{}", rng.below(3))));
     }
 }
 

@@ -17,7 +17,7 @@ use tribunal_core::machine::Machine;
 use tribunal_core::policy::Use;
 use tribunal_core::review_loop::{LoopEvent, LoopReport, LoopWant, Outcome};
 use tribunal_core::run::RunEvent;
-use tribunal_engine::{Docket, Fact, Report, Stamped, Want, Watch};
+use tribunal_engine::{Fact, Report, RunState, Stamped, Want, Watch};
 use tribunal_journal::{Journal, Options, RowRef, Synchronous};
 
 /// Watches one life of the process.
@@ -33,14 +33,14 @@ impl Witness {
 }
 
 impl Watch for Witness {
-    fn committed(&mut self, docket: &Docket, facts: &[Stamped]) {
+    fn committed(&mut self, run_state: &RunState, facts: &[Stamped]) {
         let mut out = self.outside.borrow_mut();
         for stamped in facts {
             out.row_of(stamped);
         }
         out.after_commit(facts);
-        let same = out.laws.shadow == *docket;
-        out.hold("replay", same, || "the fold of the journal is not the live docket".to_owned());
+        let same = out.laws.shadow == *run_state;
+        out.hold("replay", same, || "the fold of the journal is not the live run state".to_owned());
         if out.scene.options.attached {
             out.wake_people();
         }
@@ -94,7 +94,7 @@ impl Outside {
     fn tests_hold(&mut self, id: &LoopId, outcome: &Outcome, revision: Option<&Revision>) {
         let passed = matches!(outcome, Outcome::Passed | Outcome::PassedWithWarnings);
         let judged = self.laws.shadow.loops.get(id);
-        let is_code = judged.is_some_and(|lp| lp.policy().of != Use::Plan);
+        let is_code = judged.is_some_and(|review_loop| review_loop.policy().of != Use::Plan);
         let Some(revision) = revision.filter(|_| passed && is_code) else { return };
         let before = commands::state(&self.scene, &commands::before(&self.laws.shadow, id)).0;
         let now = commands::state(&self.scene, tree_of(revision)).0;
@@ -256,27 +256,27 @@ impl Outside {
             return;
         }
         let at = self.rng.within(1, 900) * 1_000;
-        if self.strikes(Fault::UnreadableLetter) {
+        if self.strikes(Fault::UnreadableMessage) {
             self.later(at, Due::PostsNonsense);
         }
-        for body in self.letters() {
+        for body in self.messages() {
             self.later(at, Due::Posts(body));
         }
     }
 
     /// Letters that somebody writes to the run unasked.
-    pub fn letters(&mut self) -> Vec<tribunal_engine::mail::Body> {
+    pub fn messages(&mut self) -> Vec<tribunal_engine::mail::Body> {
         use tribunal_engine::mail::Body;
-        let mut letters = Vec::new();
+        let mut messages = Vec::new();
         let by = "grace".to_owned();
         if self.rng.chance(250) && self.strikes(Fault::Cancel) {
-            letters.push(Body::Cancel { by: by.clone() });
+            messages.push(Body::Cancel { by: by.clone() });
         }
         if self.strikes(Fault::Drop) {
             let plan = self.rng.clone().pick(&self.scene.spec.plans).id.clone();
-            letters.push(Body::Drop { plan, by });
+            messages.push(Body::Drop { plan, by });
         }
-        if self.strikes(Fault::StrangeLetter) {
+        if self.strikes(Fault::StrangeMessage) {
             let effect = EffectId {
                 of: tribunal_core::ids::Of::new("01-01/task-1.2"),
                 entry: 4_000,
@@ -289,9 +289,9 @@ impl Outside {
                 choice: tribunal_core::review_loop::Choice::Accept,
                 note: String::new(),
             };
-            letters.push(Body::Decide { effect, decision });
+            messages.push(Body::Decide { effect, decision });
         }
-        letters
+        messages
     }
 }
 

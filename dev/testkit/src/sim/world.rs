@@ -15,10 +15,10 @@ use tribunal_core::ids::{Of, PlanId, Time};
 use tribunal_core::policy::Situation;
 use tribunal_core::review_loop::LoopReport;
 use tribunal_core::run::{RunReport, RunWant, Subject};
-use tribunal_engine::docket::LaunchNote;
 use tribunal_engine::mail::Body;
-use tribunal_engine::{Arrival, Assignment, Docket, Note, Probe, Report, Want, World};
-use tribunal_journal::{Letter, Posted};
+use tribunal_engine::run_state::LaunchNote;
+use tribunal_engine::{Arrival, Assignment, Note, Probe, Report, RunState, Want, World};
+use tribunal_journal::{Message, Posted};
 
 /// Waits after which a run is held to go on for ever.
 const WAITS_MAX: u64 = 20_000;
@@ -45,11 +45,11 @@ impl World for SimWorld {
         self.outside.borrow().now()
     }
 
-    fn situation(&mut self, subject: &Subject, _docket: &Docket) -> Situation {
+    fn situation(&mut self, subject: &Subject, _run_state: &RunState) -> Situation {
         situation::draw(self.outside.borrow().scene.seed, subject)
     }
 
-    fn recover(&mut self, _docket: &Docket) -> Vec<Note> {
+    fn recover(&mut self, _run_state: &RunState) -> Vec<Note> {
         let mut out = self.outside.borrow_mut();
         let left: Vec<EffectId> = out.running.iter().cloned().collect();
         out.dying.clear();
@@ -133,7 +133,9 @@ impl Outside {
             Want::Run(RunWant::Checkpoint { .. }) => {
                 self.act(Actor::new(&self.scene, effect).act_checkpoint())
             }
-            Want::Loop(want) => self.act(Actor::new(&self.scene, effect).act_loop(want, assignment.docket)),
+            Want::Loop(want) => {
+                self.act(Actor::new(&self.scene, effect).act_loop(want, assignment.run_state))
+            }
             Want::Run(_) => self.deed(effect),
         };
         let ends_at = (report.is_some() || happens.is_some()).then_some(self.t + after_ms);
@@ -340,8 +342,8 @@ impl Outside {
                 self.say(|| format!("~ somebody says as {effect}: {}", short(&report)));
                 vec![Arrival::Report { effect, report, notes: Vec::new() }]
             }
-            Due::Posts(body) => match body.letter(self.now()) {
-                Ok(letter) => self.post(&letter),
+            Due::Posts(body) => match body.message(self.now()) {
+                Ok(message) => self.post(&message),
                 Err(_) => Vec::new(),
             },
             Due::PostsNonsense => self.post(&nonsense(self.now())),
@@ -418,29 +420,29 @@ fn short(report: &Report) -> String {
 
 // Letters.
 impl Outside {
-    fn post(&mut self, letter: &Letter) -> Vec<Arrival> {
+    fn post(&mut self, message: &Message) -> Vec<Arrival> {
         let Some(dir) = self.dir.clone() else { return Vec::new() };
-        self.posted(letter, tribunal_journal::post(&dir, letter));
+        self.posted(message, tribunal_journal::post(&dir, message));
         vec![Arrival::Mail]
     }
 
     /// Somebody has put a letter into the mailbox.
-    pub fn posted(&mut self, letter: &Letter, posted: tribunal_journal::Result<Posted>) {
-        self.say(|| format!("~ letter {} ({})", letter.key, letter.body));
+    pub fn posted(&mut self, message: &Message, posted: tribunal_journal::Result<Posted>) {
+        self.say(|| format!("~ letter {} ({})", message.key, message.body));
         match posted {
             Ok(posted) => {
-                if let Err(text) = self.mailbox.posted(letter, &posted) {
+                if let Err(text) = self.mailbox.posted(message, &posted) {
                     self.violate("first answer wins", text);
                 }
             }
-            Err(error) => self.violate("mailbox", format!("{} could not be posted: {error}", letter.key)),
+            Err(error) => self.violate("mailbox", format!("{} could not be posted: {error}", message.key)),
         }
     }
 }
 
 /// A letter that nobody can read.
-pub fn nonsense(at: Time) -> Letter {
-    Letter {
+pub fn nonsense(at: Time) -> Message {
+    Message {
         key: "nonsense".to_owned(),
         kind: "decide".to_owned(),
         body: "{\"surprise\":1}".to_owned(),

@@ -6,11 +6,11 @@ use super::project::{Project, SCENE};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
-use tribunal_process::{Containment, Exit, ExitHow, Keeper, Launch, Network, Stdin};
+use tribunal_process::{Containment, Exit, ExitHow, Launch, Network, Stdin, Supervisor};
 
 /// Launches the scripted agent of a project.
 pub struct Agents {
-    keeper: Keeper,
+    supervisor: Supervisor,
     ended: Receiver<Exit>,
     binary: PathBuf,
     root: PathBuf,
@@ -22,26 +22,26 @@ impl Agents {
     pub fn new(binary: &Binary, project: &Project, prompt: Option<PathBuf>) -> Result<Agents> {
         let containment = Containment::own(binary.path()).unwrap_or_else(Containment::detect);
         let (tell, ended) = channel();
-        let keeper = Keeper::new(containment, move |exit| drop(tell.send(exit)))?;
+        let supervisor = Supervisor::new(containment, move |exit| drop(tell.send(exit)))?;
         let (binary, root) = (binary.path().to_owned(), project.root().to_owned());
-        Ok(Agents { keeper, ended, binary, root, prompt })
+        Ok(Agents { supervisor, ended, binary, root, prompt })
     }
 
-    /// Launches so many, at most `width` at a time, makers and reviewers in turn; returns when all have ended.
+    /// Launches so many, at most `width` at a time, builders and reviewers in turn; returns when all have ended.
     pub fn run(&self, out: &Path, count: usize, width: usize) -> Result<()> {
         for n in 0..count {
             if n >= width {
                 self.wait()?;
             }
-            self.keeper.spawn(self.launch(out, n))?;
+            self.supervisor.spawn(self.launch(out, n))?;
         }
         (0..count.min(width)).try_for_each(|_| self.wait())
     }
 
-    /// Launches one maker in a folder of its own.
-    pub fn spawn_maker(&self, out: &Path, n: usize, dir: &Path) -> Result<()> {
+    /// Launches one builder in a folder of its own.
+    pub fn spawn_builder(&self, out: &Path, n: usize, dir: &Path) -> Result<()> {
         let launch = Launch { dir: dir.to_owned(), ..self.launch(out, 2 * n) };
-        self.keeper.spawn(launch)?;
+        self.supervisor.spawn(launch)?;
         Ok(())
     }
 
@@ -70,7 +70,7 @@ impl Agents {
             stdin: self.prompt.clone().map_or(Stdin::Null, Stdin::File),
             out_dir: out.join(format!("agent-{n}")),
             output_max: 256 << 20,
-            walls: None,
+            mounts: None,
             network: Network::Host,
         }
     }

@@ -15,7 +15,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 use tribunal_core::effect::Step;
 use tribunal_core::review_loop::LoopEvent;
-use tribunal_engine::{DocketError, Fact};
+use tribunal_engine::{Fact, RunStateError};
 use tribunal_journal::Reader;
 
 /// Files of the repository: a checkout is part of every dispatch, ours and the spawner's.
@@ -24,7 +24,7 @@ const FILES: usize = 100;
 const PRINTS: u64 = 256 << 10;
 /// How many make worktrees at a time in the bare spawner: as many as the engine has for it.
 const HANDS: usize = 4;
-/// The gate at which makers wait until all are there.
+/// The gate at which builders wait until all are there.
 const GATE: &str = "scene.toml.go";
 
 /// Measures `rss_mb_200_agents`, `lost_output`, `dispatch_p99_x` and `fd_growth`.
@@ -54,7 +54,7 @@ struct Crowd {
     peak_kb: u64,
     /// Agents whose output is not whole.
     lost: usize,
-    /// Milliseconds from the intent to the start of each maker.
+    /// Milliseconds from the intent to the start of each builder.
     waits: Vec<f64>,
 }
 
@@ -62,7 +62,7 @@ fn shape(plans: usize, tasks: usize, width: usize) -> Shape {
     Shape { plans, tasks, files: FILES, pause_ms: 0, rework: false, width }
 }
 
-/// Makers that all wait until the last of them is there, and then print at once.
+/// Builders that all wait until the last of them is there, and then print at once.
 fn scene() -> String {
     format!(
         "[[turn]]\nrole = \"dev\"\noptional = true\ndo = [{{ wait = \"file:{GATE}\" }}, {{ fault = \"flood:{PRINTS}\" }}, \
@@ -101,7 +101,7 @@ fn is_whole(launch: &Path) -> bool {
     text.len() as u64 > PRINTS && text.ends_with('\n') && last.contains("\"type\":\"final\"")
 }
 
-/// From the intent of each maker, as it was journaled, to its process.
+/// From the intent of each builder, as it was journaled, to its process.
 fn waits(run: &Path) -> Result<Vec<f64>> {
     let mut intended: BTreeMap<String, u64> = BTreeMap::new();
     let read = Reader::open(run)?.each(1, |row| {
@@ -112,7 +112,7 @@ fn waits(run: &Path) -> Result<Vec<f64>> {
         }
         Ok(())
     });
-    read.map_err(|error: DocketError| error.to_string())?;
+    read.map_err(|error: RunStateError| error.to_string())?;
     let started = |slug: &str| -> Result<f64> {
         let born = fs::metadata(run.join("launches").join(slug).join("process.json"))?.modified()?;
         Ok(born.duration_since(UNIX_EPOCH)?.as_secs_f64() * 1e3)
@@ -129,7 +129,7 @@ fn spawner(bench: &Bench, agents: usize) -> Result<Vec<f64>> {
     let project = Project::make(&shape(1, 1, 1))?;
     let root = project.root();
     fs::write(root.join(SCENE), scene())?;
-    let keeper = Agents::new(&bench.binary, &project, None)?;
+    let supervisor = Agents::new(&bench.binary, &project, None)?;
     let (ready, trees) = mpsc::channel::<(usize, PathBuf)>();
     let began = Instant::now();
     let waits: Result<Vec<f64>> = std::thread::scope(|scope| {
@@ -148,14 +148,14 @@ fn spawner(bench: &Bench, agents: usize) -> Result<Vec<f64>> {
         }
         drop(ready);
         let spawned = trees.iter().map(|(n, tree)| {
-            keeper.spawn_maker(&root.join(".tribunal/out"), n, &tree)?;
+            supervisor.spawn_builder(&root.join(".tribunal/out"), n, &tree)?;
             Ok(began.elapsed().as_secs_f64() * 1e3)
         });
         spawned.collect()
     });
     let waits = waits?;
     tribunal_agent::scripted::open_gate(&root.join(GATE))?;
-    (0..waits.len()).try_for_each(|_| keeper.wait())?;
+    (0..waits.len()).try_for_each(|_| supervisor.wait())?;
     if waits.len() != agents {
         return Err("the spawner could not make all worktrees".into());
     }

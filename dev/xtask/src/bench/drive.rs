@@ -18,7 +18,7 @@ pub struct Binary {
 /// How a run of the program went.
 pub struct Finished {
     /// From start to end.
-    pub wall: Duration,
+    pub sandbox: Duration,
     /// Processor time of the program and of every process it started and waited for.
     pub cpu: Duration,
     /// The program's own part of it.
@@ -144,7 +144,7 @@ impl Watched {
     /// What it cost, once it has ended.
     pub fn finish(mut self) -> Result<Finished> {
         use std::io::Read as _;
-        let wall = self.began.elapsed();
+        let sandbox = self.began.elapsed();
         let mut said = String::new();
         if let Some(stderr) = &mut self.child.stderr {
             stderr.read_to_string(&mut said)?;
@@ -154,7 +154,7 @@ impl Watched {
             return Err(format!("the program ended with {status}: {}", said.trim()).into());
         }
         let cpu = machine::spent_by_children().saturating_sub(self.before);
-        Ok(Finished { wall, cpu, own: self.cpu.own, peak_kb: self.peak_kb, points: self.points() })
+        Ok(Finished { sandbox, cpu, own: self.cpu.own, peak_kb: self.peak_kb, points: self.points() })
     }
 }
 

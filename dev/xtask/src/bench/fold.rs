@@ -1,4 +1,4 @@
-//! Folding: building the docket from a journal, against reading the same rows and parsing them into the same typed
+//! Folding: building the run state from a journal, against reading the same rows and parsing them into the same typed
 //! events without folding them. Parsing into typed events is the stricter floor: it is quicker than into a tree of
 //! values, and nobody could fold without it.
 
@@ -7,7 +7,7 @@ use super::table::Table;
 use super::{Bench, Result, machine, median};
 use std::path::Path;
 use std::time::Duration;
-use tribunal_engine::{Docket, DocketError, Engine, Fact, Note, Options};
+use tribunal_engine::{Engine, Fact, Note, Options, RunState, RunStateError};
 use tribunal_journal::{Head, Journal, Reader, Synchronous};
 
 /// Tasks of each plan.
@@ -24,7 +24,7 @@ pub fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
         let (mut folds, mut parses) = (Vec::new(), Vec::new());
         for _ in 0..times {
             parses.push(timed(|| parse(&reader))?);
-            folds.push(timed(|| Docket::read(&reader).map(|docket| docket.loops.len()))?);
+            folds.push(timed(|| RunState::read(&reader).map(|run_state| run_state.loops.len()))?);
         }
         let (fold, parse) = (median(folds), median(parses));
         last = fold / parse;
@@ -39,18 +39,18 @@ pub fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
 }
 
 /// Seconds of processor time.
-fn timed<T>(work: impl FnOnce() -> std::result::Result<T, DocketError>) -> Result<f64> {
+fn timed<T>(work: impl FnOnce() -> std::result::Result<T, RunStateError>) -> Result<f64> {
     let before: Duration = machine::spent_by_thread();
     std::hint::black_box(work()?);
     Ok((machine::spent_by_thread() - before).as_secs_f64())
 }
 
-fn parse(reader: &Reader) -> std::result::Result<usize, DocketError> {
+fn parse(reader: &Reader) -> std::result::Result<usize, RunStateError> {
     let mut facts = 0;
     reader.each(1, |row| {
         std::hint::black_box(Fact::decode(&row)?);
         facts += 1;
-        Ok::<(), DocketError>(())
+        Ok::<(), RunStateError>(())
     })?;
     Ok(facts)
 }
@@ -72,8 +72,8 @@ pub(super) fn journal_of(dir: &Path, plans: usize) -> Result<u64> {
     let mut engine =
         Engine::begin(journal, Instant::default(), options, &instant::spec(plans, TASKS), about)?;
     engine.run(&mut ())?;
-    let (journal, _, docket) = engine.into_parts();
-    match docket.run.as_ref().and_then(|run| run.ending()) {
+    let (journal, _, run_state) = engine.into_parts();
+    match run_state.run.as_ref().and_then(|run| run.ending()) {
         Some(_) => Ok(journal.last_seq()),
         None => Err("the generated run did not end".into()),
     }
@@ -90,8 +90,8 @@ mod tests {
         assert!(rows >= 2_000, "{rows}");
         let reader = Reader::open(dir.path()).unwrap();
         assert_eq!(parse(&reader).unwrap() as u64, rows);
-        let docket = Docket::read(&reader).unwrap();
-        assert!(docket.run.unwrap().ending().is_some());
-        assert!(docket.last_finding > 0);
+        let run_state = RunState::read(&reader).unwrap();
+        assert!(run_state.run.unwrap().ending().is_some());
+        assert!(run_state.last_finding > 0);
     }
 }

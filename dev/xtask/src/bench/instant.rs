@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use tribunal_core::cover::Shown;
 use tribunal_core::effect::{EffectId, FinishStep};
 use tribunal_core::finding::{Answer, Claim, Fate, Reply, Said, Severity, Source, Verdict};
-use tribunal_core::ids::{FindingId, LoopId, PlanId, Revision, Seat, Time};
+use tribunal_core::ids::{FindingId, LoopId, PlanId, Reviewer, Revision, Time};
 use tribunal_core::ledger::{Delta, Mark, Tracked};
 use tribunal_core::policy::{Policy, Situation, Staff, Use};
 use tribunal_core::review_loop::{Checked, Loop, LoopReport, LoopWant};
 use tribunal_core::run::{Land, PlanSpec, Policies, RunReport, RunSpec, RunWant, Subject};
 use tribunal_core::words::Remarks;
-use tribunal_engine::docket::LaunchNote;
-use tribunal_engine::{Arrival, Assignment, Docket, Note, Probe, Report, Want, World};
+use tribunal_engine::run_state::LaunchNote;
+use tribunal_engine::{Arrival, Assignment, Note, Probe, Report, RunState, Want, World};
 
 /// Does everything at once.
 #[derive(Default)]
@@ -21,7 +21,7 @@ pub struct Instant {
     clock: u64,
 }
 
-/// A run with so many plans and tasks, each judged by two seats.
+/// A run with so many plans and tasks, each judged by two reviewers.
 pub fn spec(plans: usize, tasks: u32) -> RunSpec {
     let plan = |n: usize| PlanSpec {
         id: PlanId::new(format!("01-{n:04}")),
@@ -33,7 +33,7 @@ pub fn spec(plans: usize, tasks: u32) -> RunSpec {
         done: None,
     };
     let row = |of: Use| Policy {
-        seats: ["correctness", "tests"].map(Seat::new).to_vec(),
+        reviewers: ["correctness", "tests"].map(Reviewer::new).to_vec(),
         rounds_max: 4,
         ..Policy::of(of)
     };
@@ -65,7 +65,7 @@ pub fn spec(plans: usize, tasks: u32) -> RunSpec {
 }
 
 impl Instant {
-    fn work(&self, want: &LoopWant, lp: &Loop) -> Option<LoopReport> {
+    fn work(&self, want: &LoopWant, review_loop: &Loop) -> Option<LoopReport> {
         Some(match want {
             LoopWant::Make { findings, .. } => LoopReport::Made {
                 revision: Revision::new(format!("{:024x}", self.clock)),
@@ -73,12 +73,12 @@ impl Instant {
                 replies: findings.iter().map(|id| (*id, Reply::Fixed)).collect(),
             },
             LoopWant::Judge { put, .. } => LoopReport::Judged {
-                answer: Box::new(judged(lp, put)),
+                answer: Box::new(judged(review_loop, put)),
                 shown: Shown::whole(1),
                 put: put.clone(),
             },
             LoopWant::Check { .. } => LoopReport::Checked(Checked { findings: Vec::new() }),
-            LoopWant::Track { .. } => tracked(lp),
+            LoopWant::Track { .. } => tracked(review_loop),
             LoopWant::Join { .. } | LoopWant::Hear { .. } | LoopWant::Ask(_) | LoopWant::Wake { .. } => {
                 return None;
             }
@@ -101,10 +101,10 @@ impl Instant {
     }
 }
 
-/// The first round finds three things, the second finds them mended.
-fn judged(lp: &Loop, put: &[FindingId]) -> Answer {
+/// The first round finds three things, the second finds them fixed.
+fn judged(review_loop: &Loop, put: &[FindingId]) -> Answer {
     let raised: Vec<Claim> =
-        if lp.round() == 1 { (1..=3).map(|n| claim(lp, n)).collect() } else { Vec::new() };
+        if review_loop.round() == 1 { (1..=3).map(|n| claim(review_loop, n)).collect() } else { Vec::new() };
     Answer {
         verdict: if raised.is_empty() { Verdict::Approve } else { Verdict::Reject },
         fundamental: false,
@@ -120,9 +120,11 @@ fn judged(lp: &Loop, put: &[FindingId]) -> Answer {
     }
 }
 
-fn claim(lp: &Loop, n: u32) -> Claim {
-    let mut claim =
-        Claim::new(Severity::Warning, format!("{}: the {n}. caller does not handle an error", lp.id()));
+fn claim(review_loop: &Loop, n: u32) -> Claim {
+    let mut claim = Claim::new(
+        Severity::Warning,
+        format!("{}: the {n}. caller does not handle an error", review_loop.id()),
+    );
     claim.file = Some(format!("src/module_{n}/service.rs"));
     claim.line = Some(40 * n);
     claim.end = Some(40 * n + 3);
@@ -133,23 +135,23 @@ fn claim(lp: &Loop, n: u32) -> Claim {
     claim
 }
 
-fn tracked(lp: &Loop) -> LoopReport {
-    let Some(bench) = lp.bench() else {
+fn tracked(review_loop: &Loop) -> LoopReport {
+    let Some(review_round) = review_loop.review_round() else {
         return LoopReport::Tracked { findings: Vec::new(), delta: Delta::default() };
     };
-    let by = |seat: &Seat| BTreeSet::from([Source::Seat(seat.clone())]);
-    let raised = bench.answers().flat_map(|(seat, answer)| {
+    let by = |reviewer: &Reviewer| BTreeSet::from([Source::Reviewer(reviewer.clone())]);
+    let raised = review_round.answers().flat_map(|(reviewer, answer)| {
         answer
             .raised
             .iter()
-            .map(move |claim| row(FindingId(0), by(seat), claim.clone(), Fate::Open, Mark::New))
+            .map(move |claim| row(FindingId(0), by(reviewer), claim.clone(), Fate::Open, Mark::New))
     });
-    let mended = lp
+    let fixed = review_loop
         .ledger()
         .open()
-        .filter(|_| lp.round() > 1)
+        .filter(|_| review_loop.round() > 1)
         .map(|(id, entry)| row(id, entry.by.clone(), entry.claim.clone(), Fate::Fixed, Mark::Persistent));
-    let findings: Vec<Tracked> = raised.chain(mended).collect();
+    let findings: Vec<Tracked> = raised.chain(fixed).collect();
     let resolved = findings.iter().filter(|tracked| tracked.fate == Fate::Fixed).count();
     let delta = Delta { resolved: u32::try_from(resolved).unwrap_or(0), ..Delta::default() };
     LoopReport::Tracked { findings, delta }
@@ -168,7 +170,7 @@ fn row(id: FindingId, by: BTreeSet<Source>, claim: Claim, fate: Fate, mark: Mark
         referred: None,
         contested: false,
         mark,
-        makers: true,
+        builders: true,
         touched: mark == Mark::Persistent,
         region: None,
         fixer: None,
@@ -195,7 +197,7 @@ impl World for Instant {
         Time(1_700_000_000_000 + self.clock)
     }
 
-    fn situation(&mut self, _subject: &Subject, _docket: &Docket) -> Situation {
+    fn situation(&mut self, _subject: &Subject, _run_state: &RunState) -> Situation {
         Situation {
             switched_off: ["project-tests".to_owned()].into(),
             staff: Staff { everybody: true, ..Staff::default() },
@@ -203,7 +205,7 @@ impl World for Instant {
         }
     }
 
-    fn recover(&mut self, _docket: &Docket) -> Vec<Note> {
+    fn recover(&mut self, _run_state: &RunState) -> Vec<Note> {
         Vec::new()
     }
 
@@ -213,11 +215,11 @@ impl World for Instant {
 
     fn start(&mut self, assignment: Assignment<'_>) {
         self.clock += 1;
-        let Assignment { effect, want, docket } = assignment;
+        let Assignment { effect, want, run_state } = assignment;
         let report = match want {
             Want::Loop(want) => {
-                let lp = docket.loops.get(&LoopId::new(effect.of.as_str()));
-                lp.and_then(|lp| self.work(want, lp)).map(Report::Loop)
+                let review_loop = run_state.loops.get(&LoopId::new(effect.of.as_str()));
+                review_loop.and_then(|review_loop| self.work(want, review_loop)).map(Report::Loop)
             }
             Want::Run(want) => self.step(want).map(Report::Run),
         };

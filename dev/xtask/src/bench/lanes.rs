@@ -11,7 +11,7 @@ use crate::out;
 
 /// Agents at a time.
 const WIDTH: usize = 16;
-/// Agents per lane: a maker and a reviewer.
+/// Agents per lane: a builder and a reviewer.
 const AGENTS: usize = 2;
 
 /// One measured run.
@@ -40,7 +40,7 @@ pub fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let (Some(few), Some(many)) = (all.first(), all.last()) else { return Ok(()) };
     let conditions =
         format!("{} lanes, {WIDTH} agents of {} s, 1,000 files", many.lanes, f64::from(pause_ms) / 1e3);
-    table.add("makespan_x", many.finished.wall.as_secs_f64() / many.ideal, 1.15, conditions);
+    table.add("makespan_x", many.finished.sandbox.as_secs_f64() / many.ideal, 1.15, conditions);
     let growth = format!("processor time per lane, {} lanes against {}", many.lanes, few.lanes);
     table.add("loop_cost_growth_x", many.cost / few.cost, 1.3, growth);
     let peak = many.finished.peak_kb as f64 / 1024.0;
@@ -53,7 +53,7 @@ fn describe(measured: &Measured) -> String {
     format!(
         "lanes: {lanes}: {:.1} s, ideal {ideal:.1} s; {:.1} ms processor per lane, {:.1} of it in the orchestrator \
          itself; peak {:.1} MB",
-        finished.wall.as_secs_f64(),
+        finished.sandbox.as_secs_f64(),
         cost * 1e3,
         finished.own.as_secs_f64() * 1e3 / *lanes as f64,
         finished.peak_kb as f64 / 1024.0

@@ -37,7 +37,7 @@ pub fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
         counts = (more("launch:before"), more("append:before"));
         floors.push(floor(bench, &project, counts.1)? * 1e3 / rounds);
         bench.keep(project);
-        ours.push((long.wall.as_secs_f64() - short.wall.as_secs_f64()) * 1e3 / rounds);
+        ours.push((long.sandbox.as_secs_f64() - short.sandbox.as_secs_f64()) * 1e3 / rounds);
     }
     let (ours, floor) = (median(ours), median(floors));
     let conditions = format!("wall, median of {times}, 3 reviewers, 2 fixers");
@@ -109,7 +109,7 @@ fn text(changes: u32) -> String {
 /// In every round but the last one reviewer finds something in both files.
 fn scene(reworks: u32) -> String {
     let mut scene = "[[turn]]\nrole = \"reviewer\"\noptional = true\ndo = [{ say = \"CHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\\nVERDICT: approve\" }]\n".to_owned();
-    // The floor's makers.
+    // The floor's builders.
     scene.push_str(
         "\n[[turn]]\nrole = \"dev\"\noptional = true\ndo = [{ say = \"SUMMARY: changed.\\nTASK: done\" }]\n",
     );
@@ -137,15 +137,15 @@ fn scene(reworks: u32) -> String {
     }
     if reworks > 0 {
         let last =
-            format!("{{ say = \"{settled}CHECKED: read both mended lines again.\\nVERDICT: approve\" }}");
+            format!("{{ say = \"{settled}CHECKED: read both fixed lines again.\\nVERDICT: approve\" }}");
         scene.push_str(&turn("reviewer", Some(FINDER), reworks + 1, &last));
     }
     scene
 }
 
-fn turn(role: &str, seat: Option<&str>, round: u32, steps: &str) -> String {
-    let seat = seat.map(|seat| format!("seat = \"{seat}\"\n")).unwrap_or_default();
-    format!("\n[[turn]]\nrole = \"{role}\"\n{seat}round = {round}\noptional = true\ndo = [{steps}]\n")
+fn turn(role: &str, reviewer: Option<&str>, round: u32, steps: &str) -> String {
+    let reviewer = reviewer.map(|reviewer| format!("reviewer = \"{reviewer}\"\n")).unwrap_or_default();
+    format!("\n[[turn]]\nrole = \"{role}\"\n{reviewer}round = {round}\noptional = true\ndo = [{steps}]\n")
 }
 
 /// Seconds for the same agents, git commands and transactions without Tribunal around them.

@@ -118,10 +118,10 @@ fn scene(shape: &Shape) -> String {
              \"[id:a] [severity:blocker] [confidence:95] [file:src/{{plan}}.txt:1] issue: the round is wrong | \
              suggestion: name the next one\\nVERDICT: reject\" }}]\n\n\
              [[turn]]\nrole = \"dev\"\nround = 2\noptional = true\ndo = [{pause}{{ write = \"src/{{plan}}.txt\", text = \
-             \"task {{task}} round {{round}}\\n\" }}, {{ say = \"FIXED: {{finding:1}}\\nSUMMARY: mended.\\nTASK: \
+             \"task {{task}} round {{round}}\\n\" }}, {{ say = \"FIXED: {{finding:1}}\\nSUMMARY: fixed.\\nTASK: \
              done\" }}]\n\n\
              [[turn]]\nrole = \"reviewer\"\nround = 2\noptional = true\ndo = [{pause}{{ say = \"{{finding:1}}: \
-             resolved\\nCHECKED: read the mended line and ran it by hand again.\\nVERDICT: approve\" }}]\n"
+             resolved\\nCHECKED: read the fixed line and ran it by hand again.\\nVERDICT: approve\" }}]\n"
         );
     }
     text

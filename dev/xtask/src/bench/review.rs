@@ -17,7 +17,7 @@ struct Repository(TempDir);
 
 /// A review that has ended.
 struct Reviewed {
-    wall: Duration,
+    sandbox: Duration,
     /// From the last fact of the run to the end of the program.
     after: Duration,
     launches: usize,
@@ -65,7 +65,7 @@ fn again(bench: &Bench, table: &mut Table) -> Result<()> {
     }
     let conditions = "programs started by a second review of the same commit";
     table.add("review_again_tools", second.launches as f64, 0.0, conditions);
-    let (first, second) = (first.wall.as_secs_f64() * 1e3, second.wall.as_secs_f64() * 1e3);
+    let (first, second) = (first.sandbox.as_secs_f64() * 1e3, second.sandbox.as_secs_f64() * 1e3);
     table.detail(format!("review again: {first:.0} ms the first time, {second:.0} ms the second"));
     Ok(())
 }
@@ -112,11 +112,11 @@ fn warm(bench: &Bench, table: &mut Table) -> Result<()> {
     for n in 1..=times {
         repository.write(&format!("c{last}/src/lib.rs"), &source(last, functions, n))?;
         repository.commit("one file")?;
-        let wall = repository.review(bench, &["--panel", "clippy"])?.wall.as_secs_f64();
+        let sandbox = repository.review(bench, &["--panel", "clippy"])?.sandbox.as_secs_f64();
         let floor = repository.warm_tool()?;
         // The first one has nothing warm.
         if n > 1 {
-            ours.push(wall);
+            ours.push(sandbox);
             floors.push(floor);
         }
     }
@@ -191,7 +191,7 @@ impl Repository {
         let mut command = drive::command(bench.binary.path());
         command.args(["review", "--diff", "HEAD~1", "--quiet"]).args(args).current_dir(self.root());
         let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status()?;
-        let (wall, ended) = (began.elapsed(), SystemTime::now().duration_since(UNIX_EPOCH)?);
+        let (sandbox, ended) = (began.elapsed(), SystemTime::now().duration_since(UNIX_EPOCH)?);
         if !matches!(status.code(), Some(0 | 1)) {
             return Err(format!("a review ended with {status}").into());
         }
@@ -202,7 +202,7 @@ impl Repository {
             Ok::<(), tribunal_journal::Error>(())
         })?;
         let launches = fs::read_dir(run.join("launches")).map_or(0, |entries| entries.count());
-        Ok(Reviewed { wall, after: ended.saturating_sub(Duration::from_millis(last)), launches })
+        Ok(Reviewed { sandbox, after: ended.saturating_sub(Duration::from_millis(last)), launches })
     }
 
     fn newest(&self) -> Result<PathBuf> {

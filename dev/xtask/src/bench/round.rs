@@ -1,4 +1,4 @@
-//! One round: a maker and a reviewer that take no time, against the floor of starting the same processes in the same
+//! One round: a builder and a reviewer that take no time, against the floor of starting the same processes in the same
 //! containment and committing the same number of transactions. Two runs of different length are compared, so that
 //! beginning and ending a run cancel out.
 
@@ -29,7 +29,7 @@ pub fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
         counts = (more("launch:before"), more("append:before"));
         let floor = Floor::of(bench, &project)?.time(counts.0, counts.1)? * 1e3 / rounds;
         bench.keep(project);
-        let round = (long.wall.as_secs_f64() - short.wall.as_secs_f64()) * 1e3 / rounds;
+        let round = (long.sandbox.as_secs_f64() - short.sandbox.as_secs_f64()) * 1e3 / rounds;
         cpus.push((long.cpu.as_secs_f64() - short.cpu.as_secs_f64()) * 1e3 / rounds);
         ratios.push(round / floor);
         ours.push(round);

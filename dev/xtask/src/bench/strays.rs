@@ -25,11 +25,11 @@ pub fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let mut running = bench.binary.start(root, &["run", "--quiet"])?;
     while !running.over(Duration::from_millis(20))? {}
     // It ends with a question: the files are nobody's.
-    let wall = running.since();
+    let sandbox = running.since();
     let peak = running.peak_kb();
     running.end()?;
     let agent = agent_time(&project.run_dir()?)?;
-    let ours = wall.saturating_sub(agent).as_secs_f64();
+    let ours = sandbox.saturating_sub(agent).as_secs_f64();
     let floor = floor(files)?;
     bench.keep(project);
     let of =

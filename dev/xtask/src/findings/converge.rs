@@ -7,7 +7,7 @@ use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use tribunal_core::effect::{EffectId, Step};
 use tribunal_core::finding::{Answer, Claim, Fate, Said, Severity, Source, Verdict};
-use tribunal_core::ids::{Check, FindingId, LoopId, Revision, Seat, Time};
+use tribunal_core::ids::{Check, FindingId, LoopId, Reviewer, Revision, Time};
 use tribunal_core::ledger::{Delta, Mark, Tracked};
 use tribunal_core::machine::{Machine, turn};
 use tribunal_core::policy::{AtTheCap, Policy, Use};
@@ -75,12 +75,12 @@ struct Decision {
 
 fn policy() -> Policy {
     Policy {
-        seats: vec![Seat::new("reviewer")],
+        reviewers: vec![Reviewer::new("reviewer")],
         backup: true,
         checks: vec![Check::new("tests")],
         rounds_max: ROUNDS_MAX,
         at_the_cap: AtTheCap::Ask,
-        adjudicator: Some(Seat::new("owner")),
+        adjudicator: Some(Reviewer::new("owner")),
         ..Policy::of(Use::Plan)
     }
 }
@@ -258,9 +258,9 @@ fn claim(known: &Known) -> Claim {
 fn tracked(line: &Line, told: &Told) -> Vec<Tracked> {
     let one = |known: &Known, fate: Fate, contested: bool| Tracked {
         id: known.id,
-        by: BTreeSet::from([Source::Seat(Seat::new("reviewer"))]),
+        by: BTreeSet::from([Source::Reviewer(Reviewer::new("reviewer"))]),
         claim: claim(known),
-        says: (fate == Fate::Open).then(|| Source::Seat(Seat::new("reviewer"))),
+        says: (fate == Fate::Open).then(|| Source::Reviewer(Reviewer::new("reviewer"))),
         words: Vec::new(),
         remarks: Remarks::default(),
         severity: Severity::Blocker,
@@ -268,7 +268,7 @@ fn tracked(line: &Line, told: &Told) -> Vec<Tracked> {
         referred: None,
         contested,
         mark: known.mark,
-        makers: true,
+        builders: true,
         touched: false,
         region: known.region.clone(),
         fixer: None,
@@ -421,7 +421,7 @@ mod tests {
         // All fixed each round and three other old blockers found; half of them fixed and as many found.
         assert_eq!(at(&again([3, 0, 0, 0, 0], [3, 3, 0, 0, 3]), "exhaustive pass"), 4);
         assert_eq!(at(&again([6, 0, 0, 0, 0], [6, 3, 0, 0, 3]), "exhaustive pass"), 4);
-        // Nothing moves; the fixes break what they mend.
+        // Nothing moves; the fixes break what they fix.
         assert_eq!(at(&again([3, 0, 0, 0, 0], [3, 0, 0, 0, 0]), "nothing moves"), 3);
         assert_eq!(at(&again([4, 0, 0, 0, 0], [4, 2, 0, 2, 0]), "break as much"), 3);
         // 2-4-6-8-10, unmarked, late, and with nothing resolved.

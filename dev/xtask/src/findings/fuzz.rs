@@ -50,7 +50,7 @@ const PIECES: &[&str] = &[
     "[file:/etc/passwd]",
     "[status:resolved]",
     " issue: it is | wrong ",
-    "| suggestion: mend it",
+    "| suggestion: fix it",
     "### Finding 1",
     "- **File**: a.rs",
     "- **Severity**: BLOCKER",
@@ -190,7 +190,7 @@ fn try_one(bytes: &[u8], rejecting: bool, tally: &mut Tally) -> std::result::Res
     intake.findings.iter().try_for_each(lawful)?;
     tribunal_findings::read_sarif(&text).findings.iter().try_for_each(lawful)?;
     tribunal_findings::read_compiler_lines(&text).findings.iter().try_for_each(lawful)?;
-    let _ = (tribunal_findings::read_maker(&text, None), tribunal_findings::read_hearing(&text, None));
+    let _ = (tribunal_findings::read_builder(&text, None), tribunal_findings::read_hearing(&text, None));
     if let Ok(report) = tribunal_findings::read_report(bytes) {
         report.claims.iter().try_for_each(lawful)?;
     }

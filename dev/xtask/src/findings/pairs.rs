@@ -6,7 +6,7 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use tribunal_core::finding::{Claim, Severity, Source};
-use tribunal_core::ids::{Check, Seat};
+use tribunal_core::ids::{Check, Reviewer};
 use tribunal_findings::dedupe::{decide, lines_apart};
 use tribunal_findings::defect::{Between, FEATURES, Meaning, NAMES, SAME, WEIGHTS, features};
 
@@ -37,7 +37,7 @@ impl Described {
     fn source(&self) -> Source {
         match self.by.strip_prefix("check:") {
             Some(check) => Source::Check(Check::new(check)),
-            None => Source::Seat(Seat::new(&self.by)),
+            None => Source::Reviewer(Reviewer::new(&self.by)),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Whole messages as reviewers, makers and tools write them, for the fuzzer to damage. None of them approves, and none
+//! Whole messages as reviewers, builders and tools write them, for the fuzzer to damage. None of them approves, and none
 //! has a word that does: so nothing that is made of one of them may approve either.
 
 /// One of each form, and the diff that tracking reads.

@@ -145,9 +145,13 @@ struct Seen {
 
 impl Seen {
     fn of(stage: &Stage) -> Res<Seen> {
-        let (_, docket) = stage.newest()?.ok_or("there is no run")?;
-        let commands = docket.commands.iter().map(|note| (note.shown.clone(), note.answer.clone())).collect();
-        let entries = docket.loops.values().flat_map(|lp| lp.ledger().iter().map(|(_, entry)| entry));
+        let (_, run_state) = stage.newest()?.ok_or("there is no run")?;
+        let commands =
+            run_state.commands.iter().map(|note| (note.shown.clone(), note.answer.clone())).collect();
+        let entries = run_state
+            .loops
+            .values()
+            .flat_map(|review_loop| review_loop.ledger().iter().map(|(_, entry)| entry));
         let blockers = entries.filter(|entry| entry.severity == Severity::Blocker);
         let mut blockers: Vec<String> = blockers.map(|entry| entry.claim.claim.clone()).collect();
         blockers.dedup();

@@ -184,14 +184,14 @@ fn answers(bench: &Bench<'_>) -> Cell {
     })())
 }
 
-/// By tools as judge and as maker; in words where the program has no tools of ours.
+/// By tools as judge and as builder; in words where the program has no tools of ours.
 fn reports(bench: &Bench<'_>) -> Cell {
     or_cell((|| {
         let tools = bench.row.can(Feature::Mcp, Access::ReadOnly);
         let word = if tools { "CASEVOTE" } else { "WORDSVOTE" };
         let told = reported(bench, word, Part::Judge, "cast_verdict")?;
         if tools {
-            let done = reported(bench, "CASEDONE", Part::Maker, "report_task_done")?;
+            let done = reported(bench, "CASEDONE", Part::Builder, "report_task_done")?;
             if done != told {
                 return Err(Cell::Bad(format!("as reviewer by {told}, as dev by {done}")));
             }

@@ -1,4 +1,4 @@
-//! A chain with a real program: a spec that is rejected once and mended, and a plan made from it, on a project that has
+//! A chain with a real program: a spec that is rejected once and fixed, and a plan made from it, on a project that has
 //! nothing yet. It must never need a person.
 
 use super::server::title;
@@ -22,8 +22,8 @@ pub fn run(args: &Args, cache: &Path, ours: &Path) -> Res<bool> {
     ];
     for (command, expected) in commands {
         let ran = stage.call(ours, command)?;
-        let docket = newest(&stage.project)?;
-        let made = docket.launches.iter().filter(|launch| launch.role == "executor");
+        let run_state = newest(&stage.project)?;
+        let made = run_state.launches.iter().filter(|launch| launch.role == "executor");
         let resumed: Vec<bool> = made.map(|launch| launch.resumed).collect();
         if ran.status.code() != Some(0) || resumed != expected {
             wrong.push(format!("{}: {}, resumed {resumed:?}", command.join(" "), ran.status));
@@ -33,7 +33,7 @@ pub fn run(args: &Args, cache: &Path, ours: &Path) -> Res<bool> {
     expect(&stage.call(ours, &["review-plan", PLAN])?, 0, "review-plan")?;
     let spec = std::fs::read_to_string(stage.project.join(SPEC)).unwrap_or_default();
     if !spec.contains("prints Hello, Ada!") {
-        wrong.push(format!("the spec was not mended: {spec:?}"));
+        wrong.push(format!("the spec was not fixed: {spec:?}"));
     }
     let words = if wrong.is_empty() { "passed".to_owned() } else { format!("NO: {}", wrong.join("; ")) };
     out::line(format!("A spec and a plan, claude as executor and chain reviewer: {words}"));
@@ -66,8 +66,8 @@ fn rules() -> Value {
             json!({"match": {"prompt": "# Review.*round 1 of", "unless": "02-hello"}, "answer": {"text": reject}}),
             rule("# Review.*02-hello", text(approve_plan)),
             rule("# Review", text(approve)),
-            first("# Write one artifact.*Findings to mend.*F-1", write(SPEC, &spec("it prints Hello, Ada!"))),
-            rule("# Write one artifact.*Findings to mend.*F-1", text("FIXED: F-1\nSUMMARY: it says what is printed.\nTASK: done")),
+            first("# Write one artifact.*Findings to fix.*F-1", write(SPEC, &spec("it prints Hello, Ada!"))),
+            rule("# Write one artifact.*Findings to fix.*F-1", text("FIXED: F-1\nSUMMARY: it says what is printed.\nTASK: done")),
             first("# Write one artifact.*02-hello", write(PLAN, &plan())),
             first("# Write one artifact", write(SPEC, &spec("it greets"))),
             rule("# Write one artifact", text("SUMMARY: it is written.\nTASK: done")),

@@ -157,7 +157,7 @@ fn row(args: &Args, pin: &'static Pin, bin: &Path, cache: &Path, ours: &Path) ->
     let agent = agents::agent(pin.agent, bin, &dir.join("home"), server.port)?;
     let mut adapters = Adapters::built_in().map_err(|error| error.to_string())?;
     adapters.add_toml("real-clis", install::ACP_ROWS).map_err(|error| error.to_string())?;
-    let sandbox = Sandbox::of("auto", || Containment::detect().can_wall());
+    let sandbox = Sandbox::of("auto", || Containment::detect().can_sandbox());
     let bench = Bench {
         adapters: &adapters,
         sandbox,

@@ -12,7 +12,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Output, Stdio};
 use std::time::{Duration, Instant};
-use tribunal_engine::Docket;
+use tribunal_engine::RunState;
 use tribunal_journal::Reader;
 use tribunal_process::survivors;
 use tribunal_world::marker;
@@ -135,9 +135,9 @@ fn play(args: &Args, cache: &Path, ours: &Path, names: &[&'static str]) -> Res<b
     git(project, &["add", "-A"], env)?;
     git(project, &["commit", "-q", "-m", "chore: settings"], env)?;
     let ran = call(&["run", "01"])?;
-    let docket = newest(project)?;
-    let mut wrong = judge(&docket, project, names, ran.status.code());
-    wrong.extend(super::echo::unnamed(&docket, false));
+    let run_state = newest(project)?;
+    let mut wrong = judge(&run_state, project, names, ran.status.code());
+    wrong.extend(super::echo::unnamed(&run_state, false));
     let roles =
         if names.len() == 2 { "claude as dev and codex as reviewer" } else { "claude as dev and reviewer" };
     let requests = stage.server.since(0).requests;
@@ -153,7 +153,7 @@ fn play(args: &Args, cache: &Path, ours: &Path, names: &[&'static str]) -> Res<b
 }
 
 /// What is not as it should be after the run.
-fn judge(docket: &Docket, project: &Path, names: &[&str], code: Option<i32>) -> Vec<String> {
+fn judge(run_state: &RunState, project: &Path, names: &[&str], code: Option<i32>) -> Vec<String> {
     let mut wrong = Vec::new();
     if code != Some(0) {
         wrong.push(format!("exit code {code:?}"));
@@ -164,24 +164,28 @@ fn judge(docket: &Docket, project: &Path, names: &[&str], code: Option<i32>) -> 
             wrong.push(format!("bin/{name}.sh did not land: {text:?}"));
         }
     }
-    let failed =
-        docket.launches.iter().filter_map(|launch| Some(format!("{} {:?}", launch.effect, launch.failed?)));
+    let failed = run_state
+        .launches
+        .iter()
+        .filter_map(|launch| Some(format!("{} {:?}", launch.effect, launch.failed?)));
     wrong.extend(failed);
-    for name in names.iter().filter(|name| !docket.launches.iter().any(|launch| launch.agent == **name)) {
+    for name in names.iter().filter(|name| !run_state.launches.iter().any(|launch| launch.agent == **name)) {
         wrong.push(format!("{name} was never launched"));
     }
-    let made =
-        docket.launches.iter().filter(|launch| launch.role == "dev" && launch.effect.starts_with("01-01/"));
+    let made = run_state
+        .launches
+        .iter()
+        .filter(|launch| launch.role == "dev" && launch.effect.starts_with("01-01/"));
     let resumed: Vec<bool> = made.map(|launch| launch.resumed).collect();
     if resumed != [false, true] {
-        wrong.push(format!("the rework did not go on in the maker's session: {resumed:?}"));
+        wrong.push(format!("the rework did not go on in the builder's session: {resumed:?}"));
     }
-    let spoke = docket.launches.iter().filter(|launch| launch.role != "dev" && launch.resumed);
+    let spoke = run_state.launches.iter().filter(|launch| launch.role != "dev" && launch.resumed);
     wrong.extend(spoke.map(|launch| format!("{} judged in an earlier session", launch.effect)));
     wrong
 }
 
-/// The dev writes what its plan names, the first one wrongly; the reviewer finds that, and approves what is mended.
+/// The dev writes what its plan names, the first one wrongly; the reviewer finds that, and approves what is fixed.
 pub(super) fn rules() -> Value {
     let rule = |prompt: &str, answer: Value| json!({"match": {"prompt": prompt}, "answer": answer});
     let first =
@@ -203,8 +207,8 @@ pub(super) fn rules() -> Value {
                 "F-1: resolved\nCHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\nVERDICT: approve",
             )),
             rule("# Review", text("CHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\nVERDICT: approve")),
-            first("# Do one task.*Findings to mend.*F-1", shell("one", "one")),
-            rule("# Do one task.*Findings to mend.*F-1", text("FIXED: F-1\nSUMMARY: it prints one.\nTASK: done")),
+            first("# Do one task.*Findings to fix.*F-1", shell("one", "one")),
+            rule("# Do one task.*Findings to fix.*F-1", text("FIXED: F-1\nSUMMARY: it prints one.\nTASK: done")),
             first("# Do one task.*Write bin/one.sh", shell("one", "wrong")),
             rule("# Do one task.*Write bin/one.sh", text("SUMMARY: bin/one.sh is there.\nTASK: done")),
             first("# Do one task.*Write bin/two.sh", shell("two", "two")),
@@ -260,9 +264,9 @@ fn name_of(dir: &Path) -> String {
     dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-pub(super) fn newest(project: &Path) -> Res<Docket> {
+pub(super) fn newest(project: &Path) -> Res<RunState> {
     let reader = Reader::open(&newest_dir(project)?).map_err(|error| error.to_string())?;
-    Docket::read(&reader).map_err(|error| error.to_string())
+    RunState::read(&reader).map_err(|error| error.to_string())
 }
 
 pub(super) fn expect(ended: &Output, code: i32, what: &str) -> Res<()> {

@@ -69,7 +69,7 @@ pub fn check(tree: &Tree) -> Vec<Wrong> {
                 let name = name.unwrap_or_default().to_owned();
                 manifests.push(Manifest { file, text, name, table });
             }
-            Err(error) => wrong.push(Wrong::new(file, 0, error.message(), "mend the file")),
+            Err(error) => wrong.push(Wrong::new(file, 0, error.message(), "fix the file")),
         }
     }
     for manifest in &manifests {

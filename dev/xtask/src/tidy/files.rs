@@ -49,7 +49,7 @@ fn links(tree: &Tree, name: &str, text: &str) -> Vec<Wrong> {
         for target in targets(line) {
             if !leads_somewhere(tree, name, target) {
                 let what = format!("a link to nothing: {target}");
-                wrong.push(Wrong::new(name, at + 1, what, "mend the link or write the file"));
+                wrong.push(Wrong::new(name, at + 1, what, "fix the link or write the file"));
             }
         }
     }

@@ -24,7 +24,7 @@ const BANS: &[Ban] = &[
         word: ["#[ign", "ore"],
         comments: false,
         what: "a test is switched off",
-        hint: "mend it or remove it; a slow one belongs into a chore",
+        hint: "fix it or remove it; a slow one belongs into a chore",
     },
     Ban {
         word: ["thread::sl", "eep"],

@@ -1,7 +1,7 @@
 //! One test for each rule by which a row becomes a policy.
 
 use super::*;
-use crate::ids::{Maker, PlanId};
+use crate::ids::{Builder, PlanId};
 
 fn task() -> Subject {
     Subject::Lane(PlanId::new("01-01"), Job::Task(1))
@@ -10,7 +10,7 @@ fn task() -> Subject {
 fn row(of: Use, checks: &[&str], reviewers: &[&str]) -> Policy {
     Policy {
         checks: checks.iter().map(|name| Check::new(*name)).collect(),
-        seats: reviewers.iter().map(|name| Seat::new(*name)).collect(),
+        reviewers: reviewers.iter().map(|name| Reviewer::new(*name)).collect(),
         ..Policy::of(of)
     }
 }
@@ -26,28 +26,28 @@ fn names(policy: &Policy) -> Vec<&str> {
 #[test]
 fn a_review_that_nobody_can_hold_is_put_to_a_person() {
     let check = |panel: &[&str], staff: Staff, reviewers: usize, approval: bool| {
-        let reviewers_found = panel.iter().map(|id| Seat::new(*id)).collect();
+        let reviewers_found = panel.iter().map(|id| Reviewer::new(*id)).collect();
         let situation = Situation {
             panel: Some(Panel { tools: vec![Check::new("ruff")], reviewers: reviewers_found }),
             staff,
             ..Situation::default()
         };
         let policy = for_subject(&Subject::Phase, &row(Use::Phase, &[], &["of the row"]), &situation);
-        assert_eq!((policy.seats.len(), policy.approval), (reviewers, approval), "{panel:?}");
+        assert_eq!((policy.reviewers.len(), policy.approval), (reviewers, approval), "{panel:?}");
         assert_eq!(policy.confirm, reviewers > 0, "{panel:?}");
     };
     check(&["a", "b"], everybody(), 2, false);
     check(&[], everybody(), 0, true);
     // Reviewers whom no agent can play are nobody.
     check(&["a", "b"], Staff::default(), 0, true);
-    check(&["a", "b"], Staff { named: BTreeSet::from([Seat::new("b")]), ..Staff::default() }, 1, false);
+    check(&["a", "b"], Staff { named: BTreeSet::from([Reviewer::new("b")]), ..Staff::default() }, 1, false);
 }
 
 #[test]
 fn a_polish_is_never_approved_by_its_checks_alone() {
     let review = row(Use::Phase, &[], &[]);
-    let polish = Policy::polish(&review, Maker::new("polisher"));
-    for reviewers in [Vec::new(), vec![Seat::new("a")]] {
+    let polish = Policy::polish(&review, Builder::new("polisher"));
+    for reviewers in [Vec::new(), vec![Reviewer::new("a")]] {
         let situation = Situation {
             panel: Some(Panel { tools: Vec::new(), reviewers }),
             has_tests: true,
@@ -55,7 +55,7 @@ fn a_polish_is_never_approved_by_its_checks_alone() {
             ..Situation::default()
         };
         let policy = for_subject(&Subject::Polish, &polish, &situation);
-        assert_eq!(policy.seats.len(), 1);
+        assert_eq!(policy.reviewers.len(), 1);
         assert!(!policy.approval && policy.unattended && !policy.confirm);
         assert!(names(&policy).contains(&checks::REGRESSION));
     }

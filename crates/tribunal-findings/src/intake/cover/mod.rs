@@ -840,14 +840,14 @@ fn is_topic(words: &[&str], at: usize) -> bool {
     let reported = reports(words);
     let sought = reported && words[..at].iter().any(|word| SOUGHT.contains(word));
     // `verified the fix for …`, `the code paths for missing …`.
-    let mended = reported && words[at] == "fix" && at > 0 && words[at - 1] == "the";
+    let fixed = reported && words[at] == "fix" && at > 0 && words[at - 1] == "the";
     let cases = at > 1
         && words[at - 1] == "for"
         && matches!(
             words[at - 2],
             "path" | "paths" | "case" | "cases" | "branch" | "branches" | "test" | "tests"
         );
-    after && (reported || words.len() <= 5) || sought || mended || cases
+    after && (reported || words.len() <= 5) || sought || fixed || cases
 }
 
 fn is_zero(words: &[&str], at: usize) -> bool {

@@ -154,10 +154,10 @@ pub(super) fn counts(words: &[&str], at: usize) -> bool {
             .iter()
             .any(|word| matches!(*word, "removed" | "commented" | "emptied" | "alone" | "isolation"));
         // `whatever they pass as a name`.
-        let handed = word == "pass"
+        let carried = word == "pass"
             && at > 0
             && matches!(words[at - 1], "they" | "you" | "we" | "i" | "callers" | "users");
-        return (!object || words.iter().any(|word| ANCHORS.has(word))) && !emptied && !handed;
+        return (!object || words.iter().any(|word| ANCHORS.has(word))) && !emptied && !carried;
     }
     // `as well` praises nothing; `good enough for a demo` and `the happy path is fine` are said of a part.
     let vain = word == "well" && at > 0 && words[at - 1] == "as" || next == Some(&"enough");

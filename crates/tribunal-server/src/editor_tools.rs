@@ -1,7 +1,7 @@
-//! The MCP server that an editor agent starts to look at runs. The tools come from a [`Desk`]; this file is only the
+//! The MCP server that an editor agent starts to look at runs. The tools come from a [`EditorTools`]; this file is only the
 //! wire, built on the official SDK, so it keeps no state and decides nothing.
 //!
-//! The desk is a trait because its tools read journals and configuration, which the command line's crate knows and this
+//! It is a trait because its tools read journals and configuration, which the command line's crate knows and this
 //! crate does not. Keep it that way: a tool that is added there needs no change here.
 
 use crate::engine::ServerError;
@@ -20,7 +20,7 @@ use tribunal_agent::reporting::{Answer, SERVER, Tool};
 ///
 /// An editor agent is not part of a run, so no machine hears what it says: its words are at most a message that becomes
 /// a note. Of all it can ask for, only a review starts a process.
-pub trait Desk: Send + Sync + 'static {
+pub trait EditorTools: Send + Sync + 'static {
     /// Returns the instructions that the client shows to its agent before it calls anything.
     fn about(&self) -> String;
     /// Returns the tools in the order in which clients list them.
@@ -31,28 +31,28 @@ pub trait Desk: Send + Sync + 'static {
     fn call(&self, who: &str, tool: &str, args: Map<String, Value>) -> Answer;
 }
 
-/// Serves a desk on standard input and output until the input ends.
+/// Serves an editor agent on standard input and output until the input ends.
 ///
 /// Returns an error only where the server itself cannot run; a refused call is an answer to the agent.
-pub fn serve_desk(desk: Arc<dyn Desk>) -> Result<(), ServerError> {
+pub fn serve_editor_tools(editor_tools: Arc<dyn EditorTools>) -> Result<(), ServerError> {
     // Two bytes are enough: the mark tells sessions of one client apart for a reader, and nothing trusts it.
     let mut mark = [0_u8; 2];
     rustix::rand::getrandom(&mut mark, rustix::rand::GetRandomFlags::empty())
         .map_err(|error| ServerError::Server(error.to_string()))?;
-    on_stdio(Clerk { desk, mark: format!("{:02x}{:02x}", mark[0], mark[1]) })
+    on_stdio(EditorService { editor_tools, mark: format!("{:02x}{:02x}", mark[0], mark[1]) })
 }
 
-struct Clerk {
-    desk: Arc<dyn Desk>,
+struct EditorService {
+    editor_tools: Arc<dyn EditorTools>,
     /// Tells two sessions of the same client program apart.
     mark: String,
 }
 
-impl ServerHandler for Clerk {
+impl ServerHandler for EditorService {
     fn get_info(&self) -> ServerConfig {
         let mut info = ServerConfig::new(ServerCapabilities::builder().enable_tools().build());
         info.server_info = Implementation::new(SERVER, env!("CARGO_PKG_VERSION"));
-        info.instructions = Some(self.desk.about());
+        info.instructions = Some(self.editor_tools.about());
         info
     }
 
@@ -61,7 +61,7 @@ impl ServerHandler for Clerk {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.desk.tools().into_iter().map(tool).collect()))
+        Ok(ListToolsResult::with_all_items(self.editor_tools.tools().into_iter().map(tool).collect()))
     }
 
     async fn call_tool(
@@ -73,9 +73,9 @@ impl ServerHandler for Clerk {
         let who = format!("{}#{}", client.unwrap_or_default(), self.mark);
         // A tool may read a journal or start a review, and the runtime has one thread: blocking it would hold up the
         // protocol.
-        let desk = Arc::clone(&self.desk);
+        let editor_tools = Arc::clone(&self.editor_tools);
         let answered = tokio::task::spawn_blocking(move || {
-            desk.call(&who, &request.name, request.arguments.unwrap_or_default())
+            editor_tools.call(&who, &request.name, request.arguments.unwrap_or_default())
         });
         let answer = answered.await.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
         let content = vec![ContentBlock::text(answer.text)];

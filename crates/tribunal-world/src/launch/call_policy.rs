@@ -26,7 +26,7 @@ const REJECT: &str = "\n{\"tool\":\"cast_verdict\",\"args\":{\"verdict\":\"rejec
 /// It is fixed when the launch begins. An agent can therefore report only for its own loop, round and findings,
 /// whatever it names in a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Mandate {
+pub(crate) struct Capability {
     /// Whether it builds or judges.
     pub(crate) part: Part,
     /// The loop it works for.
@@ -34,7 +34,7 @@ pub(crate) struct Mandate {
     /// The task it works on, if any.
     pub(crate) task: Option<String>,
     /// The reviewer it is, if any.
-    pub(crate) seat: Option<String>,
+    pub(crate) reviewer: Option<String>,
     /// The round it works in.
     pub(crate) round: u32,
     /// The revision that it judges, if any.
@@ -61,23 +61,23 @@ pub(crate) enum Ruling {
 }
 
 /// The rules for one launch, with the state that they need: how many calls came, and whether it voted.
-pub(crate) struct Clerk {
-    mandate: Mandate,
+pub(crate) struct CallPolicy {
+    capability: Capability,
     calls: usize,
     voted: bool,
     closed: bool,
     refused: Vec<String>,
 }
 
-impl Clerk {
+impl CallPolicy {
     /// The rules for a launch that may speak about this.
-    pub(crate) fn new(mandate: Mandate) -> Clerk {
-        Clerk { mandate, calls: 0, voted: false, closed: false, refused: Vec::new() }
+    pub(crate) fn new(capability: Capability) -> CallPolicy {
+        CallPolicy { capability, calls: 0, voted: false, closed: false, refused: Vec::new() }
     }
 
     /// Whether the launch builds or judges.
     pub(crate) fn part(&self) -> Part {
-        self.mandate.part
+        self.capability.part
     }
 
     /// Closes the round: nothing counts from now on.
@@ -129,21 +129,21 @@ impl Clerk {
             "get_context" => Ok(Ruling::Context),
             "run_checks" => Ok(Ruling::Checks),
             "escalate" => escalated(call).map(Ruling::Escalated),
-            "report_fix" | "report_task_done" => self.maker(call),
+            "report_fix" | "report_task_done" => self.builder(call),
             _ => self.judge(call),
         }
     }
 
     /// Whether the launch has this tool at all.
     fn is_mine(&self, call: &ToolCall) -> Result<(), String> {
-        let mine = reporting::tools(self.mandate.part);
+        let mine = reporting::tools(self.capability.part);
         if mine.iter().any(|tool| tool.name == call.tool) {
             return Ok(());
         }
         let names: Vec<String> = mine.into_iter().map(|tool| tool.name).collect();
-        let why = match (TOOLS.contains(&call.tool.as_str()), self.mandate.part) {
-            (true, Part::Maker) => "a maker does not judge its own work",
-            (true, Part::Judge) => "only the maker says what it made",
+        let why = match (TOOLS.contains(&call.tool.as_str()), self.capability.part) {
+            (true, Part::Builder) => "a builder does not judge its own work",
+            (true, Part::Judge) => "only the builder says what it made",
             (false, _) => "there is no such tool",
         };
         Err(format!("{why}; yours are {}", names.join(", ")))
@@ -154,14 +154,14 @@ impl Clerk {
     /// A call that names no loop, round or revision is taken for this launch's own. One that names another is refused
     /// and not corrected: the agent may have mixed up two pieces of work.
     fn is_of_this(&self, call: &ToolCall) -> Result<(), String> {
-        let mandate = &self.mandate;
-        let round = Some(mandate.round.to_string());
+        let capability = &self.capability;
+        let round = Some(capability.round.to_string());
         let known: [(&[&str], Option<&String>, &str); 5] = [
-            (&["loopId", "loop_id", "loop"], Some(&mandate.of), "loop"),
-            (&["taskId", "task_id", "task"], mandate.task.as_ref(), "task"),
-            (&["seat"], mandate.seat.as_ref(), "seat"),
+            (&["loopId", "loop_id", "loop"], Some(&capability.of), "loop"),
+            (&["taskId", "task_id", "task"], capability.task.as_ref(), "task"),
+            (&["reviewer"], capability.reviewer.as_ref(), "reviewer"),
             (&["round"], round.as_ref(), "round"),
-            (&["revision"], mandate.revision.as_ref(), "revision"),
+            (&["revision"], capability.revision.as_ref(), "revision"),
         ];
         for (names, own, what) in known {
             let said = names.iter().find_map(|name| call.args.get(*name)).filter(|said| !said.is_null());
@@ -193,21 +193,21 @@ impl Clerk {
         }
         // Findings are read as they will be: followed by a verdict.
         let rest = if votes { "" } else { REJECT };
-        let reading = Reading { judged: self.mandate.judged.as_deref(), ..Reading::default() };
+        let reading = Reading { judged: self.capability.judged.as_deref(), ..Reading::default() };
         let intake = tribunal_findings::read_as(format!("{}{rest}", line(call)).as_bytes(), &reading);
         if let Some(unread) = intake.unread.first() {
             return Err(format!("not understood: {}", unread.why));
         }
         // An answer about a finding that was not put to it cannot be about what it saw.
         let strange: Vec<&FindingId> =
-            intake.said.keys().filter(|id| !self.mandate.findings.contains(id)).collect();
+            intake.said.keys().filter(|id| !self.capability.findings.contains(id)).collect();
         if let Some(id) = strange.first() {
             return Err(self.no_finding(&id.to_string()));
         }
         match intake.verdict {
             // Refused at once, the missing evidence can still be given in the same launch. In later rounds the panel's
             // own rules decide.
-            Some(_) if votes && self.mandate.round == 1 && intake.lacks_evidence() => {
+            Some(_) if votes && self.capability.round == 1 && intake.lacks_evidence() => {
                 Err(lacking(intake.refused.as_ref()))
             }
             None => Err("not understood: it holds no verdict".to_owned()),
@@ -215,13 +215,13 @@ impl Clerk {
         }
     }
 
-    fn maker(&self, call: &ToolCall) -> Result<Ruling, String> {
+    fn builder(&self, call: &ToolCall) -> Result<Ruling, String> {
         if call.tool == "report_task_done" {
             return Ok(Ruling::Heard);
         }
-        let words = tribunal_findings::read_maker(&line(call), None);
+        let words = tribunal_findings::read_builder(&line(call), None);
         let given = call.args.get("id").and_then(|id| id.as_str()).unwrap_or_default();
-        let id = FindingId::parse(given).filter(|id| self.mandate.findings.contains(id));
+        let id = FindingId::parse(given).filter(|id| self.capability.findings.contains(id));
         let id = id.ok_or_else(|| self.no_finding(given))?;
         match words.replies.contains_key(&id) {
             true => Ok(Ruling::Heard),
@@ -230,7 +230,7 @@ impl Clerk {
     }
 
     fn no_finding(&self, given: &str) -> String {
-        let known: Vec<String> = self.mandate.findings.iter().map(ToString::to_string).collect();
+        let known: Vec<String> = self.capability.findings.iter().map(ToString::to_string).collect();
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
         format!("{:?} was not put to you; these were: {known}", plain::clipped(given, 40))
     }
@@ -261,12 +261,12 @@ pub(crate) fn line(call: &ToolCall) -> String {
 mod tests {
     use super::*;
 
-    fn mandate(part: Part) -> Mandate {
-        Mandate {
+    fn capability(part: Part) -> Capability {
+        Capability {
             part,
             of: "01-01/t1".to_owned(),
             task: Some("1".to_owned()),
-            seat: Some("loop-reviewer".to_owned()),
+            reviewer: Some("loop-reviewer".to_owned()),
             round: 2,
             revision: Some("abc".to_owned()),
             findings: FindingId::parse("F-1").into_iter().collect(),
@@ -274,15 +274,15 @@ mod tests {
         }
     }
 
-    fn hear(clerk: &mut Clerk, text: &str) -> Result<Ruling, String> {
-        match clerk.hear(&serde_json::from_str(text).unwrap()) {
+    fn hear(call_policy: &mut CallPolicy, text: &str) -> Result<Ruling, String> {
+        match call_policy.hear(&serde_json::from_str(text).unwrap()) {
             Ruling::Refused(why) => Err(why),
             ruling => Ok(ruling),
         }
     }
 
     fn check(part: Part, text: &str, expect: Result<Ruling, &str>) {
-        let got = hear(&mut Clerk::new(mandate(part)), text);
+        let got = hear(&mut CallPolicy::new(capability(part)), text);
         match (&got, &expect) {
             (Err(why), Err(part)) => assert!(why.contains(part), "{text}: {why}"),
             _ => assert_eq!(got.as_ref().ok(), expect.as_ref().ok(), "{text}: {got:?}"),
@@ -322,7 +322,7 @@ mod tests {
         judge(r#"{"tool":"cast_verdict","args":{"verdict":"approve","round":1}}"#, Err("round 2 alone"));
         judge(r#"{"tool":"cast_verdict","args":{"verdict":"approve","round":2}}"#, Ok(Ruling::Heard));
         judge(r#"{"tool":"cast_verdict","args":{"verdict":"approve","revision":"x"}}"#, Err("revision abc"));
-        judge(r#"{"tool":"cast_verdict","args":{"verdict":"approve","seat":"other"}}"#, Err("seat"));
+        judge(r#"{"tool":"cast_verdict","args":{"verdict":"approve","reviewer":"other"}}"#, Err("reviewer"));
         judge(
             r#"{"tool":"report_findings","args":{"findings":[{"severity":"blocker","issue":"x"}]}}"#,
             Ok(Ruling::Heard),
@@ -335,46 +335,53 @@ mod tests {
             r#"{"tool":"report_findings","args":{"findings":[],"verdict":"approve"}}"#,
             Err("cast_verdict"),
         );
-        judge(r#"{"tool":"report_fix","args":{"id":"F-1","fixed":true}}"#, Err("only the maker"));
+        judge(r#"{"tool":"report_fix","args":{"id":"F-1","fixed":true}}"#, Err("only the builder"));
         judge(r#"{"tool":"run_checks"}"#, Ok(Ruling::Checks));
         judge(r#"{"tool":"get_context"}"#, Ok(Ruling::Context));
         judge(r#"{"tool":"rm"}"#, Err("no such tool; yours are report_findings, cast_verdict"));
     }
 
     #[test]
-    fn a_maker_replies_and_does_not_judge_its_own_work() {
-        let maker = |text: &str, expect| check(Part::Maker, text, expect);
-        maker(r#"{"tool":"cast_verdict","args":{"verdict":"approve"}}"#, Err("does not judge its own work"));
-        maker(r#"{"tool":"report_fix","args":{"id":"F-1","fixed":true}}"#, Ok(Ruling::Heard));
-        maker(r#"{"tool":"report_fix","args":{"id":"F-1","status":"refuted"}}"#, Err("say fixed, or why"));
-        maker(
+    fn a_builder_replies_and_does_not_judge_its_own_work() {
+        let builder = |text: &str, expect| check(Part::Builder, text, expect);
+        builder(
+            r#"{"tool":"cast_verdict","args":{"verdict":"approve"}}"#,
+            Err("does not judge its own work"),
+        );
+        builder(r#"{"tool":"report_fix","args":{"id":"F-1","fixed":true}}"#, Ok(Ruling::Heard));
+        builder(r#"{"tool":"report_fix","args":{"id":"F-1","status":"refuted"}}"#, Err("say fixed, or why"));
+        builder(
             r#"{"tool":"report_fix","args":{"id":"F-1","status":"cannot_fix","why":"frozen"}}"#,
             Ok(Ruling::Heard),
         );
-        maker(r#"{"tool":"report_fix","args":{"id":"F-2","fixed":true}}"#, Err("these were: F-1"));
-        maker(r#"{"tool":"report_task_done","args":{"done":true,"summary":"s"}}"#, Ok(Ruling::Heard));
-        maker(r#"{"tool":"escalate","args":{"about":"no key"}}"#, Ok(Ruling::Escalated("no key".to_owned())));
-        maker(r#"{"tool":"escalate","args":{}}"#, Err("what about"));
+        builder(r#"{"tool":"report_fix","args":{"id":"F-2","fixed":true}}"#, Err("these were: F-1"));
+        builder(r#"{"tool":"report_task_done","args":{"done":true,"summary":"s"}}"#, Ok(Ruling::Heard));
+        builder(
+            r#"{"tool":"escalate","args":{"about":"no key"}}"#,
+            Ok(Ruling::Escalated("no key".to_owned())),
+        );
+        builder(r#"{"tool":"escalate","args":{}}"#, Err("what about"));
     }
 
     #[test]
     fn one_verdict_counts_and_none_after_the_round() {
         let vote = r#"{"tool":"cast_verdict","args":{"verdict":"reject"}}"#;
-        let mut clerk = Clerk::new(mandate(Part::Judge));
-        assert_eq!(hear(&mut clerk, vote), Ok(Ruling::Heard));
+        let mut call_policy = CallPolicy::new(capability(Part::Judge));
+        assert_eq!(hear(&mut call_policy, vote), Ok(Ruling::Heard));
         assert!(
-            hear(&mut clerk, &vote.replace("reject", "approve")).is_err_and(|why| why.contains("second"))
+            hear(&mut call_policy, &vote.replace("reject", "approve"))
+                .is_err_and(|why| why.contains("second"))
         );
         let late = r#"{"tool":"report_findings","args":{"findings":[{"severity":"blocker","issue":"x"}]}}"#;
-        assert!(hear(&mut clerk, late).is_err_and(|why| why.contains("after the verdict")));
-        assert_eq!(clerk.refused().len(), 2);
-        let mut clerk = Clerk::new(mandate(Part::Judge));
-        clerk.close();
-        assert!(hear(&mut clerk, vote).is_err_and(|why| why.contains("closed")));
+        assert!(hear(&mut call_policy, late).is_err_and(|why| why.contains("after the verdict")));
+        assert_eq!(call_policy.refused().len(), 2);
+        let mut call_policy = CallPolicy::new(capability(Part::Judge));
+        call_policy.close();
+        assert!(hear(&mut call_policy, vote).is_err_and(|why| why.contains("closed")));
         assert!(
-            clerk.refused()[0].starts_with("cast_verdict: this round is closed"),
+            call_policy.refused()[0].starts_with("cast_verdict: this round is closed"),
             "{:?}",
-            clerk.refused()
+            call_policy.refused()
         );
     }
 }

@@ -13,11 +13,11 @@ pub(crate) mod situation;
 pub(crate) mod subject;
 pub(crate) mod two_sides;
 
-use crate::launch::desk::Desk;
+use crate::context::pool::Jobs;
+use crate::launch::report_server::ReportServer;
 use crate::launch::watch::Watch;
 use crate::project::Project;
 use crate::sandbox::Sandbox;
-use crate::site::pool::Jobs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -33,12 +33,12 @@ use tribunal_core::review_loop::{Failure, FailureKind, LoopReport};
 use tribunal_core::run::RunReport;
 use tribunal_docs::Plan;
 use tribunal_engine::crash;
-use tribunal_engine::docket::{Docket, Note};
+use tribunal_engine::run_state::{Note, RunState};
 use tribunal_engine::settings::Settings;
 use tribunal_engine::world::{Arrival, Report};
-use tribunal_git::{GitError, Oid, RefChange, Repo, Shelf, Signature};
+use tribunal_git::{GitError, Oid, RefChange, Repo, Signature, WorktreePool};
 pub(crate) use tribunal_process::lock;
-use tribunal_process::{Exit, Keeper};
+use tribunal_process::{Exit, Supervisor};
 
 /// How long an unwanted agent may clean up before it is killed.
 pub(crate) const STOP_GRACE: Duration = Duration::from_secs(3);
@@ -49,7 +49,7 @@ pub(crate) type Then = Box<dyn FnOnce(Exit) + Send>;
 /// What every job of a run needs.
 ///
 /// It is shared by all worker threads. The locks are small and independent of each other, one for each kind of fact.
-pub(crate) struct Site {
+pub(crate) struct RunContext {
     pub(crate) project: Project,
     pub(crate) repo: Repo,
     pub(crate) run: String,
@@ -59,8 +59,8 @@ pub(crate) struct Site {
     pub(crate) settings: Settings,
     pub(crate) adapters: Adapters,
     pub(crate) tools: Tools,
-    pub(crate) shelf: Shelf,
-    pub(crate) keeper: Arc<Keeper>,
+    pub(crate) worktree_pool: WorktreePool,
+    pub(crate) supervisor: Arc<Supervisor>,
     /// Who reviews and fixes what.
     pub(crate) roster: std::sync::OnceLock<tribunal_core::roster::Roster>,
     /// Whether launches are confined to their own files.
@@ -68,7 +68,7 @@ pub(crate) struct Site {
     /// What the reports may claim about the sandbox.
     pub(crate) promised: tribunal_view::sandbox::SandboxFacts,
     /// The folders that launches may write to.
-    pub(crate) scratches: crate::site::scratch::Scratches,
+    pub(crate) scratches: crate::context::scratch::Scratches,
     /// Git settings that are put into the home of every launch.
     pub(crate) git_settings: std::sync::OnceLock<Vec<(PathBuf, String)>>,
     pub(crate) jobs: Jobs,
@@ -82,7 +82,7 @@ pub(crate) struct Site {
     pub(crate) versions: Mutex<BTreeMap<String, Option<String>>>,
     pub(crate) watch: Watch,
     /// The report server of the agents.
-    pub(crate) desk: Desk,
+    pub(crate) report_server: ReportServer,
     pub(crate) commits: Mutex<BTreeMap<Revision, Oid>>,
     pub(crate) plans: Mutex<BTreeMap<Revision, Arc<PlanText>>>,
     /// What git says of the work up to a commit.
@@ -94,7 +94,7 @@ pub(crate) struct Site {
     /// The detected build and test commands, by the commit they are read from.
     pub(crate) detected: Mutex<BTreeMap<String, tribunal_docs::project_commands::FoundCommands>>,
     /// The settings of checks that came with a rebase.
-    pub(crate) checks_by_base: crate::site::base_settings::ByBase,
+    pub(crate) checks_by_base: crate::context::base_settings::ByBase,
     /// What build and test commands said of each tree.
     pub(crate) seen: crate::tests_run::green::Memory,
     /// What commands were seen to read, by tree, command and watched files.
@@ -105,14 +105,14 @@ pub(crate) struct Site {
     pub(crate) contexts: Mutex<BTreeMap<&'static str, Arc<str>>>,
     /// Commits of imported tasks, by the refs that keep them.
     pub(crate) taken: std::sync::OnceLock<Vec<(String, Oid)>>,
-    pub(crate) seats: Mutex<BTreeMap<String, Arc<Mutex<crate::review::judge::SeatTree>>>>,
+    pub(crate) reviewers: Mutex<BTreeMap<String, Arc<Mutex<crate::review::judge::ReviewerTree>>>>,
     /// The commits whose versions of judging programs are used.
     pub(crate) base_programs: Mutex<BTreeSet<Oid>>,
     pub(crate) environment: BTreeMap<String, OsString>,
     pub(crate) own_binary: PathBuf,
     /// Changes that the user's pre-commit hook passed, as pairs of parent and tree.
     pub(crate) hooked: Mutex<BTreeSet<(Oid, Oid)>>,
-    /// The commit that the change under review begins from, according to the docket. It is set whenever an effect
+    /// The commit that the change under review begins from, according to the run state. It is set whenever an effect
     /// starts.
     pub(crate) judged_from: Mutex<Option<String>>,
     /// The paths of the user's signing keys, which no launch may see.
@@ -137,7 +137,7 @@ pub(crate) fn now() -> Time {
     Time(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
-impl Site {
+impl RunContext {
     /// The full name of a ref of this run.
     pub(crate) fn name(&self, rest: &str) -> String {
         format!("refs/tribunal/{}/{rest}", self.run)
@@ -246,7 +246,7 @@ impl Site {
     /// Reports a lost attempt.
     pub(crate) fn fail(&self, effect: &EffectId, failure: Failure, notes: Vec<Note>) {
         // The name tells which of the two machines waits for the report.
-        let of_loop = crate::site::subject::is_loop(effect.of.as_str());
+        let of_loop = crate::context::subject::is_loop(effect.of.as_str());
         let report = match of_loop {
             true => Report::Loop(LoopReport::Failed(failure)),
             false => Report::Run(RunReport::Failed(failure)),
@@ -280,7 +280,7 @@ impl Site {
             loop_use: String::new(),
             plan: None,
             task: None,
-            seat: None,
+            reviewer: None,
             round: 1,
             attempt: effect.n.fails + 1,
             prompt: String::new(),
@@ -302,14 +302,14 @@ impl Site {
     pub(crate) fn stop(&self, effect: &EffectId) {
         lock(&self.unwanted).insert(effect.clone());
         // Closed before the process is stopped: reports that it sends while being stopped come too late.
-        self.desk.close(&slug(&effect.to_string()));
-        self.keeper.stop(&slug(&effect.to_string()), STOP_GRACE);
+        self.report_server.close(&slug(&effect.to_string()));
+        self.supervisor.stop(&slug(&effect.to_string()), STOP_GRACE);
     }
 
     /// How much care a plan gets: the least if it is small and safe, otherwise the run's setting.
-    pub(crate) fn effort_of(&self, plan: Option<&PlanId>, docket: &Docket) -> Effort {
+    pub(crate) fn effort_of(&self, plan: Option<&PlanId>, run_state: &RunState) -> Effort {
         match plan {
-            Some(plan) if docket.about.turbo.contains(plan) => Effort::Turbo,
+            Some(plan) if run_state.about.turbo.contains(plan) => Effort::Turbo,
             _ => self.settings.run.effort,
         }
     }

@@ -1,4 +1,4 @@
-//! The docket: the state of a run, folded from its journal. Nothing else is state. The engine and all readers build it
+//! The run state: the state of a run, folded from its journal. Nothing else is state. The engine and all readers build it
 //! the same way, from rows alone.
 //!
 //! The note types at the top are the journal's vocabulary beside the two machines. They are serialized, and old
@@ -18,7 +18,7 @@ use tribunal_core::finding::Claim;
 use tribunal_core::gate::GateRuling;
 use tribunal_core::green::{self, ProjectCommand};
 use tribunal_core::held::HeldChoice;
-use tribunal_core::ids::{Check, FindingId, LoopId, PlanId, Revision, Seat, Time};
+use tribunal_core::ids::{Check, FindingId, LoopId, PlanId, Reviewer, Revision, Time};
 use tribunal_core::machine::{Machine, OutOfOrder};
 use tribunal_core::policy::Use;
 use tribunal_core::review_loop::{Choice, Decision, FailureKind, Loop, LoopEvent, Outcome};
@@ -64,7 +64,7 @@ pub struct Stamped {
 
 /// A record that no machine reads: costs, warnings, and everything that reports show.
 ///
-/// The engine and the world read some notes back from the docket, for example the panel of `Convened` and the caps of
+/// The engine and the world read some notes back from the run state, for example the panel of `Assembled` and the caps of
 /// `Raised`. They are notes because they come from outside and change no machine's state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -99,7 +99,7 @@ pub enum Note {
         code: Vec<Option<Excerpt>>,
         /// The part of the last fix that settled each finding.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        mended: Vec<Option<String>>,
+        fixed: Vec<Option<String>>,
     },
     /// A remark of an editor agent on a finding. It settles nothing.
     Editor(Box<Remark>),
@@ -114,11 +114,11 @@ pub enum Note {
         command: String,
     },
     /// The panel that reviews what the run built, chosen by what changed.
-    Convened(Box<ReviewNote>),
+    Assembled(Box<ReviewNote>),
     /// A fixer made out-of-scope edits; they were put back.
-    Strayed(Box<StrayNote>),
+    OutOfScope(Box<OutOfScopeNote>),
     /// Findings of a tool outside the reviewed change: shown on request, counted nowhere else.
-    Aside(Box<AsideNote>),
+    Filtered(Box<FilteredNote>),
     /// The answer of a gate before a task.
     Gate(Box<GateNote>),
     /// How one of the project's own commands ended on what was judged or landed.
@@ -440,7 +440,7 @@ pub struct ReviewNote {
     pub absent: Vec<String>,
     /// The reviewers on the panel.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub seats: Vec<SeatNote>,
+    pub reviewers: Vec<ReviewerNote>,
     /// The kinds of things that the change holds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub types: Vec<String>,
@@ -468,7 +468,7 @@ pub struct ReviewNote {
 ///
 /// The reason is kept with the reviewer: a report shows why each one was chosen.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct SeatNote {
+pub struct ReviewerNote {
     /// The id of the reviewer.
     pub id: String,
     /// Its role on the panel.
@@ -486,11 +486,11 @@ pub struct SeatNote {
 
 /// Out-of-scope edits: files that a fixer changed although they were not assigned to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct StrayNote {
+pub struct OutOfScopeNote {
     /// The loop.
     pub of: LoopId,
     /// The fixer that made them.
-    pub maker: String,
+    pub builder: String,
     /// The round whose findings it was to fix.
     pub round: u32,
     /// The files, which were put back.
@@ -499,7 +499,7 @@ pub struct StrayNote {
 
 /// Findings of a tool outside the reviewed change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct AsideNote {
+pub struct FilteredNote {
     /// The loop.
     pub of: LoopId,
     /// The tool's check.
@@ -645,9 +645,9 @@ pub struct Acceptance {
 
 /// What went wrong while folding a journal.
 ///
-/// Both row errors mean that the state cannot be known, so no command continues with a partly folded docket.
+/// Both row errors mean that the state cannot be known, so no command continues with a partly folded run state.
 #[derive(Debug, thiserror::Error)]
-pub enum DocketError {
+pub enum RunStateError {
     /// A row cannot be read.
     #[error(
         "journal row {seq} ({machine}, {kind}) cannot be read: {detail}\nhint: the journal is damaged or was written by another version; `tribunal doctor` checks it"
@@ -679,11 +679,11 @@ pub enum DocketError {
     Journal(#[from] tribunal_journal::Error),
 }
 
-impl DocketError {
+impl RunStateError {
     /// Adds the row to the error of a machine that refused its event.
-    pub fn at(row: &RowRef<'_>) -> impl FnOnce(OutOfOrder) -> DocketError {
+    pub fn at(row: &RowRef<'_>) -> impl FnOnce(OutOfOrder) -> RunStateError {
         let (seq, machine) = (row.seq, row.of.to_owned());
-        move |source| DocketError::OutOfOrder { seq, machine, source }
+        move |source| RunStateError::OutOfOrder { seq, machine, source }
     }
 }
 
@@ -692,7 +692,7 @@ impl DocketError {
 /// It is rebuilt from rows and never stored. Everything here must follow from the journal alone, so that a reader in
 /// another process sees the same state as the engine.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Docket {
+pub struct RunState {
     /// The run; none before its first event.
     pub run: Option<Run>,
     /// Its loops, also those that ended.
@@ -724,7 +724,7 @@ pub struct Docket {
     /// Tries of reviewers that did not count, in the current or the last review round.
     pub tries: Tries,
     /// What each reviewer of a loop was shown, over all its rounds.
-    pub shown: BTreeMap<(LoopId, Seat), Shown>,
+    pub shown: BTreeMap<(LoopId, Reviewer), Shown>,
     /// Who stopped each loop that asked.
     pub stopped: BTreeMap<LoopId, String>,
     /// What people said when they let a loop continue, in their words.
@@ -734,11 +734,11 @@ pub struct Docket {
     /// The last failure of each loop or lane: the step, and why it failed.
     pub lost: BTreeMap<String, String>,
     /// The panel that reviews what this run built.
-    pub convened: Option<Box<ReviewNote>>,
+    pub assembled: Option<Box<ReviewNote>>,
     /// Out-of-scope edits of fixers that were put back, in order.
-    pub strayed: Vec<StrayNote>,
+    pub out_of_scope: Vec<OutOfScopeNote>,
     /// Findings of tools outside the reviewed change, as of each tool's last run.
-    pub asides: BTreeMap<(LoopId, Check), AsideNote>,
+    pub filtered: BTreeMap<(LoopId, Check), FilteredNote>,
     /// Plans whose work the branch already had when they were to land.
     pub already_there: BTreeSet<PlanId>,
     /// How the project's own commands ended, in order.
@@ -764,13 +764,13 @@ impl Fact {
     }
 
     /// Reads a fact from a journal row.
-    pub fn decode(row: &RowRef<'_>) -> Result<Fact, DocketError> {
+    pub fn decode(row: &RowRef<'_>) -> Result<Fact, RunStateError> {
         let fact = match row.of {
             RUN => serde_json::from_str(row.body).map(Fact::Run),
             NOTE => serde_json::from_str(row.body).map(Fact::Note),
             of => serde_json::from_str(row.body).map(|event| Fact::Loop(LoopId::new(of), event)),
         };
-        fact.map_err(|error| DocketError::Unreadable {
+        fact.map_err(|error| RunStateError::Unreadable {
             seq: row.seq,
             machine: row.of.to_owned(),
             kind: row.kind.to_owned(),
@@ -794,9 +794,9 @@ impl Note {
             Note::Editor(_) => "editor",
             Note::AlreadyThere { .. } => "already_there",
             Note::Left { .. } => "left",
-            Note::Aside(_) => "aside",
-            Note::Strayed(_) => "strayed",
-            Note::Convened(_) => "convened",
+            Note::Filtered(_) => "filtered",
+            Note::OutOfScope(_) => "out_of_scope",
+            Note::Assembled(_) => "convened",
             Note::Gate(_) => "gate",
             Note::Command(_) => "command",
             Note::Judge(_) => "judge",
@@ -839,12 +839,12 @@ fn is_polish(id: &LoopId) -> bool {
     id.as_str().starts_with("phase.polish.")
 }
 
-impl Docket {
+impl RunState {
     /// Folds a whole journal.
-    pub fn read(reader: &tribunal_journal::Reader) -> Result<Docket, DocketError> {
-        let mut docket = Docket::default();
-        reader.each(1, |row| docket.take(&row))?;
-        Ok(docket)
+    pub fn read(reader: &tribunal_journal::Reader) -> Result<RunState, RunStateError> {
+        let mut run_state = RunState::default();
+        reader.each(1, |row| run_state.take(&row))?;
+        Ok(run_state)
     }
 
     /// The launches for a loop or lane, in order.
@@ -861,7 +861,7 @@ impl Docket {
 
     /// The subject and panel of the review: of existing work, or of what this run built.
     pub fn review(&self) -> Option<&ReviewNote> {
-        self.about.review.as_deref().or(self.convened.as_deref())
+        self.about.review.as_deref().or(self.assembled.as_deref())
     }
 
     /// The tools among the checks of this run.
@@ -903,19 +903,19 @@ impl Docket {
     /// number decides, and not the text, in which `phase.10` comes before `phase.9`.
     fn last_loop(&self, is_meant: impl Fn(&LoopId) -> bool) -> Option<&Loop> {
         let meant = self.loops.iter().filter(|(id, _)| is_meant(id));
-        meant.max_by_key(|(id, _)| (subject_name(id), entry_number(id))).map(|(_, lp)| lp)
+        meant.max_by_key(|(id, _)| (subject_name(id), entry_number(id))).map(|(_, review_loop)| review_loop)
     }
 
     /// Folds one row of the journal.
-    pub fn take(&mut self, row: &RowRef<'_>) -> Result<(), DocketError> {
+    pub fn take(&mut self, row: &RowRef<'_>) -> Result<(), RunStateError> {
         self.take_fact(row, &Fact::decode(row)?)
     }
 
     /// Folds one row that is decoded already.
     ///
     /// A reader that folds several models from one journal decodes each row once and passes it to all of them.
-    pub fn take_fact(&mut self, row: &RowRef<'_>, fact: &Fact) -> Result<(), DocketError> {
-        self.apply(Time(row.at), fact).map_err(DocketError::at(row))
+    pub fn take_fact(&mut self, row: &RowRef<'_>, fact: &Fact) -> Result<(), RunStateError> {
+        self.apply(Time(row.at), fact).map_err(RunStateError::at(row))
     }
 
     /// Folds one fact into its machine and into the records beside it.
@@ -935,7 +935,7 @@ impl Docket {
     /// every derived record must be made here, or the two would differ.
     pub(crate) fn stamp(&mut self, at: Time, fact: &Fact) {
         self.began.get_or_insert(at);
-        // The clock can go back. The time of the docket does not.
+        // The clock can go back. The time of the run state does not.
         self.at = self.at.max(at);
         if let Some(id) = highest_finding(fact) {
             self.last_finding = self.last_finding.max(id.0);
@@ -997,10 +997,10 @@ impl Docket {
     }
 
     fn note_shown(&mut self, id: &LoopId, effect: &EffectId, shown: Shown) {
-        let Step::Judge(seat) = &effect.step else { return };
+        let Step::Judge(reviewer) = &effect.step else { return };
         // The report of a final pass already counts what earlier rounds showed.
         let last = self.loops.get(id).is_some_and(Loop::is_confirming);
-        let all = self.shown.entry((id.clone(), seat.clone())).or_default();
+        let all = self.shown.entry((id.clone(), reviewer.clone())).or_default();
         *all = if last { shown } else { all.and(shown) };
     }
 
@@ -1017,8 +1017,10 @@ impl Docket {
     /// The loop of a plan that ended last.
     pub(crate) fn last_ended(&self, plan: &PlanId) -> Option<&Loop> {
         let prefix = format!("{plan}/");
-        let ended = self.loops.values().filter(|lp| lp.id().as_str().starts_with(&prefix));
-        ended.filter(|lp| lp.outcome().is_some()).max_by_key(|lp| entry_number(lp.id()))
+        let ended = self.loops.values().filter(|review_loop| review_loop.id().as_str().starts_with(&prefix));
+        ended
+            .filter(|review_loop| review_loop.outcome().is_some())
+            .max_by_key(|review_loop| entry_number(review_loop.id()))
     }
 
     /// Records who accepted a stuck lane. That person answers for the loop that had not ended well.
@@ -1027,8 +1029,10 @@ impl Docket {
             return;
         }
         // The lane may be stuck at its summary or its landing. Then no loop ended badly, and nobody answers for one.
-        let of = self.last_ended(plan).filter(|lp| lp.outcome().is_some_and(|outcome| !outcome.is_good()));
-        let of = of.map(|lp| lp.id().clone());
+        let of = self
+            .last_ended(plan)
+            .filter(|review_loop| review_loop.outcome().is_some_and(|outcome| !outcome.is_good()));
+        let of = of.map(|review_loop| review_loop.id().clone());
         self.accepted.push(Acceptance { plan: plan.clone(), of, by: decision.by.clone() });
     }
 
@@ -1058,7 +1062,8 @@ impl Docket {
     pub fn judges_taken(&self) -> impl Iterator<Item = &JudgeNote> {
         self.judges.iter().filter(|note| {
             let id = LoopId::new(note.of());
-            let is_last = self.loops.get(&id).is_some_and(|lp| lp.revision() == Some(&note.revision));
+            let is_last =
+                self.loops.get(&id).is_some_and(|review_loop| review_loop.revision() == Some(&note.revision));
             is_last && self.accepter(&id).is_some()
         })
     }
@@ -1089,7 +1094,8 @@ impl Docket {
     /// Whether a named person accepted work of a plan. An accepted plan document says nothing about the work.
     pub fn took_work(&self, plan: &PlanId) -> bool {
         let prefix = format!("{plan}/");
-        let is_work = |id: &LoopId| self.loops.get(id).is_some_and(|lp| lp.policy().of != Use::Plan);
+        let is_work =
+            |id: &LoopId| self.loops.get(id).is_some_and(|review_loop| review_loop.policy().of != Use::Plan);
         let mut loops = self.loops.keys().filter(|id| id.as_str().starts_with(&prefix) && is_work(id));
         loops.any(|id| self.accepter(id).is_some())
             || self.accepted.iter().any(|one| one.plan == *plan && one.of.as_ref().is_none_or(is_work))
@@ -1128,7 +1134,7 @@ impl Docket {
                 self.loops.insert(id.clone(), Loop::open(opened));
                 Ok(())
             }
-            (Some(lp), event) => lp.apply(event),
+            (Some(review_loop), event) => review_loop.apply(event),
             (None, event) => Err(OutOfOrder { event: event.name().to_owned(), state: "no loop".to_owned() }),
         }
     }
@@ -1169,11 +1175,11 @@ impl Docket {
                 self.raised = Some(*caps);
                 self.spent = None;
             }
-            Note::Strayed(stray) => self.strayed.push((**stray).clone()),
-            Note::Convened(review) => self.convened = Some(review.clone()),
-            Note::Aside(aside) => {
+            Note::OutOfScope(out_of_scope) => self.out_of_scope.push((**out_of_scope).clone()),
+            Note::Assembled(review) => self.assembled = Some(review.clone()),
+            Note::Filtered(filtered) => {
                 // The last look of a tool replaces its earlier one.
-                self.asides.insert((aside.of.clone(), aside.check.clone()), (**aside).clone());
+                self.filtered.insert((filtered.of.clone(), filtered.check.clone()), (**filtered).clone());
             }
             Note::Command(command) => self.commands.push((**command).clone()),
             // A check that runs once more reports the same note.
@@ -1207,7 +1213,7 @@ mod tests {
 
     #[test]
     fn launches_are_found_by_what_they_were_for() {
-        let mut docket = Docket::default();
+        let mut run_state = RunState::default();
         let effects = [
             "01-01/task-1.1/e3/judge:wire#1",
             "01-01/task-1.1/e3/judge:wire#b2a",
@@ -1218,15 +1224,16 @@ mod tests {
         ];
         for effect in effects {
             let note = LaunchNote { effect: effect.to_owned(), ..LaunchNote::default() };
-            docket.apply_note(&Note::Launch(Box::new(note)));
+            run_state.apply_note(&Note::Launch(Box::new(note)));
         }
-        let of = |id: &str| docket.launches_of(id).map(|launch| launch.effect.as_str()).collect::<Vec<_>>();
+        let of =
+            |id: &str| run_state.launches_of(id).map(|launch| launch.effect.as_str()).collect::<Vec<_>>();
         assert_eq!(of("01-01/task-1.1"), effects[..2]);
         assert_eq!(of("01-01/task-1.10"), effects[2..3]);
         assert_eq!(of("01-01"), effects[3..4]);
         assert_eq!(of("phase.1"), effects[4..5]);
         assert_eq!(of("01"), [""; 0]);
-        assert_eq!(docket.launches_for(effects[1]).count(), 1);
-        assert_eq!(docket.launches_for("01-01/task-1.1/e3/judge:wire#2").count(), 0);
+        assert_eq!(run_state.launches_for(effects[1]).count(), 1);
+        assert_eq!(run_state.launches_for("01-01/task-1.1/e3/judge:wire#2").count(), 0);
     }
 }

@@ -2,11 +2,11 @@
 
 use tribunal_core::finding::Reply;
 use tribunal_core::ids::FindingId;
-use tribunal_findings::{read_hearing, read_maker};
+use tribunal_findings::{read_builder, read_hearing};
 
 #[test]
 fn replies_by_line() {
-    let words = read_maker(
+    let words = read_builder(
         "FIXED: F-1, F-2 and F-3\n**REFUTED:** F-4 because the caller checks it\nCANNOT FIX: F-5 — the API is frozen\n- F-6: fixed\n\
          REFUTED: F-7\n```\nFIXED: F-8\n```\n> FIXED: F-9\nF-10: refuted because it is unreachable\nSUMMARY: added the guard\nand a test\n\n\
          DISCOVERED: flaky test in b.rs\n- old TODO in c.rs\n",
@@ -36,13 +36,13 @@ fn done_unless_it_says_otherwise() {
         (false, "{\"tool\":\"report_task_done\",\"args\":{\"done\":false}}"),
         (true, "{\"tool\":\"report_task_done\",\"args\":{\"done\":true,\"summary\":\"s\"}}"),
     ] {
-        assert_eq!(read_maker(text, None).done, expect, "{text}");
+        assert_eq!(read_builder(text, None).done, expect, "{text}");
     }
 }
 
 #[test]
 fn replies_by_tool() {
-    let words = read_maker(
+    let words = read_builder(
         "{\"tool\":\"report_fix\",\"args\":{\"id\":\"F-1\",\"fixed\":true}}\n{\"tool\":\"mcp__x__report_fix\",\"args\":{\"id\":\"F-2\",\"fixed\":false,\"why\":\"frozen\"}}\n\
          {\"tool\":\"report_fix\",\"args\":{\"id\":\"F-3\",\"status\":\"refuted\",\"because\":\"dead code\"}}\n{\"tool\":\"report_fix\",\"args\":{\"id\":\"F-4\",\"status\":\"refuted\"}}\n\
          {\"tool\":\"report_task_done\",\"args\":{\"done\":true,\"summary\":\"did it\",\"discovered\":[\"a\",{\"description\":\"b\"}]}}",

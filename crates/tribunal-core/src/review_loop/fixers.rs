@@ -4,16 +4,16 @@
 //! Several fixers work at once only if their files are disjoint. Everything else would turn into conflicts when their
 //! work is joined.
 
-use super::messages::Share;
+use super::messages::FixAssignment;
 use crate::effect::{EffectId, Step, Try};
-use crate::ids::{FindingId, Maker, Revision};
+use crate::ids::{Builder, FindingId, Revision};
 use crate::ledger::Ledger;
 use crate::policy::Policy;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Where one builder or fixer stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum HandState {
+pub(super) enum FixerState {
     Working(Try),
     Done(Revision),
     Gone,
@@ -21,39 +21,43 @@ pub(super) enum HandState {
 
 /// One builder or fixer with its part of the work.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Hand {
-    pub(super) share: Share,
-    pub(super) state: HandState,
+pub(super) struct Fixer {
+    pub(super) assignment: FixAssignment,
+    pub(super) state: FixerState,
 }
 
-impl Hand {
+impl Fixer {
     /// Whether it is done, or was given up.
     pub(super) fn is_over(&self) -> bool {
-        !matches!(self.state, HandState::Working(_))
+        !matches!(self.state, FixerState::Working(_))
     }
 
     /// Whether this effect is its present try.
     fn does(&self, effect: &EffectId) -> bool {
-        matches!(&effect.step, Step::Make(maker) if *maker == self.share.maker)
-            && self.state == HandState::Working(effect.n)
+        matches!(&effect.step, Step::Make(builder) if *builder == self.assignment.builder)
+            && self.state == FixerState::Working(effect.n)
     }
 
     /// Whether it may be launched: it has work left, and the one it waits for is over.
-    pub(super) fn may_start(&self, crew: &[Hand]) -> bool {
-        let over = |maker: &Maker| crew.iter().any(|hand| hand.share.maker == *maker && hand.is_over());
-        !self.is_over() && self.share.after.as_ref().is_none_or(over)
+    pub(super) fn may_start(&self, fixers: &[Fixer]) -> bool {
+        let over = |builder: &Builder| {
+            fixers.iter().any(|fixer| fixer.assignment.builder == *builder && fixer.is_over())
+        };
+        !self.is_over() && self.assignment.after.as_ref().is_none_or(over)
     }
 
     /// The revision that it starts from: what the nearest of those before it left, skipping fixers that were given
     /// up.
-    pub(super) fn stands_on(&self, crew: &[Hand]) -> Option<Revision> {
-        let before = |maker: &Maker| crew.iter().find(|hand| hand.share.maker == *maker);
-        let mut at = self.share.after.as_ref().and_then(before);
+    pub(super) fn stands_on(&self, fixers: &[Fixer]) -> Option<Revision> {
+        let before = |builder: &Builder| fixers.iter().find(|fixer| fixer.assignment.builder == *builder);
+        let mut at = self.assignment.after.as_ref().and_then(before);
         // A bound: `after` comes from the journal, and a corrupt one could lead in a circle.
-        for _ in 0..crew.len() {
+        for _ in 0..fixers.len() {
             match &at?.state {
-                HandState::Done(revision) => return Some(revision.clone()),
-                HandState::Working(_) | HandState::Gone => at = at?.share.after.as_ref().and_then(before),
+                FixerState::Done(revision) => return Some(revision.clone()),
+                FixerState::Working(_) | FixerState::Gone => {
+                    at = at?.assignment.after.as_ref().and_then(before)
+                }
             }
         }
         None
@@ -64,28 +68,31 @@ impl Hand {
 ///
 /// Fixers that share a file, directly or through others, work one after the other, and each sees what the one before
 /// left. The others work at once, because their changes can be joined without a conflict.
-pub(super) fn crew_for(policy: &Policy, ledger: &Ledger) -> Vec<Hand> {
-    let mut shares: BTreeMap<Maker, (Vec<FindingId>, Reach)> = BTreeMap::new();
+pub(super) fn assign_fixers(policy: &Policy, ledger: &Ledger) -> Vec<Fixer> {
+    let mut shares: BTreeMap<Builder, (Vec<FindingId>, Reach)> = BTreeMap::new();
     for (id, entry) in ledger.open() {
         // Routing names a fixer only where the policy has several.
-        let maker = entry.fixer.clone().unwrap_or_else(|| policy.maker.clone());
-        let share = shares.entry(maker).or_default();
-        share.0.push(id);
-        share.1.take(entry.claim.file.as_ref());
+        let builder = entry.fixer.clone().unwrap_or_else(|| policy.builder.clone());
+        let assignment = shares.entry(builder).or_default();
+        assignment.0.push(id);
+        assignment.1.take(entry.claim.file.as_ref());
     }
     // The first round has no findings yet: the builder makes the subject.
     if shares.is_empty() {
-        shares.entry(policy.maker.clone()).or_default();
+        shares.entry(policy.builder.clone()).or_default();
     }
     let chains = chains(&shares);
-    let mut last: BTreeMap<usize, Maker> = BTreeMap::new();
+    let mut last: BTreeMap<usize, Builder> = BTreeMap::new();
     shares
         .into_iter()
         .zip(chains)
-        .map(|((maker, (findings, _)), chain)| {
+        .map(|((builder, (findings, _)), chain)| {
             // `insert` returns who had the place before: the fixer to wait for.
-            let after = last.insert(chain, maker.clone());
-            Hand { share: Share { maker, findings, after }, state: HandState::Working(Try::default()) }
+            let after = last.insert(chain, builder.clone());
+            Fixer {
+                assignment: FixAssignment { builder, findings, after },
+                state: FixerState::Working(Try::default()),
+            }
         })
         .collect()
 }
@@ -110,7 +117,7 @@ impl Reach {
 }
 
 /// For each share the number of its chain. Shares that touch each other's files have the same.
-fn chains(shares: &BTreeMap<Maker, (Vec<FindingId>, Reach)>) -> Vec<usize> {
+fn chains(shares: &BTreeMap<Builder, (Vec<FindingId>, Reach)>) -> Vec<usize> {
     let mut chain: Vec<usize> = Vec::new();
     for (at, (_, reach)) in shares.values().enumerate() {
         chain.push(at);
@@ -125,10 +132,10 @@ fn chains(shares: &BTreeMap<Maker, (Vec<FindingId>, Reach)>) -> Vec<usize> {
     chain
 }
 
-pub(super) fn hand<'a>(crew: &'a [Hand], effect: &EffectId) -> Option<&'a Hand> {
-    crew.iter().find(|hand| hand.does(effect))
+pub(super) fn fixer<'a>(fixers: &'a [Fixer], effect: &EffectId) -> Option<&'a Fixer> {
+    fixers.iter().find(|fixer| fixer.does(effect))
 }
 
-pub(super) fn hand_mut<'a>(crew: &'a mut [Hand], effect: &EffectId) -> Option<&'a mut Hand> {
-    crew.iter_mut().find(|hand| hand.does(effect))
+pub(super) fn fixer_mut<'a>(fixers: &'a mut [Fixer], effect: &EffectId) -> Option<&'a mut Fixer> {
+    fixers.iter_mut().find(|fixer| fixer.does(effect))
 }

@@ -53,14 +53,14 @@ const BLOCKING: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV);
 
 /// The sandbox of a launch's files: the machine read-only, changed by these steps in their order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Walls(pub Vec<Wall>);
+pub struct Mounts(pub Vec<Mount>);
 
 /// One step. Paths are absolute and contain no symbolic links.
 ///
 /// A link in a path would be followed when the sandbox is made, and whoever can write the link would choose what is
 /// shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wall {
+pub enum Mount {
     /// Nothing there can be seen: a directory is empty and private, a file is empty.
     Hide(PathBuf),
     /// The place `from` outside is at `to` inside.
@@ -74,12 +74,12 @@ pub enum Wall {
     },
 }
 
-impl Wall {
+impl Mount {
     /// Where the step applies, as seen from inside.
     pub fn place(&self) -> &Path {
         match self {
-            Wall::Hide(path) => path,
-            Wall::Show { to, .. } => to,
+            Mount::Hide(path) => path,
+            Mount::Show { to, .. } => to,
         }
     }
 
@@ -89,17 +89,17 @@ impl Wall {
     /// A cache or a tool may be deleted between the plan and the launch. A writable place, or one shown elsewhere,
     /// was prepared for this launch, so its absence is an error.
     fn may_be_gone(&self) -> bool {
-        matches!(self, Wall::Show { from, to, write: false } if from == to)
+        matches!(self, Mount::Show { from, to, write: false } if from == to)
     }
 }
 
-impl Walls {
+impl Mounts {
     /// The steps as words, for the command line of the process that makes the sandbox.
     pub(crate) fn words(&self) -> Vec<OsString> {
-        let word = |wall: &Wall| match wall {
-            Wall::Hide(path) => ["hide".into(), OsString::new(), path.into()],
-            Wall::Show { from, to, write: true } => ["write".into(), from.into(), to.into()],
-            Wall::Show { from, to, write: false } => ["read".into(), from.into(), to.into()],
+        let word = |mount: &Mount| match mount {
+            Mount::Hide(path) => ["hide".into(), OsString::new(), path.into()],
+            Mount::Show { from, to, write: true } => ["write".into(), from.into(), to.into()],
+            Mount::Show { from, to, write: false } => ["read".into(), from.into(), to.into()],
         };
         self.0.iter().flat_map(word).collect()
     }
@@ -107,17 +107,17 @@ impl Walls {
     /// Reads the steps back from words. One unknown word refuses all of them: a sandbox with a missing step is not a
     /// sandbox.
     pub(crate) fn from_words(words: &[OsString]) -> Option<Self> {
-        let (walls, rest) = words.as_chunks::<3>();
-        let wall = |[word, from, to]: &[OsString; 3]| {
+        let (mounts, rest) = words.as_chunks::<3>();
+        let mount = |[word, from, to]: &[OsString; 3]| {
             let (from, to) = (PathBuf::from(from), PathBuf::from(to));
             match word.to_str()? {
-                "hide" => Some(Wall::Hide(to)),
-                "write" => Some(Wall::Show { from, to, write: true }),
-                "read" => Some(Wall::Show { from, to, write: false }),
+                "hide" => Some(Mount::Hide(to)),
+                "write" => Some(Mount::Show { from, to, write: true }),
+                "read" => Some(Mount::Show { from, to, write: false }),
                 _ => None,
             }
         };
-        rest.is_empty().then(|| walls.iter().map(wall).collect::<Option<_>>().map(Walls))?
+        rest.is_empty().then(|| mounts.iter().map(mount).collect::<Option<_>>().map(Mounts))?
     }
 
     /// The steps as arguments of bubblewrap.
@@ -136,12 +136,12 @@ impl Walls {
                 }
             }
         }
-        for wall in &self.0 {
-            match wall {
-                Wall::Hide(path) if path.is_dir() => args.extend([plain("--tmpfs"), path.into()]),
-                Wall::Hide(path) => args.extend([plain("--ro-bind"), plain("/dev/null"), path.into()]),
-                Wall::Show { from, to, write } => {
-                    let word = match (write, wall.may_be_gone()) {
+        for mount in &self.0 {
+            match mount {
+                Mount::Hide(path) if path.is_dir() => args.extend([plain("--tmpfs"), path.into()]),
+                Mount::Hide(path) => args.extend([plain("--ro-bind"), plain("/dev/null"), path.into()]),
+                Mount::Show { from, to, write } => {
+                    let word = match (write, mount.may_be_gone()) {
                         (true, _) => "--bind",
                         (false, true) => "--ro-bind-try",
                         (false, false) => "--ro-bind",
@@ -166,11 +166,11 @@ impl Walls {
     pub(crate) fn raise(&self, dir: &Path, seal: Seal) -> io::Result<()> {
         // Handles first: a place to show may lie below one that is about to be covered.
         let mut taken = Vec::new();
-        for wall in &self.0 {
-            taken.push(match wall {
-                Wall::Hide(_) => None,
-                Wall::Show { from, .. } => match take(from) {
-                    Err(error) if error.kind() == io::ErrorKind::NotFound && wall.may_be_gone() => None,
+        for mount in &self.0 {
+            taken.push(match mount {
+                Mount::Hide(_) => None,
+                Mount::Show { from, .. } => match take(from) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound && mount.may_be_gone() => None,
                     handle => Some(handle?),
                 },
             });
@@ -187,11 +187,11 @@ impl Walls {
         if seal.kernel_files && rustix::process::geteuid().is_root() {
             cover_kernel(&nothing)?;
         }
-        for (wall, taken) in self.0.iter().zip(taken) {
-            match (wall, taken) {
-                (Wall::Show { to, write, .. }, Some(handle)) => show(&handle, to, *write)?,
-                (Wall::Hide(path), _) => hide(path, &nothing)?,
-                (Wall::Show { .. }, None) => {}
+        for (mount, taken) in self.0.iter().zip(taken) {
+            match (mount, taken) {
+                (Mount::Show { to, write, .. }, Some(handle)) => show(&handle, to, *write)?,
+                (Mount::Hide(path), _) => hide(path, &nothing)?,
+                (Mount::Show { .. }, None) => {}
             }
         }
         make_devices(&devices)?;
@@ -333,13 +333,13 @@ mod tests {
 
     #[test]
     fn words_are_read_back() {
-        let walls = Walls(vec![
-            Wall::Hide("/tmp".into()),
-            Wall::Show { from: "/tmp/a b".into(), to: "/tmp/\u{e4}".into(), write: true },
-            Wall::Show { from: OsString::from_vec(vec![b'/', 0xff]).into(), to: "/x".into(), write: false },
+        let mounts = Mounts(vec![
+            Mount::Hide("/tmp".into()),
+            Mount::Show { from: "/tmp/a b".into(), to: "/tmp/\u{e4}".into(), write: true },
+            Mount::Show { from: OsString::from_vec(vec![b'/', 0xff]).into(), to: "/x".into(), write: false },
         ]);
-        assert_eq!(Walls::from_words(&walls.words()), Some(walls.clone()));
-        assert_eq!(Walls::from_words(&walls.words()[1..]), None);
-        assert_eq!(Walls::from_words(&["what".into(), "".into(), "".into()]), None);
+        assert_eq!(Mounts::from_words(&mounts.words()), Some(mounts.clone()));
+        assert_eq!(Mounts::from_words(&mounts.words()[1..]), None);
+        assert_eq!(Mounts::from_words(&["what".into(), "".into(), "".into()]), None);
     }
 }

@@ -4,13 +4,13 @@
 //! rebased result is held against those. All other settings stay as the run began, and the run names those that changed
 //! without being read.
 
-use super::Site;
+use super::RunContext;
 use super::lock;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use tribunal_core::green::after_rebase;
-use tribunal_engine::docket::{Docket, Note};
+use tribunal_engine::run_state::{Note, RunState};
 use tribunal_engine::settings::CheckSettings;
 use tribunal_git::{GitPath, Oid};
 use tribunal_view::plain;
@@ -42,11 +42,11 @@ struct FileChecks {
     commands: BTreeMap<String, Vec<String>>,
 }
 
-impl Site {
+impl RunContext {
     /// The check settings that hold on the current base.
-    pub(crate) fn check_settings(&self, docket: &Docket) -> Arc<CheckSettings> {
+    pub(crate) fn check_settings(&self, run_state: &RunState) -> Arc<CheckSettings> {
         let kept = &self.settings.checks;
-        let (began, base) = (&docket.about.base, docket.base());
+        let (began, base) = (&run_state.about.base, run_state.base());
         // Not rebased: the settings of the run hold as they are.
         if began == base {
             return Arc::new(kept.clone());
@@ -69,8 +69,8 @@ impl Site {
     }
 }
 
-fn text_at(site: &Site, commit: &str) -> Result<String, String> {
-    let read = || site.repo.file_at(&Oid::parse(commit)?, &GitPath::from(FILE));
+fn text_at(context: &RunContext, commit: &str) -> Result<String, String> {
+    let read = || context.repo.file_at(&Oid::parse(commit)?, &GitPath::from(FILE));
     let bytes = read().map_err(|error| error.to_string())?;
     Ok(String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned())
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use tribunal_git::{Oid, Shelf, Tree};
+use tribunal_git::{Oid, Tree, WorktreePool};
 
 use crate::support::{World, git, write};
 
@@ -13,21 +13,23 @@ fn world() -> World {
     World::new(&[("a", "1\n"), ("d/b", "2\n"), ("d/e/c", "3\n"), (".gitignore", "target\n"), ("x", "x\n")])
 }
 
-fn shelf(world: &World) -> Shelf {
-    Shelf::open(&world.repo, &world.dir.path().join("shelf"), 8).expect("opens")
+fn worktree_pool(world: &World) -> WorktreePool {
+    WorktreePool::open(&world.repo, &world.dir.path().join("pool"), 8).expect("opens")
 }
 
-fn out(world: &World, shelf: &Shelf, name: &str, commit: &Oid) -> Tree {
+fn out(world: &World, worktree_pool: &WorktreePool, name: &str, commit: &Oid) -> Tree {
     let lane = world.dir.path().join("lanes").join(name);
     fs::create_dir_all(&lane).expect("mkdir");
-    shelf.checkout(&lane.join("tree"), &lane.join("index"), commit, "lane").expect("checks out")
+    worktree_pool.checkout(&lane.join("tree"), &lane.join("index"), commit, "lane").expect("checks out")
 }
 
 /// One to work in.
-fn work(world: &World, shelf: &Shelf, name: &str, commit: &Oid) -> Tree {
+fn work(world: &World, worktree_pool: &WorktreePool, name: &str, commit: &Oid) -> Tree {
     let lane = world.dir.path().join("lanes").join(name);
     fs::create_dir_all(&lane).expect("mkdir");
-    shelf.checkout_to_work(&lane.join("tree"), &lane.join("index"), commit, "lane").expect("checks out")
+    worktree_pool
+        .checkout_to_work(&lane.join("tree"), &lane.join("index"), commit, "lane")
+        .expect("checks out")
 }
 
 /// Every file by its path: mode, bytes or target, number of links.
@@ -62,42 +64,42 @@ fn listing(root: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>, u64)> {
 #[test]
 fn files_that_stay_are_not_written_again() {
     let world = world();
-    let shelf = shelf(&world);
-    let tree = out(&world, &shelf, "one", &world.head);
+    let worktree_pool = worktree_pool(&world);
+    let tree = out(&world, &worktree_pool, "one", &world.head);
     let inode = fs::metadata(tree.path().join("d/b")).expect("there").ino();
-    shelf.shelve(&tree).expect("shelves");
+    worktree_pool.recycle(&tree).expect("shelves");
     assert!(!tree.path().exists() && !tree.index().exists());
     let next = world.commit(&world.head, &[("a", "next\n")], "next");
-    let again = out(&world, &shelf, "two", &next);
+    let again = out(&world, &worktree_pool, "two", &next);
     assert_eq!(fs::metadata(again.path().join("d/b")).expect("there").ino(), inode);
     assert_eq!(fs::read(again.path().join("a")).expect("there"), b"next\n");
     assert_eq!(again.compare().expect("compares"), []);
-    shelf.empty();
+    worktree_pool.empty();
 }
 
 /// What an agent worked in becomes another's to work in, and never what is judged by.
 #[test]
 fn a_tree_that_was_worked_in_is_made_over_into_another_to_work_in() {
     let world = world();
-    let shelf = shelf(&world);
-    let tree = work(&world, &shelf, "one", &world.head);
+    let worktree_pool = worktree_pool(&world);
+    let tree = work(&world, &worktree_pool, "one", &world.head);
     let inode = |tree: &Tree| fs::metadata(tree.path().join("d/b")).expect("there").ino();
     let first = inode(&tree);
     write(tree.path(), "a", "worked\n");
     tree.capture().expect("captures");
-    shelf.shelve_worked(&tree).expect("shelves");
-    let judged = out(&world, &shelf, "two", &world.head);
+    worktree_pool.recycle_worked(&tree).expect("shelves");
+    let judged = out(&world, &worktree_pool, "two", &world.head);
     assert_ne!(inode(&judged), first);
-    let next = work(&world, &shelf, "three", &world.head);
+    let next = work(&world, &worktree_pool, "three", &world.head);
     assert_eq!(inode(&next), first);
     assert_eq!(fs::read(next.path().join("a")).expect("there"), b"1\n");
     // Nor does what nobody could write become somebody's: judges would miss it.
-    shelf.shelve(&judged).expect("shelves");
+    worktree_pool.recycle(&judged).expect("shelves");
     assert_ne!(
-        inode(&work(&world, &shelf, "four", &world.head)),
-        inode(&out(&world, &shelf, "five", &world.head))
+        inode(&work(&world, &worktree_pool, "four", &world.head)),
+        inode(&out(&world, &worktree_pool, "five", &world.head))
     );
-    shelf.empty();
+    worktree_pool.empty();
 }
 
 /// There are ways to change a file's bytes that move no time, and a directory that was opened can be handed to somebody
@@ -105,8 +107,8 @@ fn a_tree_that_was_worked_in_is_made_over_into_another_to_work_in() {
 #[test]
 fn nothing_of_a_tree_that_somebody_could_write_is_used_again() {
     let world = world();
-    let shelf = shelf(&world);
-    let tree = out(&world, &shelf, "one", &world.head);
+    let worktree_pool = worktree_pool(&world);
+    let tree = out(&world, &worktree_pool, "one", &world.head);
     let inodes = |tree: &Tree| {
         let names = ["", "a", "d", "d/b", ".git", ".git/config"];
         names.map(|name| fs::metadata(tree.path().join(name)).expect("there").ino())
@@ -116,12 +118,12 @@ fn nothing_of_a_tree_that_somebody_could_write_is_used_again() {
     let held: Vec<_> = [".", "a", "d", "d/b", ".git", ".git/config"]
         .map(|name| fs::File::open(tree.path().join(name)).expect("opens"))
         .into();
-    shelf.retire(&tree).expect("retires");
+    worktree_pool.retire(&tree).expect("retires");
     assert!(!tree.path().exists() && !tree.index().exists());
-    let again = inodes(&out(&world, &shelf, "two", &world.head));
+    let again = inodes(&out(&world, &worktree_pool, "two", &world.head));
     assert!(again.iter().all(|inode| !before.contains(inode)), "{before:?} {again:?}");
     drop(held);
-    shelf.empty();
+    worktree_pool.empty();
 }
 
 /// Renaming a directory takes the right to write in it, which its agent can take away; root does not ask for it, so this
@@ -129,8 +131,8 @@ fn nothing_of_a_tree_that_somebody_could_write_is_used_again() {
 #[test]
 fn a_tree_that_its_agent_locked_is_taken_away_all_the_same() {
     let world = world();
-    let shelf = shelf(&world);
-    let [retired, discarded] = ["one", "two"].map(|name| out(&world, &shelf, name, &world.head));
+    let worktree_pool = worktree_pool(&world);
+    let [retired, discarded] = ["one", "two"].map(|name| out(&world, &worktree_pool, name, &world.head));
     for (tree, mode) in [(&retired, 0o555), (&discarded, 0o000)] {
         fs::set_permissions(tree.path(), fs::Permissions::from_mode(mode)).expect("chmod");
     }
@@ -138,13 +140,13 @@ fn a_tree_that_its_agent_locked_is_taken_away_all_the_same() {
         let mut sets = rustix::thread::capabilities(None).expect("known");
         sets.effective = rustix::thread::CapabilitySet::empty();
         rustix::thread::set_capabilities(None, sets).expect("given up");
-        shelf.retire(&retired).expect("retires");
-        assert!(shelf.discard(discarded.path()).expect("discards"));
+        worktree_pool.retire(&retired).expect("retires");
+        assert!(worktree_pool.discard(discarded.path()).expect("discards"));
     };
     std::thread::scope(|scope| scope.spawn(plain).join()).expect("both are taken");
     assert!(!retired.path().exists() && !discarded.path().exists());
-    shelf.empty();
-    assert_eq!(fs::read_dir(world.dir.path().join("shelf/trash")).expect("lists").count(), 0);
+    worktree_pool.empty();
+    assert_eq!(fs::read_dir(world.dir.path().join("pool/trash")).expect("lists").count(), 0);
 }
 
 /// Nothing of a commit that was made in the tree before.
@@ -155,40 +157,40 @@ fn again_gone(tree: &Tree) -> bool {
 #[test]
 fn a_git_directory_that_is_a_link_is_not_used_again() {
     let world = world();
-    let shelf = shelf(&world);
-    let tree = out(&world, &shelf, "one", &world.head);
+    let worktree_pool = worktree_pool(&world);
+    let tree = out(&world, &worktree_pool, "one", &world.head);
     let away = world.dir.path().join("away");
     // Nothing in the git directory changes, but where it is.
     fs::rename(tree.path(), &away).expect("renames");
     fs::create_dir(tree.path()).expect("mkdir");
     symlink(away.join(".git"), tree.path().join(".git")).expect("links");
-    shelf.shelve(&tree).expect("shelves");
-    let again = out(&world, &shelf, "two", &world.head);
+    worktree_pool.recycle(&tree).expect("shelves");
+    let again = out(&world, &worktree_pool, "two", &world.head);
     assert!(again.path().join(".git").symlink_metadata().expect("there").is_dir());
-    shelf.empty();
+    worktree_pool.empty();
 }
 
 #[test]
 fn a_git_directory_that_nobody_touched_is_used_again_for_another_commit() {
     let world = world();
     let next = world.commit(&world.head, &[("a", "next\n")], "next");
-    let shelf = shelf(&world);
-    let tree = out(&world, &shelf, "one", &world.head);
+    let worktree_pool = worktree_pool(&world);
+    let tree = out(&world, &worktree_pool, "one", &world.head);
     let inode = |tree: &Tree, name: &str| fs::metadata(tree.path().join(name)).expect("there").ino();
     let names = [".git", ".git/config", ".git/refs/heads/lane", ".git/index"];
     let before = names.map(|name| inode(&tree, name));
-    shelf.shelve(&tree).expect("shelves");
-    let again = out(&world, &shelf, "two", &next);
+    worktree_pool.recycle(&tree).expect("shelves");
+    let again = out(&world, &worktree_pool, "two", &next);
     assert_eq!(names.map(|name| inode(&again, name)), before);
     assert_eq!(git(again.path(), &["rev-parse", "HEAD"]), next.as_str());
     assert_eq!(git(again.path(), &["status", "--porcelain", "--ignored"]), "");
     // A commit of its own makes it the agent's, should one ever be made there.
     git(again.path(), &["commit", "-q", "--allow-empty", "-m", "own"]);
-    shelf.shelve(&again).expect("shelves");
-    let third = out(&world, &shelf, "three", &next);
+    worktree_pool.recycle(&again).expect("shelves");
+    let third = out(&world, &worktree_pool, "three", &next);
     assert!(again_gone(&third), "what git left of the commit is still there");
     assert_eq!(git(third.path(), &["rev-parse", "HEAD"]), next.as_str());
-    shelf.empty();
+    worktree_pool.empty();
 }
 
 #[test]
@@ -255,26 +257,26 @@ fn whatever_was_done_the_next_tree_is_as_new() {
     ];
     for (name, deed) in deeds {
         // Whatever was done to it is gone, also where nobody could have done it.
-        type Out = fn(&World, &Shelf, &str, &Oid) -> Tree;
-        type Away = fn(&Shelf, &Tree) -> Result<(), tribunal_git::GitError>;
+        type Out = fn(&World, &WorktreePool, &str, &Oid) -> Tree;
+        type Away = fn(&WorktreePool, &Tree) -> Result<(), tribunal_git::GitError>;
         let ways: [(&str, Out, Away, bool); 5] = [
-            ("retired", out, Shelf::retire, false),
-            ("retired, captured", out, Shelf::retire, true),
-            ("shelved", out, Shelf::shelve, false),
-            ("worked", work, Shelf::shelve_worked, false),
-            ("worked, captured", work, Shelf::shelve_worked, true),
+            ("retired", out, WorktreePool::retire, false),
+            ("retired, captured", out, WorktreePool::retire, true),
+            ("shelved", out, WorktreePool::recycle, false),
+            ("worked", work, WorktreePool::recycle_worked, false),
+            ("worked, captured", work, WorktreePool::recycle_worked, true),
         ];
         for (way, out, away, capture) in ways {
-            let shelf = shelf(&world);
+            let worktree_pool = worktree_pool(&world);
             let lane = format!("{name}, {way}");
-            let tree = out(&world, &shelf, &lane, &world.head);
+            let tree = out(&world, &worktree_pool, &lane, &world.head);
             deed(tree.path());
             if capture {
                 tree.capture().expect("captures");
             }
-            away(&shelf, &tree).expect("is taken away");
+            away(&worktree_pool, &tree).expect("is taken away");
             assert!(!tree.path().exists() && !tree.index().exists(), "{lane}");
-            let again = out(&world, &shelf, &format!("{lane} again"), &next);
+            let again = out(&world, &worktree_pool, &format!("{lane} again"), &next);
             assert_eq!(listing(again.path()), expect, "{name}");
             assert_eq!(again.compare().expect("compares"), [], "{name}");
             assert_eq!(git(again.path(), &["status", "--porcelain", "--ignored"]), "", "{name}");
@@ -283,7 +285,7 @@ fn whatever_was_done_the_next_tree_is_as_new() {
                 world.repo.tree_of(&next).expect("tree"),
                 "{name}"
             );
-            shelf.empty();
+            worktree_pool.empty();
             fs::remove_dir_all(&scratch).expect("removed");
             fs::create_dir(&scratch).expect("mkdir");
         }
@@ -294,25 +296,26 @@ fn whatever_was_done_the_next_tree_is_as_new() {
 fn changed_attributes_mean_a_fresh_checkout() {
     let world = world();
     let next = world.commit(&world.head, &[(".gitattributes", "a text eol=crlf\n")], "crlf");
-    let shelf = shelf(&world);
-    let tree = out(&world, &shelf, "one", &world.head);
-    shelf.shelve(&tree).expect("shelves");
-    let again = out(&world, &shelf, "two", &next);
+    let worktree_pool = worktree_pool(&world);
+    let tree = out(&world, &worktree_pool, "one", &world.head);
+    worktree_pool.recycle(&tree).expect("shelves");
+    let again = out(&world, &worktree_pool, "two", &next);
     assert_eq!(fs::read(again.path().join("a")).expect("there"), b"1\r\n");
-    shelf.empty();
+    worktree_pool.empty();
 }
 
 #[test]
-fn a_shelf_holds_only_so_many_and_forgets_over_a_restart() {
+fn a_worktree_pool_holds_only_so_many_and_forgets_over_a_restart() {
     let world = world();
-    let dir = world.dir.path().join("shelf");
-    let shelf = Shelf::open(&world.repo, &dir, 1).expect("opens");
-    let trees: Vec<_> = ["one", "two"].iter().map(|name| out(&world, &shelf, name, &world.head)).collect();
-    trees.iter().for_each(|tree| shelf.shelve(tree).expect("shelves"));
+    let dir = world.dir.path().join("pool");
+    let worktree_pool = WorktreePool::open(&world.repo, &dir, 1).expect("opens");
+    let trees: Vec<_> =
+        ["one", "two"].iter().map(|name| out(&world, &worktree_pool, name, &world.head)).collect();
+    trees.iter().for_each(|tree| worktree_pool.recycle(tree).expect("shelves"));
     assert_eq!(fs::read_dir(dir.join("kept")).expect("lists").count(), 1);
-    drop(shelf);
-    let shelf = Shelf::open(&world.repo, &dir, 1).expect("opens");
+    drop(worktree_pool);
+    let worktree_pool = WorktreePool::open(&world.repo, &dir, 1).expect("opens");
     assert_eq!(fs::read_dir(dir.join("kept")).expect("lists").count(), 0);
-    shelf.empty();
+    worktree_pool.empty();
     assert_eq!(fs::read_dir(dir.join("trash")).expect("lists").count(), 0);
 }

@@ -2,11 +2,11 @@
 //!
 //! The socket itself is the right to speak: it is mounted into no other launch's sandbox, and the kernel has to confirm
 //! that the caller is a process of the launch. One thread serves all sockets and never waits for an agent. The rules
-//! for a call are in `clerk`.
+//! for a call are in `call_policy`.
 
-use super::clerk::{Clerk, Ruling, line};
+use super::call_policy::{CallPolicy, Ruling, line};
 use super::ran::OnRecord;
-use crate::site::lock;
+use crate::context::lock;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::net::sockopt::socket_peercred;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ use tribunal_core::defence::{Defence, stands};
 use tribunal_process::Callers;
 
 /// How many calls of one launch may be under way at once.
-const VISITORS_MAX: usize = 8;
+const CONNECTIONS_MAX: usize = 8;
 /// How long a caller may take to send its call, or to take its answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 const TICK: Duration = Duration::from_secs(1);
@@ -32,7 +32,7 @@ const TICK: Duration = Duration::from_secs(1);
 ///
 /// The server answers most calls itself. Checks run elsewhere and answer later, so that a slow check does not block the
 /// other launches.
-pub(crate) struct Backstage {
+pub(crate) struct LaunchServices {
     /// The answer to `get_context`.
     pub(crate) context: String,
     /// The checks that it may run; none where there are none.
@@ -50,33 +50,33 @@ pub(crate) struct Checks {
 /// The right to answer one call later, from another thread.
 pub(crate) struct Later {
     orders: Sender<Order>,
-    bell: Arc<OwnedFd>,
+    wakeup: Arc<OwnedFd>,
     id: String,
-    visitor: u64,
+    connection: u64,
 }
 
 impl Later {
     /// Sends the answer. It can be sent only once.
     pub(crate) fn answer(self, answer: Answer) {
-        let _ = self.orders.send(Order::Answer { id: self.id, visitor: self.visitor, answer });
-        ring(&self.bell);
+        let _ = self.orders.send(Order::Answer { id: self.id, connection: self.connection, answer });
+        ring(&self.wakeup);
     }
 }
 
 /// The socket of one launch, with its open connections.
-struct Counter {
+struct LaunchSocket {
     listener: UnixListener,
     /// Which processes are heard; none before the launch has begun. Until then connections wait in the listener's
     /// queue.
     callers: Option<Callers>,
-    clerk: Arc<Mutex<Clerk>>,
+    call_policy: Arc<Mutex<CallPolicy>>,
     heard: File,
-    backstage: Backstage,
-    visitors: Vec<Visitor>,
+    services: LaunchServices,
+    connections: Vec<Connection>,
     last: u64,
 }
 
-struct Visitor {
+struct Connection {
     number: u64,
     stream: UnixStream,
     said: Vec<u8>,
@@ -87,56 +87,62 @@ struct Visitor {
 }
 
 enum Order {
-    Open { id: String, counter: Box<Counter> },
+    Open { id: String, socket: Box<LaunchSocket> },
     Begun { id: String, callers: Callers },
-    Answer { id: String, visitor: u64, answer: Answer },
+    Answer { id: String, connection: u64, answer: Answer },
     Shut(String),
 }
 
 /// The handle of the thread behind all sockets. The thread ends when this is dropped.
-pub(crate) struct Desk {
+pub(crate) struct ReportServer {
     orders: Sender<Order>,
-    bell: Arc<OwnedFd>,
-    clerks: Mutex<BTreeMap<String, Arc<Mutex<Clerk>>>>,
+    wakeup: Arc<OwnedFd>,
+    call_policies: Mutex<BTreeMap<String, Arc<Mutex<CallPolicy>>>>,
 }
 
-impl Drop for Desk {
+impl Drop for ReportServer {
     fn drop(&mut self) {
         // Dropping the real sender disconnects the channel, which is how the thread learns that it should end.
         let (nobody, _) = mpsc::channel();
         self.orders = nobody;
-        ring(&self.bell);
+        ring(&self.wakeup);
     }
 }
 
-impl Desk {
+impl ReportServer {
     /// Starts the thread.
-    pub(crate) fn new() -> io::Result<Desk> {
+    pub(crate) fn new() -> io::Result<ReportServer> {
         let (orders, inbox) = mpsc::channel();
-        let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
-        let heard = Arc::clone(&bell);
+        let wakeup = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
+        let heard = Arc::clone(&wakeup);
         // The thread gets no sender of this channel: it would never see that everybody else is gone.
-        let thread = std::thread::Builder::new().name("desk".to_owned());
+        let thread = std::thread::Builder::new().name("reports".to_owned());
         thread.spawn(move || serve(&inbox, &heard))?;
-        Ok(Desk { orders, bell, clerks: Mutex::default() })
+        Ok(ReportServer { orders, wakeup, call_policies: Mutex::default() })
     }
 
     /// Opens a launch's socket in its folder.
     ///
     /// Open it before the launch starts, so that the agent finds it at once. Nobody is let in before `begun`.
-    pub(crate) fn open(&self, id: &str, dir: &Path, clerk: Clerk, backstage: Backstage) -> io::Result<()> {
-        let clerk = Arc::new(Mutex::new(clerk));
-        let counter = Counter {
+    pub(crate) fn open(
+        &self,
+        id: &str,
+        dir: &Path,
+        call_policy: CallPolicy,
+        services: LaunchServices,
+    ) -> io::Result<()> {
+        let call_policy = Arc::new(Mutex::new(call_policy));
+        let socket = LaunchSocket {
             listener: bind(dir)?,
             callers: None,
-            clerk: Arc::clone(&clerk),
+            call_policy: Arc::clone(&call_policy),
             heard: File::options().append(true).create(true).open(dir.join(HEARD_FILE))?,
-            backstage,
-            visitors: Vec::new(),
+            services,
+            connections: Vec::new(),
             last: 0,
         };
-        lock(&self.clerks).insert(id.to_owned(), clerk);
-        self.order(Order::Open { id: id.to_owned(), counter: Box::new(counter) });
+        lock(&self.call_policies).insert(id.to_owned(), call_policy);
+        self.order(Order::Open { id: id.to_owned(), socket: Box::new(socket) });
         Ok(())
     }
 
@@ -147,25 +153,25 @@ impl Desk {
 
     /// Closes the round for this launch. It is told so if it calls again.
     pub(crate) fn close(&self, id: &str) {
-        lock(&self.clerks).get(id).into_iter().for_each(|clerk| lock(clerk).close());
+        lock(&self.call_policies).get(id).into_iter().for_each(|call_policy| lock(call_policy).close());
     }
 
     /// Removes the socket of a launch that is over. Returns what was refused.
     pub(crate) fn shut(&self, id: &str) -> Vec<String> {
         self.order(Order::Shut(id.to_owned()));
-        let clerk = lock(&self.clerks).remove(id);
-        clerk.map(|clerk| lock(&clerk).refused().to_vec()).unwrap_or_default()
+        let call_policy = lock(&self.call_policies).remove(id);
+        call_policy.map(|call_policy| lock(&call_policy).refused().to_vec()).unwrap_or_default()
     }
 
     fn order(&self, order: Order) {
         // The send fails only when the thread is gone, and then nobody is heard.
         let _ = self.orders.send(order);
-        ring(&self.bell);
+        ring(&self.wakeup);
     }
 }
 
-fn ring(bell: &OwnedFd) {
-    let _ = rustix::io::write(bell, &1u64.to_ne_bytes());
+fn ring(wakeup: &OwnedFd) {
+    let _ = rustix::io::write(wakeup, &1u64.to_ne_bytes());
 }
 
 /// Binds the socket through its folder's file descriptor.
@@ -180,8 +186,8 @@ fn bind(dir: &Path) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-fn serve(inbox: &Receiver<Order>, bell: &Arc<OwnedFd>) {
-    let mut counters: BTreeMap<String, Counter> = BTreeMap::new();
+fn serve(inbox: &Receiver<Order>, wakeup: &Arc<OwnedFd>) {
+    let mut counters: BTreeMap<String, LaunchSocket> = BTreeMap::new();
     // A second channel for late answers: `Later` holds a sender, and the first channel has to disconnect with its
     // owner.
     let (answers, later) = mpsc::channel();
@@ -194,50 +200,52 @@ fn serve(inbox: &Receiver<Order>, bell: &Arc<OwnedFd>) {
             }
         }
         later.try_iter().for_each(|order| obey(&mut counters, order));
-        wait(&counters, bell);
+        wait(&counters, wakeup);
         // Resets the eventfd. How often it was rung does not matter.
         let mut eight = [0; 8];
-        let _ = rustix::io::read(&**bell, &mut eight);
-        for (id, counter) in &mut counters {
-            counter.welcome();
-            counter.attend(id, &answers, bell);
+        let _ = rustix::io::read(&**wakeup, &mut eight);
+        for (id, socket) in &mut counters {
+            socket.welcome();
+            socket.attend(id, &answers, wakeup);
         }
     }
 }
 
-fn obey(counters: &mut BTreeMap<String, Counter>, order: Order) {
+fn obey(counters: &mut BTreeMap<String, LaunchSocket>, order: Order) {
     match order {
-        Order::Open { id, counter } => drop(counters.insert(id, *counter)),
+        Order::Open { id, socket } => drop(counters.insert(id, *socket)),
         Order::Begun { id, callers } => {
-            if let Some(counter) = counters.get_mut(&id) {
-                counter.callers = Some(callers);
+            if let Some(socket) = counters.get_mut(&id) {
+                socket.callers = Some(callers);
             }
         }
         Order::Shut(id) => drop(counters.remove(&id)),
-        Order::Answer { id, visitor, answer } => {
-            let visitors = counters.get_mut(&id).into_iter().flat_map(|counter| &mut counter.visitors);
-            visitors.filter(|known| known.number == visitor).for_each(|visitor| visitor.tell(&answer));
+        Order::Answer { id, connection, answer } => {
+            let connections = counters.get_mut(&id).into_iter().flat_map(|socket| &mut socket.connections);
+            connections
+                .filter(|known| known.number == connection)
+                .for_each(|connection| connection.tell(&answer));
         }
     }
 }
 
 /// Waits until somebody connects, sends or can be answered.
-fn wait(counters: &BTreeMap<String, Counter>, bell: &OwnedFd) {
-    let mut fds = vec![PollFd::new(bell, PollFlags::IN)];
+fn wait(counters: &BTreeMap<String, LaunchSocket>, wakeup: &OwnedFd) {
+    let mut fds = vec![PollFd::new(wakeup, PollFlags::IN)];
     let mut hurry = false;
-    for counter in counters.values() {
-        if counter.callers.is_some() {
-            fds.push(PollFd::new(&counter.listener, PollFlags::IN));
+    for socket in counters.values() {
+        if socket.callers.is_some() {
+            fds.push(PollFd::new(&socket.listener, PollFlags::IN));
         }
-        for visitor in &counter.visitors {
-            let flags = match (visitor.asked, visitor.answer.is_empty()) {
+        for connection in &socket.connections {
+            let flags = match (connection.asked, connection.answer.is_empty()) {
                 (false, _) => PollFlags::IN,
                 (true, false) => PollFlags::OUT,
                 // Its answer comes later. A connection that is closed meanwhile is noticed then.
                 (true, true) => continue,
             };
             hurry = true;
-            fds.push(PollFd::new(&visitor.stream, flags));
+            fds.push(PollFd::new(&connection.stream, flags));
         }
     }
     // With open connections the wait is bounded, so that their patience can run out.
@@ -245,7 +253,7 @@ fn wait(counters: &BTreeMap<String, Counter>, bell: &OwnedFd) {
     let _ = poll(&mut fds, time.as_ref());
 }
 
-impl Counter {
+impl LaunchSocket {
     /// Lets in connections of processes that belong to the launch.
     fn welcome(&mut self) {
         let Some(callers) = &self.callers else { return };
@@ -253,50 +261,50 @@ impl Counter {
             let why = match socket_peercred(&stream) {
                 Ok(peer) if !is_ours(callers, &stream, peer.uid.as_raw()) => "a process of another launch",
                 // An agent could otherwise use up the file descriptors of the orchestrator.
-                Ok(_) if self.visitors.len() >= VISITORS_MAX => "too many calls at once",
+                Ok(_) if self.connections.len() >= CONNECTIONS_MAX => "too many calls at once",
                 Ok(_) if stream.set_nonblocking(true).is_err() => "no connection",
                 Ok(_) => {
                     self.last += 1;
                     let (said, answer) = (Vec::new(), Vec::new());
                     let (number, since) = (self.last, Instant::now());
-                    self.visitors.push(Visitor { number, stream, said, answer, asked: false, since });
+                    self.connections.push(Connection { number, stream, said, answer, asked: false, since });
                     continue;
                 }
                 Err(_) => "nobody knows who it is",
             };
-            lock(&self.clerk).refuse("the socket", why);
+            lock(&self.call_policy).refuse("the socket", why);
         }
     }
 
     /// Takes calls from and gives answers to the open connections.
-    fn attend(&mut self, id: &str, answers: &Sender<Order>, bell: &Arc<OwnedFd>) {
-        let mut visitors = std::mem::take(&mut self.visitors);
-        visitors.retain_mut(|visitor| {
-            if let Some(line) = visitor.listen() {
-                visitor.asked = true;
-                let (orders, bell) = (answers.clone(), Arc::clone(bell));
-                let later = Later { orders, bell, id: id.to_owned(), visitor: visitor.number };
-                self.hear(&line, visitor, later);
+    fn attend(&mut self, id: &str, answers: &Sender<Order>, wakeup: &Arc<OwnedFd>) {
+        let mut connections = std::mem::take(&mut self.connections);
+        connections.retain_mut(|connection| {
+            if let Some(line) = connection.listen() {
+                connection.asked = true;
+                let (orders, wakeup) = (answers.clone(), Arc::clone(wakeup));
+                let later = Later { orders, wakeup, id: id.to_owned(), connection: connection.number };
+                self.hear(&line, connection, later);
             }
-            visitor.stays()
+            connection.stays()
         });
-        self.visitors = visitors;
+        self.connections = connections;
     }
 
-    fn hear(&mut self, text: &[u8], visitor: &mut Visitor, later: Later) {
-        let mut clerk = lock(&self.clerk);
+    fn hear(&mut self, text: &[u8], connection: &mut Connection, later: Later) {
+        let mut call_policy = lock(&self.call_policy);
         let call = match serde_json::from_slice::<Ask>(text) {
             Ok(Ask::Call(call)) => call,
             Ok(Ask::Tools) => {
-                let tools = serde_json::to_string(&reporting::tools(clerk.part())).unwrap_or_default();
-                return visitor.tell(&Answer { accepted: true, text: tools });
+                let tools = serde_json::to_string(&reporting::tools(call_policy.part())).unwrap_or_default();
+                return connection.tell(&Answer { accepted: true, text: tools });
             }
             Err(error) => {
-                clerk.refuse("a line", &format!("no call: {error}"));
-                return visitor.tell(&refused(format!("no call: {error}")));
+                call_policy.refuse("a line", &format!("no call: {error}"));
+                return connection.tell(&refused(format!("no call: {error}")));
             }
         };
-        let answer = match clerk.hear(&call) {
+        let answer = match call_policy.hear(&call) {
             Ruling::Refused(why) => refused(why),
             // The record is closed first: a check that ends after the vote must not look as if the reviewer had seen
             // it.
@@ -305,18 +313,18 @@ impl Counter {
                 Err(why) => refused(why),
             },
             Ruling::Escalated(_) => self.write_down(&call, "a person will read it"),
-            Ruling::Context => Answer { accepted: true, text: self.backstage.context.clone() },
-            Ruling::Checks => match &self.backstage.checks {
+            Ruling::Context => Answer { accepted: true, text: self.services.context.clone() },
+            Ruling::Checks => match &self.services.checks {
                 Some(checks) => return (checks.run)(later),
                 None => refused("there are no checks to run here".to_owned()),
             },
         };
-        visitor.tell(&answer);
+        connection.tell(&answer);
     }
 
     /// Closes the record of checks when a reviewer votes. It votes on the checks that have ended by then.
     fn voted(&self, call: &tribunal_agent::ToolCall) -> Result<(), String> {
-        let checks = self.backstage.checks.as_ref().filter(|_| VOTES.contains(&call.tool.as_str()));
+        let checks = self.services.checks.as_ref().filter(|_| VOTES.contains(&call.tool.as_str()));
         checks.map_or(Ok(()), |checks| checks.record.voted())
     }
 
@@ -340,7 +348,7 @@ fn refused(why: String) -> Answer {
     Answer { accepted: false, text: format!("refused: {why}") }
 }
 
-impl Visitor {
+impl Connection {
     /// The caller's line, once it is complete.
     fn listen(&mut self) -> Option<Vec<u8>> {
         if self.asked {

@@ -21,9 +21,9 @@ use crate::{GitError, GitPath, Oid, Repo, Trash, Tree};
 
 /// Makes trees, takes them away, and recycles them. It must be on the same file system as the trees.
 ///
-/// Which of `retire`, `shelve` and `shelve_worked` to call depends on who could write the tree. When in doubt, call
+/// Which of `retire`, `shelve` and `recycle_worked` to call depends on who could write the tree. When in doubt, call
 /// `retire`.
-pub struct Shelf {
+pub struct WorktreePool {
     repo: Repo,
     dir: PathBuf,
     max: usize,
@@ -43,10 +43,10 @@ struct Wanted<'a> {
     branch: &'a str,
 }
 
-impl Shelf {
+impl WorktreePool {
     /// Opens a pool that keeps at most `max` trees of each kind. Trees that an earlier process left in it are deleted
     /// in the background.
-    pub fn open(repo: &Repo, dir: &Path, max: usize) -> Result<Shelf, GitError> {
+    pub fn open(repo: &Repo, dir: &Path, max: usize) -> Result<WorktreePool, GitError> {
         let (kept, trash) = (dir.join("kept"), dir.join("trash"));
         std::fs::create_dir_all(&kept).map_err(GitError::io(&kept))?;
         // Trees of an earlier process are not recycled: only that process knew which of them nobody could write.
@@ -55,7 +55,7 @@ impl Shelf {
             trash.take(&entry.map_err(GitError::io(&kept))?.path())?;
         }
         let (untouched, worked) = (Mutex::default(), Mutex::default());
-        Ok(Shelf { repo: repo.clone(), dir: kept, max, untouched, worked, trash })
+        Ok(WorktreePool { repo: repo.clone(), dir: kept, max, untouched, worked, trash })
     }
 
     /// Takes a tree away with its index, without recycling anything. Save what is in it first ([`Repo::snapshot`]).
@@ -66,12 +66,12 @@ impl Shelf {
     }
 
     /// Takes away a tree that nobody could ever write, its git directory included, to recycle it.
-    pub fn shelve(&self, tree: &Tree) -> Result<(), GitError> {
+    pub fn recycle(&self, tree: &Tree) -> Result<(), GitError> {
         self.keep(tree, tree.index(), &self.untouched)
     }
 
     /// Takes away a tree that an agent worked in, to recycle it for another builder. Save what is in it first.
-    pub fn shelve_worked(&self, tree: &Tree) -> Result<(), GitError> {
+    pub fn recycle_worked(&self, tree: &Tree) -> Result<(), GitError> {
         self.keep(tree, &made_index(tree.index()), &self.worked)?;
         drop_index(tree.index())
     }

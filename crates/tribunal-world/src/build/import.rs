@@ -5,9 +5,9 @@
 //! there. Everything else begins anew.
 
 use super::make::digest;
+use crate::context::RunContext;
 use crate::project::Project;
 use crate::project::inside;
-use crate::site::Site;
 use serde_json::Value;
 use tribunal_core::run::TasksDone;
 use tribunal_docs::{Plan, Task};
@@ -28,7 +28,7 @@ pub(crate) struct History {
 
 impl History {
     /// Reads the history, if any plan has tasks to look for.
-    pub(crate) fn read(site: &Site, base: &Oid, plans: &[&Plan]) -> Result<History, GitError> {
+    pub(crate) fn read(context: &RunContext, base: &Oid, plans: &[&Plan]) -> Result<History, GitError> {
         let none = History { base: base.clone(), commits: Vec::new() };
         // The last task is never imported, so a plan with one task has nothing to look for.
         let wanted = |plan: &&&Plan| plan.tasks.len() > 1;
@@ -40,7 +40,7 @@ impl History {
         if subjects.is_empty() {
             return Ok(none);
         }
-        let archive = Archive::open(site.project.root())?;
+        let archive = Archive::open(context.project.root())?;
         let mut commits = archive.latest(base, COMMITS_MAX)?;
         commits.retain(|commit| subjects.contains(&commit.subject));
         commits.reverse();
@@ -57,7 +57,11 @@ impl History {
     ///
     /// The last task never counts as done. Without a SUMMARY nobody said that the plan is finished, so that task is
     /// built once more and reviewed.
-    pub(crate) fn tasks_done(&self, site: &Site, plan: &Plan) -> Result<Option<TasksDone>, GitError> {
+    pub(crate) fn tasks_done(
+        &self,
+        context: &RunContext,
+        plan: &Plan,
+    ) -> Result<Option<TasksDone>, GitError> {
         let mut rest = self.commits.iter();
         let mut taken = Vec::new();
         for task in plan.tasks.iter().take(plan.tasks.len().saturating_sub(1)) {
@@ -68,10 +72,10 @@ impl History {
             let Some((commit, _)) = found.filter(|_| !task.files.is_empty() || task.commit.is_some()) else {
                 break;
             };
-            if !self.has_files(site, task)? {
+            if !self.has_files(context, task)? {
                 break;
             }
-            let name = site.name(&format!("taken/{}/{:04}", plan.id, taken.len() + 1));
+            let name = context.name(&format!("taken/{}/{:04}", plan.id, taken.len() + 1));
             taken.push(RefChange::set(name, &commit.oid));
         }
         let tasks = u32::try_from(taken.len()).unwrap_or(0);
@@ -79,16 +83,16 @@ impl History {
             return Ok(None);
         }
         // A delivery consists of all its tasks, so the gates look at the imported commits, too.
-        site.repo.refs_update(&taken, "tribunal: tasks taken over")?;
+        context.repo.refs_update(&taken, "tribunal: tasks taken over")?;
         let head = digest(&[b"taken over", self.base.as_str().as_bytes()]);
-        site.keep(&head, &self.base, Vec::new())?;
+        context.keep(&head, &self.base, Vec::new())?;
         Ok(Some(TasksDone { tasks, head }))
     }
 
     /// Whether the files of a task still exist. A commit that was reverted proves nothing.
-    fn has_files(&self, site: &Site, task: &Task) -> Result<bool, GitError> {
+    fn has_files(&self, context: &RunContext, task: &Task) -> Result<bool, GitError> {
         for file in &task.files {
-            if site.repo.file_at(&self.base, &GitPath::from(file.path.as_str()))?.is_none() {
+            if context.repo.file_at(&self.base, &GitPath::from(file.path.as_str()))?.is_none() {
                 return Ok(false);
             }
         }
@@ -111,33 +115,33 @@ fn serves(task: &Task, touched: &[Touched]) -> bool {
 }
 
 /// The imported commits of the plan that a commit was made for.
-pub(crate) fn taken(site: &Site, commit: &Oid) -> Result<Vec<Oid>, GitError> {
+pub(crate) fn taken(context: &RunContext, commit: &Oid) -> Result<Vec<Oid>, GitError> {
     // Most runs import nothing, and then no message has to be read.
-    if known(site)?.is_empty() {
+    if known(context)?.is_empty() {
         return Ok(Vec::new());
     }
-    let message = site.repo.message_of(commit)?;
+    let message = context.repo.message_of(commit)?;
     let message = String::from_utf8_lossy(&message);
     let Some(plan) = message.lines().rev().find_map(|line| line.strip_prefix("Tribunal-Plan: ")) else {
         return Ok(Vec::new());
     };
-    of_plan(site, plan)
+    of_plan(context, plan)
 }
 
 /// The imported commits of a plan, oldest first.
-pub(crate) fn of_plan(site: &Site, plan: &str) -> Result<Vec<Oid>, GitError> {
-    let prefix = format!("{}/", site.name(&format!("taken/{plan}")));
-    let own = known(site)?.iter().filter(|(name, _)| name.starts_with(&prefix));
+pub(crate) fn of_plan(context: &RunContext, plan: &str) -> Result<Vec<Oid>, GitError> {
+    let prefix = format!("{}/", context.name(&format!("taken/{plan}")));
+    let own = known(context)?.iter().filter(|(name, _)| name.starts_with(&prefix));
     Ok(own.map(|(_, oid)| oid.clone()).collect())
 }
 
 /// The refs of all imported commits, read once.
-fn known(site: &Site) -> Result<&[(String, Oid)], GitError> {
-    if let Some(known) = site.taken.get() {
+fn known(context: &RunContext) -> Result<&[(String, Oid)], GitError> {
+    if let Some(known) = context.taken.get() {
         return Ok(known);
     }
-    let found = site.repo.refs_under(&site.name("taken"))?;
-    Ok(site.taken.get_or_init(|| found))
+    let found = context.repo.refs_under(&context.name("taken"))?;
+    Ok(context.taken.get_or_init(|| found))
 }
 
 /// The correlation id of a phase that another run left unfinished.

@@ -31,7 +31,7 @@ pub enum Done {
 ///
 /// None of it is proof that the work is good: that is for reviewers and checks to judge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MakerWords {
+pub struct BuilderWords {
     /// Whether the task counts as reported done.
     ///
     /// With a launch word, only a line that carries it says so; without one, silence says so too.
@@ -52,7 +52,7 @@ pub struct MakerWords {
     pub commit: Vec<String>,
 }
 
-impl Default for MakerWords {
+impl Default for BuilderWords {
     fn default() -> Self {
         // Not derived: a builder without a launch word that says nothing has finished.
         Self {
@@ -83,22 +83,22 @@ pub struct Hearing {
 ///
 /// With a launch word, only lines that carry it say that the task is done or argue against a finding. Bad news counts
 /// from any line: a quoted "not done" costs an attempt, a quoted "done" would end the task unfinished.
-pub fn read_maker(text: &str, word: Option<&str>) -> MakerWords {
+pub fn read_builder(text: &str, word: Option<&str>) -> BuilderWords {
     let (text, _) = clean(text);
     let taken = take_words(&text, word);
     let scan = worded(&taken);
-    let mut words = MakerWords::default();
+    let mut words = BuilderWords::default();
     let mut lists = Lists::None;
     for line in scan.lines.iter().filter(|line| line.kind == Kind::Own) {
         words.forged |= word.is_some() && line.word == Carried::Wrong;
-        lists = maker_line(line, word.is_none() || line.word == Carried::Right, lists, &mut words);
+        lists = builder_line(line, word.is_none() || line.word == Carried::Right, lists, &mut words);
     }
     // Two fenced blocks cannot both be the answer, so neither is: one of them may be a quotation.
     let fenced = if scan.fenced.len() == 1 { &scan.fenced[..] } else { &[] };
     for part in scan.bare.iter().chain(fenced) {
         for value in serde_json::Deserializer::from_str(&part.text).into_iter::<Value>().map_while(Result::ok)
         {
-            maker_json(&value, word, &mut words);
+            builder_json(&value, word, &mut words);
         }
     }
     // A forged word shows that somebody else wrote into this answer. Bad news stays, everything else goes.
@@ -124,7 +124,7 @@ enum Lists {
 }
 
 /// Reads one line. `counts` says whether it may report or argue; if not, it may be a quotation.
-fn maker_line(line: &Line<'_>, counts: bool, lists: Lists, words: &mut MakerWords) -> Lists {
+fn builder_line(line: &Line<'_>, counts: bool, lists: Lists, words: &mut BuilderWords) -> Lists {
     let Some((key, value)) = field(line.text).filter(|_| !is_indented(line.text)) else {
         return list_line(line.text, lists, words);
     };
@@ -156,7 +156,7 @@ fn maker_line(line: &Line<'_>, counts: bool, lists: Lists, words: &mut MakerWord
 }
 
 /// Takes one line of a commit message: `COMMIT: feat(x): one line of the message`.
-fn commit(value: &str, words: &mut MakerWords) {
+fn commit(value: &str, words: &mut BuilderWords) {
     // Limits here and below: the words end up in the journal and in prompts.
     if words.commit.len() < 200 {
         words.commit.push(clip(value, 400));
@@ -164,7 +164,7 @@ fn commit(value: &str, words: &mut MakerWords) {
 }
 
 /// `TASK: done`, `TASK: not done`. A later "done" does not take back a "not done".
-fn task(value: &str, counts: bool, words: &mut MakerWords) {
+fn task(value: &str, counts: bool, words: &mut BuilderWords) {
     if says_not_done(value) {
         words.task = Done::NotDone;
     } else if counts && words.task == Done::Silent && says_done(value) {
@@ -180,7 +180,7 @@ fn says_done(value: &str) -> bool {
 }
 
 /// Reads a reply that begins with its id: `F-1: fixed`, `F-2: refuted because …`.
-fn by_id(text: &str, counts: bool, lists: Lists, words: &mut MakerWords) -> Lists {
+fn by_id(text: &str, counts: bool, lists: Lists, words: &mut BuilderWords) -> Lists {
     let Some((id, rest)) = crate::intake::said_id(text) else { return list_line(text, lists, words) };
     if !counts {
         return Lists::None;
@@ -200,7 +200,7 @@ fn by_id(text: &str, counts: bool, lists: Lists, words: &mut MakerWords) -> List
 }
 
 /// A line below a key: an item of the list, or more of the summary.
-fn list_line(text: &str, lists: Lists, words: &mut MakerWords) -> Lists {
+fn list_line(text: &str, lists: Lists, words: &mut BuilderWords) -> Lists {
     match lists {
         Lists::Discovered if crate::text::is_bullet(text) => {
             discovered(crate::text::strip_bullet(text), words)
@@ -214,7 +214,7 @@ fn list_line(text: &str, lists: Lists, words: &mut MakerWords) -> Lists {
     lists
 }
 
-fn discovered(value: &str, words: &mut MakerWords) {
+fn discovered(value: &str, words: &mut BuilderWords) {
     if !crate::words::is_nothing(value) && words.discovered.len() < 200 {
         words.discovered.push(clip(value.trim(), 2_000));
     }
@@ -252,7 +252,7 @@ fn one_id(text: &str) -> Option<(FindingId, &str)> {
     (!after.starts_with(char::is_alphanumeric)).then_some((id, after))
 }
 
-fn argued(value: &str, make: fn(String) -> Reply, words: &mut MakerWords) {
+fn argued(value: &str, make: fn(String) -> Reply, words: &mut BuilderWords) {
     let (found, rest) = ids(value);
     for id in found {
         argue(id, rest, make, words);
@@ -260,7 +260,7 @@ fn argued(value: &str, make: fn(String) -> Reply, words: &mut MakerWords) {
 }
 
 /// Records an argument against a finding, with the reason that stands behind a "because" or after the ids.
-fn argue(id: FindingId, rest: &str, make: fn(String) -> Reply, words: &mut MakerWords) {
+fn argue(id: FindingId, rest: &str, make: fn(String) -> Reply, words: &mut BuilderWords) {
     let given = crate::intake::said_reason(rest);
     let why = if given.is_empty() { rest } else { &given };
     let why = why.trim_matches(|c: char| c.is_whitespace() || matches!(c, ':' | '-' | '—' | '–' | ','));
@@ -268,14 +268,14 @@ fn argue(id: FindingId, rest: &str, make: fn(String) -> Reply, words: &mut Maker
 }
 
 /// Records a reply. An argument without a reason is dropped: it would close a finding with nothing to judge.
-fn reply(words: &mut MakerWords, id: FindingId, reply: Reply) {
+fn reply(words: &mut BuilderWords, id: FindingId, reply: Reply) {
     if reply == Reply::Fixed || reply.is_argument() {
         words.replies.insert(id, reply);
     }
 }
 
 /// Reads one JSON answer: a tool call such as `report_fix` written as text, or an object with replies.
-fn maker_json(value: &Value, word: Option<&str>, words: &mut MakerWords) {
+fn builder_json(value: &Value, word: Option<&str>, words: &mut BuilderWords) {
     let tool = value.get("tool").or_else(|| value.get("name")).and_then(Value::as_str).unwrap_or("");
     let args = ["args", "arguments", "input"].iter().find_map(|key| value.get(key)).unwrap_or(value);
     let given = [value, args].iter().find_map(|part| part.get("word")).and_then(Value::as_str).map(str::trim);
@@ -308,7 +308,7 @@ fn text(value: &Value, names: &[&str]) -> Option<String> {
 }
 
 /// Takes the reply to one finding from JSON.
-fn fix(args: &Value, words: &mut MakerWords) {
+fn fix(args: &Value, words: &mut BuilderWords) {
     let id = text(args, &["id", "finding", "finding_id"]).and_then(|id| FindingId::parse(&id));
     let Some(id) = id else { return };
     let why = text(args, &["why", "because", "reason", "not_fixed_because"]).unwrap_or_default();
@@ -328,7 +328,7 @@ fn fix(args: &Value, words: &mut MakerWords) {
 /// Takes what JSON says about the task: done or not, the summary, the commit message, discovered problems.
 ///
 /// "Not done" counts without the launch word; "done" and a commit message need it.
-fn task_done(args: &Value, counts: bool, words: &mut MakerWords) {
+fn task_done(args: &Value, counts: bool, words: &mut BuilderWords) {
     match args.get("done").and_then(Value::as_bool) {
         Some(false) => words.task = Done::NotDone,
         Some(true) if counts && words.task == Done::Silent => words.task = Done::Said,

@@ -42,7 +42,7 @@ const WAKE: u64 = 0;
 /// One is enough for any number of launches. Its callback gets each `Exit` exactly once, after proof that the process
 /// tree is gone, so a caller may touch the launch's files then.
 #[derive(Debug)]
-pub struct Keeper {
+pub struct Supervisor {
     containment: Containment,
     orders: Sender<Order>,
     wake: Arc<OwnedFd>,
@@ -67,7 +67,7 @@ enum Order {
     StopAll { grace: Duration, done: Sender<()> },
 }
 
-impl Keeper {
+impl Supervisor {
     /// Starts the thread. `on_exit` is called on it once per launch, and must neither block for long nor panic.
     pub fn new(
         containment: Containment,
@@ -177,7 +177,7 @@ impl Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for Supervisor {
     fn drop(&mut self) {
         self.shutdown(Duration::ZERO);
         // Replacing the sender disconnects the thread's inbox, which is how the thread learns that it may end.
@@ -487,7 +487,7 @@ fn watch(live: &mut Live, turn: &Turn) {
 
 /// Runs one launch to its end, stopping it after `timeout`: for short commands that someone waits for.
 ///
-/// The supervisor lives for this launch only. Use a `Keeper` of your own to run several.
+/// The supervisor lives for this launch only. Use a `Supervisor` of your own to run several.
 pub fn run_to_end(
     containment: Containment,
     launch: Launch,
@@ -496,11 +496,11 @@ pub fn run_to_end(
 ) -> Result<Exit, ProcessError> {
     let (tell, told) = mpsc::channel();
     let (id, path) = (launch.id.clone(), launch.out_dir.clone());
-    let keeper = Keeper::new(containment, move |exit| _ = tell.send(exit))?;
-    keeper.spawn(launch)?;
+    let supervisor = Supervisor::new(containment, move |exit| _ = tell.send(exit))?;
+    supervisor.spawn(launch)?;
     if let Ok(exit) = told.recv_timeout(timeout) {
         return Ok(exit);
     }
-    keeper.stop(&id, grace);
+    supervisor.stop(&id, grace);
     told.recv().map_err(|e| ProcessError::Io { doing: "waiting for", path, source: std::io::Error::other(e) })
 }

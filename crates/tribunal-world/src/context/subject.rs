@@ -1,4 +1,4 @@
-//! What a loop is about, read from its name, and what the docket knows of it. It looks things up and changes nothing.
+//! What a loop is about, read from its name, and what the run state knows of it. It looks things up and changes nothing.
 //!
 //! The names are made by the run machine. Whoever changes their form there has to change `of` and `is_loop` with it; a
 //! name that cannot be read makes the effect fail.
@@ -6,8 +6,8 @@
 use tribunal_core::ids::{LoopId, PlanId, Revision};
 use tribunal_core::review_loop::{Loop, Outcome};
 use tribunal_core::run::{Job, Standing, Subject};
-use tribunal_engine::docket::Docket;
 use tribunal_engine::review::entry_number;
+use tribunal_engine::run_state::RunState;
 
 /// The prefix of the name of an artifact's loop.
 const CHAIN: &str = "chain.";
@@ -49,32 +49,32 @@ pub(crate) fn is_loop(of: &str) -> bool {
 }
 
 /// All loops of a plan, in the order in which they began.
-pub(crate) fn loops_of<'a>(docket: &'a Docket, plan: &PlanId) -> impl Iterator<Item = &'a Loop> {
+pub(crate) fn loops_of<'a>(run_state: &'a RunState, plan: &PlanId) -> impl Iterator<Item = &'a Loop> {
     let prefix = format!("{plan}/");
-    let named = docket.loops.range(LoopId::new(&prefix)..);
+    let named = run_state.loops.range(LoopId::new(&prefix)..);
     let named = named.take_while(|(id, _)| id.as_str().starts_with(&prefix));
-    let mut loops: Vec<&Loop> = named.map(|(_, lp)| lp).collect();
+    let mut loops: Vec<&Loop> = named.map(|(_, review_loop)| review_loop).collect();
     // By their names the tenth would come before the second.
-    loops.sort_by_key(|lp| entry_number(lp.id()));
+    loops.sort_by_key(|review_loop| entry_number(review_loop.id()));
     loops.into_iter()
 }
 
 /// The current document of a plan: as approved, or else as the run found it.
-pub(crate) fn plan_revision(docket: &Docket, plan: &PlanId) -> Option<Revision> {
-    let judged = loops_of(docket, plan)
-        .filter(|lp| matches!(of(lp.id()), Some(Subject::Plan(_))))
+pub(crate) fn plan_revision(run_state: &RunState, plan: &PlanId) -> Option<Revision> {
+    let judged = loops_of(run_state, plan)
+        .filter(|review_loop| matches!(of(review_loop.id()), Some(Subject::Plan(_))))
         // A loop that is still open counts too: its architect may have revised the document.
-        .filter(|lp| lp.outcome().is_none_or(Outcome::is_good))
+        .filter(|review_loop| review_loop.outcome().is_none_or(Outcome::is_good))
         .last()
-        .and_then(|lp| lp.revision().cloned());
-    judged.or_else(|| found_revision(docket, plan))
+        .and_then(|review_loop| review_loop.revision().cloned());
+    judged.or_else(|| found_revision(run_state, plan))
 }
 
 /// The document of a plan as the run found it. Only this one's commands are trusted.
 ///
 /// A plan that an agent revised may name other commands, and they would run in the judgement of that agent's own work.
-pub(crate) fn found_revision(docket: &Docket, plan: &PlanId) -> Option<Revision> {
-    let spec = docket.run.as_ref()?.spec();
+pub(crate) fn found_revision(run_state: &RunState, plan: &PlanId) -> Option<Revision> {
+    let spec = run_state.run.as_ref()?.spec();
     spec.plans.iter().find(|spec| spec.id == *plan).map(|spec| spec.revision.clone())
 }
 
@@ -82,9 +82,9 @@ pub(crate) fn found_revision(docket: &Docket, plan: &PlanId) -> Option<Revision>
 const LANES_SHOWN: usize = 40;
 
 /// The other lanes, one line each: those at work first, and not more than an agent would read.
-pub(crate) fn other_lanes(docket: &Docket, plan: &PlanId) -> Vec<String> {
-    let Some(run) = &docket.run else { return Vec::new() };
-    let title = |id: &PlanId| docket.about.titles.get(id).map_or("", String::as_str);
+pub(crate) fn other_lanes(run_state: &RunState, plan: &PlanId) -> Vec<String> {
+    let Some(run) = &run_state.run else { return Vec::new() };
+    let title = |id: &PlanId| run_state.about.titles.get(id).map_or("", String::as_str);
     let rests = |standing: &Standing<'_>| {
         matches!(standing, Standing::Ready | Standing::Landed(_) | Standing::Dropped(_))
     };

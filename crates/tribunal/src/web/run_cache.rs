@@ -78,17 +78,17 @@ struct Asked {
 /// The runs that somebody asked for, folded and ready.
 ///
 /// The browser, the terminal and the editor's tools each have one. Use it wherever a run is looked at more than once.
-pub struct Shelf {
+pub struct RunCache {
     place: Place,
     kept: Mutex<Asked>,
     /// The lines of runs that will not change any more.
     lines: Mutex<BTreeMap<String, RunLine>>,
 }
 
-impl Shelf {
-    /// An empty shelf for the project at `place`.
-    pub fn new(place: Place) -> Shelf {
-        Shelf { place, kept: Mutex::default(), lines: Mutex::default() }
+impl RunCache {
+    /// An empty cache for the project at `place`.
+    pub fn new(place: Place) -> RunCache {
+        RunCache { place, kept: Mutex::default(), lines: Mutex::default() }
     }
 
     /// True if the user made such a run. The name comes from a URL, so only plain characters are allowed.
@@ -156,8 +156,8 @@ impl Shelf {
     }
 
     fn kept(&self, run: &str) -> Arc<Kept> {
-        let mut shelf = lock(&self.kept);
-        let Asked { count, runs } = &mut *shelf;
+        let mut run_cache = lock(&self.kept);
+        let Asked { count, runs } = &mut *run_cache;
         *count += 1;
         if !runs.contains_key(run) && runs.len() >= KEPT {
             let oldest = runs.iter().min_by_key(|(_, (asked, _))| *asked).map(|(run, _)| run.clone());
