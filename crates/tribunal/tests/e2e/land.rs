@@ -285,14 +285,17 @@ do = [ { expect = "NOTES.txt prints a word" }, { say = "{finding:1}: not an issu
 fn a_file_that_the_user_renamed_is_still_the_plans() {
     const NOTES: &[scenes::Plan] =
         &[scenes::Plan { number: "01", wave: 1, depends_on: "", tasks: &[("NOTES.txt", "ls")] }];
-    let (mut show, ended) = run_while(&Scene { plans: NOTES, more: RENAMED, ..noted() }, &["run"], |stage| {
-        stage.git(&["mv", "NOTES.txt", "NOTICE.txt"])?;
-        stage.git(&["commit", "-q", "-m", "chore: rename"]).map(drop)
-    });
+    // The line says what the must-have says, or it would show nothing.
+    let script = scenes::AT_WORK_ON_NOTES.replace("one\\n2", "one word that it prints\\n2").leak();
+    let (mut show, ended) =
+        run_while(&Scene { plans: NOTES, script, more: RENAMED, ..noted() }, &["run"], |stage| {
+            stage.git(&["mv", "NOTES.txt", "NOTICE.txt"])?;
+            stage.git(&["commit", "-q", "-m", "chore: rename"]).map(drop)
+        });
     assert_eq!(ended.code, Some(4), "{}", ended.said());
     show.expect(&["land"], 0);
     assert_eq!(show.ended(), Ending::Passed);
-    main_has(&show, "NOTICE.txt", "one\n2\n3\n4\n5\n6\n7\n8\n9\n");
+    main_has(&show, "NOTICE.txt", "one word that it prints\n2\n3\n4\n5\n6\n7\n8\n9\n");
 }
 
 /// A check that is red together with the user's commit shuts the way, though both were green alone.
