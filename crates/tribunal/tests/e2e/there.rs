@@ -108,11 +108,12 @@ fn waiting_for_the_program_looks_wherever_it_was_started() {
 #[test]
 fn every_command_is_known_to_bring_a_result_or_not() {
     let (_folder, stage) = crate::stage();
-    let help = stage.tribunal(&["--help"]).unwrap().stdout;
-    let commands =
-        help.split("Commands:").nth(1).unwrap().lines().skip(1).take_while(|line| !line.is_empty());
-    // Deeper lines go on with the description.
-    let commands = commands.filter(|line| !line.starts_with("   "));
+    let help = stage.tribunal(&["help", "--all"]).unwrap().stdout;
+    // Deeper lines go on with a description; options begin with a hyphen, and exit codes with a digit.
+    let is_command = |line: &&str| {
+        line.strip_prefix("  ").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase()))
+    };
+    let commands = help.lines().filter(is_command);
     let commands: Vec<&str> = commands.filter_map(|line| line.split_whitespace().next()).collect();
     assert!(commands.len() > 20, "{help}");
     for command in commands {
