@@ -92,9 +92,9 @@ fn the_environment_is_built_from_nothing() {
         "TRIBUNAL_EFFECT=task-3/e7/judge:security#1".to_owned(),
         "TRIBUNAL_PLAN=01-02".to_owned(),
         format!("TRIBUNAL_REPORT={}/report.jsonl", out.display()),
+        "TRIBUNAL_REVIEWER=".to_owned(),
         "TRIBUNAL_ROLE=reviewer".to_owned(),
         "TRIBUNAL_ROUND=2".to_owned(),
-        "TRIBUNAL_REVIEWER=".to_owned(),
         "TRIBUNAL_TASK=3".to_owned(),
         "TRIBUNAL_USE=task".to_owned(),
     ];
@@ -107,9 +107,7 @@ fn only_the_prompt_is_written_whole_and_never_through_a_link() {
     let out = root.path().join("out");
     std::fs::create_dir(&out).unwrap();
     std::fs::write(root.path().join("target"), "kept").unwrap();
-    for name in ["prompt.md", "prompt.part"] {
-        std::os::unix::fs::symlink(root.path().join("target"), out.join(name)).unwrap();
-    }
+    std::os::unix::fs::symlink(root.path().join("target"), out.join("prompt.md")).unwrap();
     let mut brief = brief(root.path());
     brief.args = vec!["prog".into()];
     let prepared = ready("command", &brief).unwrap();

@@ -64,7 +64,7 @@ fn beyond_its_script_it_fails_loudly() {
     assert_eq!(played.status.code(), Some(i32::from(EXIT_SCRIPT)));
     assert!(!played.outcome.complete);
     let error = played.outcome.error.unwrap();
-    assert!(error.contains("plan=01-02,role=reviewer,round=3,reviewer=security"), "{error}");
+    assert!(error.contains("plan=01-02,reviewer=security,role=reviewer,round=3"), "{error}");
     assert!(error.contains("hint: add a [[turn]]"), "{error}");
     assert_eq!(stage.unused(), [1]);
 }

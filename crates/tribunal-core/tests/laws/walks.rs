@@ -275,7 +275,7 @@ fn sometimes_for(book: &Book, of: &str) -> Vec<String> {
     // Only qa and phase confirm.
     each("confirming".into(), strict);
     for question in
-        ["NoQuorum", "ChecksDidNotRun", "Contested", "Fundamental", "NotTheMakers", "SurvivedTouched"]
+        ["NoQuorum", "ChecksDidNotRun", "Contested", "Fundamental", "NotTheBuilders", "SurvivedTouched"]
     {
         each(format!("question/{question}"), true);
     }
