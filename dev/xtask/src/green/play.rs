@@ -118,7 +118,7 @@ fn script(changed: &BTreeMap<String, String>) -> String {
     ));
     format!(
         "[[turn]]\nrole = \"dev\"\noptional = true\ndo = [\n{writes}  {{ say = {builder} }},\n]\n\n\
-         [[turn]]\nrole = \"reviewer\"\noptional = true\ndo = [ {{ say = \"{{finding}}: resolved\", each = \"finding\" }}, \
+         [[turn]]\nrole = \"reviewer\"\noptional = true\ndo = [ {{ say = \"{{finding}}: not an issue because the tests decide about it\", each = \"finding\" }}, \
          {{ say = {reviewer} }} ]\n"
     )
 }
