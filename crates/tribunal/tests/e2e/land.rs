@@ -276,7 +276,7 @@ const RENAMED: &str = r##"
 role = "reviewer"
 use = "qa"
 round = 1
-do = [ { expect = "NOTES.txt prints a word" }, { say = "{finding:1}: not an issue because NOTICE.txt:1 is it, under its new name\nCHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\nVERDICT: approve" } ]
+do = [ { expect = "NOTES.txt prints a word" }, { say = "{finding:1}: not an issue because NOTICE.txt:1 is it under its new name, and `ls` passes\nCHECKED: every task serves a must-have; ran git show --stat, the files are those of the plan.\nVERDICT: approve" } ]
 "##;
 
 /// The user renames a file that the plan changes: the change lands in it, under its new name. The plan's must-have still
