@@ -5,12 +5,12 @@ use std::fs;
 use std::path::Path;
 use tribunal_process::{Containment, ExitHow, Launch, Mount, Mounts};
 
-/// Runs a script in each containment that can raise a sandbox, in a folder with `mine` (to write in), `shown` (to read) and
+/// Runs a script in each containment that can make a sandbox, in a folder with `mine` (to write in), `shown` (to read) and
 /// `secret` below a covered one.
 fn sandboxed(script: &str, check: impl Fn(&str, &Path)) {
     each(|name, containment| {
         if !containment.can_sandbox() {
-            return skip("no a sandbox here");
+            return skip("no sandbox here");
         }
         let stand = Stand::new(containment);
         let dir = stand.dir.path().canonicalize().unwrap();
@@ -22,7 +22,7 @@ fn sandboxed(script: &str, check: impl Fn(&str, &Path)) {
         let show = |name: &str, write| Mount::Show { from: hall.join(name), to: hall.join(name), write };
         let file = dir.join("netrc");
         fs::write(&file, "password").unwrap();
-        // One that was there when the a sandbox were planned may be gone when they are raised.
+        // One that was there when the sandbox was planned may be gone when it is made.
         let (mine, shown, gone) = (show("mine", true), show("shown", false), show("gone", false));
         let mounts = Mounts(vec![Mount::Hide(hall.clone()), mine, shown, gone, Mount::Hide(file)]);
         let launch = Launch {
@@ -83,7 +83,7 @@ fn what_programs_expect_is_there() {
 fn a_sandbox_that_cannot_be_raised_starts_nothing() {
     each(|name, containment| {
         if !containment.can_sandbox() {
-            return skip("no a sandbox here");
+            return skip("no sandbox here");
         }
         let stand = Stand::new(containment);
         let dir = stand.dir.path().canonicalize().unwrap();

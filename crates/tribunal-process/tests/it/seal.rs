@@ -10,12 +10,12 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use tribunal_process::{Callers, Containment, Enforced, ExitHow, Launch, MARKER, Mount, Mounts, Network};
 
-/// A stand in each containment that can raise a sandbox, with what is enforced there.
+/// A stand in each containment that can make a sandbox, with what is enforced there.
 fn sealed(mut check: impl FnMut(&str, Stand, Enforced)) {
     each(|name, containment| {
         let enforced = containment.enforced();
         if !enforced.mounts {
-            return skip("no a sandbox here");
+            return skip("no sandbox here");
         }
         check(name, Stand::new(containment), enforced);
     });
